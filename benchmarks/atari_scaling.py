@@ -7,10 +7,11 @@ Three tables:
   thread as a share of what one thread does alone.
 - Memory traffic, counted: cachegrind simulates a core with this machine's L1 and L2, and counts the
   cache lines that a step takes from beyond L2. (valgrind has no AVX-512, so it runs the build for
-  AVX2.) "Far" is one thread with thousands of environments, whose states fit in no cache: the
-  slowest that memory alone can make a thread.
-- The model of 16 threads, from the two: a step takes as long as a far one, waits for other cores at
-  each shared line that it writes, and the caller takes its time for each batch on the same cores.
+  AVX2.) "Far" is measured: one thread with thousands of environments, whose states fit in no cache,
+  the slowest that memory alone can make a thread.
+- The model of 16 threads: a step takes as long as one thread's alone, or as long as a far one if no
+  state is found in the cache that the cores share. It waits for other cores at each shared line
+  that it writes, and the caller takes its time for each batch on the same cores.
 """
 
 from __future__ import annotations
@@ -32,15 +33,19 @@ from typing import NamedTuple
 
 from benchmarks import atari_games, machine, race, rivals
 from benchmarks.rivals import Task
-from benchmarks.rounds import Player, Sample, interleave, ratio
+from benchmarks.rounds import Player, Sample, interleave, ratio, timed
 from parallel_pool._command import until_interrupted
 
 # the fastest of the 57 games, four from the middle, and the slowest two
 GAMES = ("freeway", "pong", "seaquest", "space_invaders", "battle_zone", "beam_rider", "solaris")
 ENVS, BATCH = 16, 8
-# environments of the far player: 152 KB each, 620 MB in all
+# of an environment's state and of a row of results, and batches that are in use at once
+STATE_MB, RESULT_MB, RING = 0.152, 0.0282, 4
+# environments of the far pool, 620 MB in all
 FAR_ENVS = 4096
-FAR = "1 thread, far"
+# far and near pools play so many agent steps in each environment, and are then timed for so many,
+# because a game changes as it goes on; near ones are made so often
+OPENING, TIMED, NEAR_POOLS = 60, 20, 48
 SECONDS = 0.5
 # agent steps of one environment before cachegrind's count begins, and in it
 SKIPPED, COUNTED = 40, 40
@@ -72,13 +77,15 @@ class Game(NamedTuple):
     """The figures of a game.
 
     Attributes:
-        samples: of each player, by name.
+        samples: with each number of threads, by name.
+        far: CPU time of a far step in proportion to that of a near one.
         traffic: None if it was not counted.
         batch_us: CPU time of the caller for a batch that is complete.
     """
 
     name: str
     samples: Mapping[str, Sequence[Sample]]
+    far: float
     traffic: Traffic | None
     batch_us: float
 
@@ -102,15 +109,27 @@ def name_of(threads: int) -> str:
 # ---------------------------------------------------------------------------------- measured --
 
 
-def measure(game: str, counts: Sequence[int], rounds: int, far: int) -> dict[str, list[Sample]]:
-    """Plays a game with each number of threads, and far; returns the samples by name."""
+def measure(game: str, counts: Sequence[int], rounds: int) -> dict[str, list[Sample]]:
+    """Plays a game with each number of threads; returns the samples by name."""
     with ExitStack() as stack:
         players: dict[str, Player] = {}
         for threads in counts:
             who = rivals.envpool_api
             players[name_of(threads)] = stack.enter_context(race.playing(who, task(game, threads)))
-        players[FAR] = stack.enter_context(race.playing(rivals.envpool_api, task(game, 1, far)))
         return interleave(players, rounds, SECONDS, turns=2)
+
+
+def far_ratio(game: str, far_envs: int, near_pools: int) -> float:
+    """Returns the CPU time of a step with so many environments in proportion to that with 16."""
+    near = statistics.median(opening_us(game, ENVS) for _ in range(near_pools))
+    return opening_us(game, far_envs) / near
+
+
+def opening_us(game: str, envs: int) -> float:
+    """Returns the CPU time of a step early in a game, by one thread, in microseconds."""
+    with race.playing(rivals.envpool_api, task(game, 1, envs)) as player:
+        player.play(OPENING * envs // BATCH)
+        return timed(player, TIMED * envs // BATCH).cpu_us
 
 
 def caller_us(game: str, batches: int) -> float:
@@ -124,8 +143,10 @@ def caller_us(game: str, batches: int) -> float:
         env.async_reset()
         times = []
         for _ in range(batches):
-            # long enough for all environments in flight to finish
-            time.sleep(0.01)
+            # long enough for all environments in flight to finish; this core stays awake
+            end = time.perf_counter() + 0.002
+            while time.perf_counter() < end:
+                pass
             begun = time.thread_time()
             *_, info = env.recv()
             ids = info["env_id"]
@@ -206,23 +227,27 @@ class Model(NamedTuple):
         step_us: CPU time of a step.
         share: the steps of a thread, as a share of those of one thread alone.
         frames: a second, of all threads.
+        far_share, far_frames: the same, if no state is found in a shared cache.
         bandwidth: share of the machine's memory bandwidth; None if traffic was not counted.
     """
 
     step_us: float
     share: float
     frames: float
+    far_share: float
+    far_frames: float
     bandwidth: float | None
 
 
 def model(game: Game) -> Model:
     """Returns the model of a game on a machine of 16 cores like those of this one."""
     alone = statistics.median(sample.cpu_us for sample in game.samples[name_of(1)])
-    far = alone / min(1.0, ratio(game.samples[FAR], game.samples[name_of(1)], cpu=True).median)
-    step = far + SHARED_LINES * TRANSFER_US + game.batch_us / (BATCH * CORES)
-    steps = CORES / step * 1e6
+    added = SHARED_LINES * TRANSFER_US + game.batch_us / (BATCH * CORES)
+    step, far = alone + added, alone * max(1.0, game.far) + added
+    steps, far_steps = CORES / step * 1e6, CORES / far * 1e6
     moved = None if game.traffic is None else steps * game.traffic.far / BANDWIDTH
-    return Model(step, alone / step, steps * atari_games.SKIP, moved)
+    frames, far_frames = steps * atari_games.SKIP, far_steps * atari_games.SKIP
+    return Model(step, alone / step, frames, alone / far, far_frames, moved)
 
 
 # ------------------------------------------------------------------------------------ report --
@@ -236,7 +261,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def report(games: Sequence[Game], rounds: int) -> str:
     """Returns the three tables."""
-    counts = [name for name in games[0].samples if name != FAR]
+    shared = CORES * (ENVS * STATE_MB + RING * BATCH * RESULT_MB)
+    counts = list(games[0].samples)
     lines = [
         "# Atari: how environments scale with threads",
         "",
@@ -263,15 +289,16 @@ def report(games: Sequence[Game], rounds: int) -> str:
         "",
         f"## {CORES} threads on {CORES} such cores, a model",
         "",
-        f"A step takes the CPU time of a far one, {SHARED_LINES} transfers of a shared cache line"
-        f" of {TRANSFER_US} us each, and its part of the caller's time for a batch. The share of"
-        f" memory's bandwidth is that of {BANDWIDTH / 1e9:.0f} GB/s for the {CORES} cores, if"
-        " nothing is found in a shared cache.",
+        f"A step takes one thread's CPU time, {SHARED_LINES} transfers of a shared cache line of"
+        f" {TRANSFER_US} us each, and its part of the caller's time for a batch. States and"
+        f" results take {shared:.0f} MB of the cache that the cores share. If nothing is found there, a step takes the CPU time of a far one, and"
+        f" this part of {BANDWIDTH / 1e9:.0f} GB/s of memory's bandwidth.",
         "",
         *table(
             [
                 *("game", "us a step, alone", "caller, us a batch", "us a step, 16 threads"),
-                *("share of one thread's", "frames/s", "of the bandwidth"),
+                *("share of one thread's", "frames/s", "share, all far", "frames/s, all far"),
+                "of the bandwidth",
             ],
             (model_row(game) for game in games),
         ),
@@ -293,12 +320,11 @@ def measured_row(game: Game, counts: Sequence[str]) -> list[str]:
 
 
 def counted_row(game: Game) -> list[str]:
-    far = 1 / ratio(game.samples[FAR], game.samples[name_of(1)], cpu=True).median
     counted = ["-"] * 3
     if game.traffic is not None:
         each = game.traffic
         counted = [f"{each.instructions:,.0f}", f"{each.near / 1e3:.0f}", f"{each.far / 1e3:.0f}"]
-    return [game.name, *counted, f"{far:.2f}"]
+    return [game.name, *counted, f"{game.far:.2f}"]
 
 
 def model_row(game: Game) -> list[str]:
@@ -306,7 +332,8 @@ def model_row(game: Game) -> list[str]:
     alone = statistics.median(sample.cpu_us for sample in game.samples[name_of(1)])
     moved = "-" if found.bandwidth is None else f"{found.bandwidth:.0%}"
     cells = [game.name, f"{alone:.1f}", f"{game.batch_us:.1f}", f"{found.step_us:.1f}"]
-    return [*cells, f"{found.share:.2f}", f"{found.frames:,.0f}", moved]
+    shares = f"{found.share:.2f}", f"{found.frames:,.0f}"
+    return [*cells, *shares, f"{found.far_share:.2f}", f"{found.far_frames:,.0f}", moved]
 
 
 def verdict(models: Sequence[Model]) -> list[str]:
@@ -329,7 +356,8 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"({' '.join(GAMES)})")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--far", type=int, default=FAR_ENVS, help="environments of the far player")
+    parser.add_argument("--far", type=int, default=FAR_ENVS, help="environments of the far pool")
+    parser.add_argument("--near-pools", type=int, default=NEAR_POOLS, help="near pools for it")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the tables go, too")
     parser.add_argument("--play", nargs=2, metavar=("GAME", "STEPS"), help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -346,7 +374,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     games = [
         Game(
             name,
-            measure(name, counts, options.rounds, options.far),
+            measure(name, counts, options.rounds),
+            far_ratio(name, options.far, options.near_pools),
             count(name) if counts_traffic else None,
             caller_us(name, 100),
         )

@@ -58,6 +58,12 @@ def test_counts_of_atari_games_match_the_table() -> None:
     found = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)
     assert found and (int(found[1]), int(found[2])) == (len(proofs), exact)
     assert float(found[3]) <= frames < float(found[3]) + 0.1
+    players = atari_proofs.committed(atari_proofs.PLAYERS).values()
+    assert not [proof for proof in players if proof.difference]
+    page = (ROOT / "docs" / "environments" / "atari-players.md").read_text()
+    frames = sum(proof.frames for proof in players) / 1e6
+    count = len(players)
+    assert f"the result of {frames:.2f} million frames: {count} of {count} games are exact" in page
 
 
 @pytest.mark.slow

@@ -30,9 +30,8 @@ def made(step_us: float, far_us: float, batch_us: float, traffic: Traffic | None
     samples = {
         "1 thread": [Sample(1000, step_us / 1e3, step_us / 1e3)],
         "2 threads": [Sample(1900, step_us / 1e3, 2 * step_us / 1e3)],
-        atari_scaling.FAR: [Sample(1000, far_us / 1e3, far_us / 1e3)],
     }
-    return Game("pong", samples, traffic, batch_us)
+    return Game("pong", samples, far_us / step_us, traffic, batch_us)
 
 
 def test_counts_are_read_by_name() -> None:
@@ -50,12 +49,16 @@ def test_traffic_is_lines_read_and_written_back() -> None:
 
 def test_the_model_adds_up() -> None:
     found = atari_scaling.model(made(40.0, 42.0, 12.8, Traffic(1e5, 1e4, 1e5)))
-    assert found.step_us == pytest.approx(42.0 + 4 * 0.3 + 12.8 / (8 * 16))
+    added = 4 * 0.3 + 12.8 / (8 * 16)
+    assert found.step_us == pytest.approx(40.0 + added)
+    assert found.far_share == pytest.approx(40.0 / (42.0 + added))
+    assert found.far_frames == pytest.approx(16 * 4 * 1e6 / (42.0 + added))
     assert found.share == pytest.approx(40.0 / found.step_us)
     assert found.frames == pytest.approx(16 * 4 * 1e6 / found.step_us)
     assert found.bandwidth == pytest.approx(16 * 1e6 / found.step_us * 1e5 / 80e9)
     # a far step that happens to be faster is no gain
-    assert atari_scaling.model(made(40.0, 39.0, 0.0, None)).step_us == pytest.approx(41.2)
+    lucky = atari_scaling.model(made(40.0, 39.0, 0.0, None))
+    assert lucky.far_share == lucky.share and lucky.bandwidth is None
 
 
 def test_numbers_of_threads_double_up_to_the_cores() -> None:
@@ -79,7 +82,8 @@ def test_a_report_has_the_three_tables(
     monkeypatch.setattr(atari_scaling, "count", lambda game: Traffic(2e5, 3e4, 7e4))
     monkeypatch.setattr(atari_scaling.shutil, "which", lambda name: name)
     out = tmp_path / "scaling.md"
-    assert atari_scaling.main(["pong", "--rounds", "2", "--far", "32", "--out", str(out)]) == 0
+    few = ["--rounds", "2", "--far", "32", "--near-pools", "2"]
+    assert atari_scaling.main(["pong", *few, "--out", str(out)]) == 0
     text = out.read_text()
     assert text in capsys.readouterr().out
     rows = [line for line in text.splitlines() if line.startswith("| pong |")]

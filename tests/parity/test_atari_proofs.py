@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from parallel_pool.__main__ import LONG_FRAMES
 from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
 from parallel_pool.pool import Pool
-from parallel_pool.prove_atari import builds, game
+from parallel_pool.prove_atari import builds, game, sources
 from parallel_pool.prove_atari.match import Outcome
 from parallel_pool.prove_atari.schedule import SEARCHED, Session, Style
 from parallel_pool.prove_atari.sides import Theirs, ids
@@ -107,3 +109,22 @@ def test_table_has_every_game() -> None:
     for rom in TABLE:
         assert TABLE[rom].md5 == atari_proofs.md5(atari.read_rom(rom))
     assert atari_proofs.PATH.read_text() == atari_proofs.text(TABLE)
+
+
+@pytest.mark.parametrize("path", [atari_proofs.PATH, atari_proofs.PLAYERS], ids=lambda p: p.stem)
+def test_proofs_are_of_these_sources(path: Path) -> None:
+    """If this fails, the console's C sources were changed after the games were proven."""
+    found = atari_proofs.committed(path)
+    stale = [rom for rom in found if found[rom].sources != sources.digest(rom)]
+    several = " --players" if path == atari_proofs.PLAYERS else ""
+    assert not stale, (
+        f"{len(stale)} proofs in {path.name} are of other sources, such as {stale[0]}:"
+        f" make build, then python -m parallel_pool prove-atari --stale --write{several}"
+    )
+    assert all("base" in proof.builds for proof in found.values())
+    shorter = [rom for rom in found if found[rom].unbroken < LONG_FRAMES]
+    assert not shorter, (
+        f"{len(shorter)} games in {path.name} were not played for {LONG_FRAMES} frames in one"
+        f" piece, such as {shorter[0]}: python -m parallel_pool prove-atari --long --stale --write"
+        f"{several}"
+    )
