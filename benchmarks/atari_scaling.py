@@ -291,8 +291,8 @@ def report(games: Sequence[Game], rounds: int) -> str:
         "",
         f"A step takes one thread's CPU time, {SHARED_LINES} transfers of a shared cache line of"
         f" {TRANSFER_US} us each, and its part of the caller's time for a batch. States and results"
-        f" take {shared:.0f} MB of the cache that the cores share. If nothing is found there, a step"
-        " takes the CPU time of a far one, and"
+        f" take {shared:.0f} MB of the cache that the cores share. If nothing is found there, a"
+        " step takes the CPU time of a far one, and"
         f" this part of {BANDWIDTH / 1e9:.0f} GB/s of memory's bandwidth.",
         "",
         *table(
