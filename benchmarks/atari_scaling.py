@@ -259,7 +259,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
-def report(games: Sequence[Game], rounds: int) -> str:
+def report(games: Sequence[Game], rounds: int, far_envs: int) -> str:
     """Returns the three tables."""
     shared = CORES * (ENVS * STATE_MB + RING * BATCH * RESULT_MB)
     counts = list(games[0].samples)
@@ -279,7 +279,7 @@ def report(games: Sequence[Game], rounds: int) -> str:
         "## Memory traffic, counted by cachegrind",
         "",
         f"Of one step of one environment ({ENVS} environments, one thread, L1 {cache(1)}, L2"
-        f" {cache(2)}). Far: CPU time of a step of {FAR_ENVS} environments, whose states fit in no"
+        f" {cache(2)}). Far: CPU time of a step of {far_envs} environments, whose states fit in no"
         f" cache, in proportion to that of {ENVS}.",
         "",
         *table(
@@ -382,7 +382,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         for name in options.games or GAMES
     ]
-    text = report(games, options.rounds)
+    text = report(games, options.rounds, options.far)
     print(text)
     if options.out is not None:
         options.out.write_text(text)
