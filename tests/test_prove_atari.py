@@ -464,6 +464,14 @@ def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> N
     assert set(json.loads(before)) == set(found)
 
 
+def write_proof(table: Path) -> Proof:
+    """Writes a row that proves pong on the sources as they are."""
+    md5, digest = atari_proofs.md5(game.program("pong")), sources.digest("pong")
+    row = Proof("pong", md5, 20, (0, 1), (0,), "0.1", None, ("base",), digest, 5, 7, 15)
+    atari_proofs.merge([row], table)
+    return row
+
+
 def test_a_long_play_is_added_to_the_row_of_its_game(
     fakes: dict[str, str],
     table: Path,
@@ -475,9 +483,7 @@ def test_a_long_play_is_added_to_the_row_of_its_game(
     expected = "--long --write: pong: prove with these sources first, without --long\n"
     assert capsys.readouterr().err == expected
 
-    md5, digest = atari_proofs.md5(game.program("pong")), sources.digest("pong")
-    row = Proof("pong", md5, 20, (0, 1), (0,), "0.1", None, ("base",), digest, 5, 7, 15)
-    atari_proofs.merge([row], table)
+    row = write_proof(table)
     monkeypatch.setattr(prove_atari, "ids", lambda: {"pong": ""})
     assert prove("--long", "--stale", "--write") == 0
     found = atari_proofs.read(table)["pong"]
@@ -498,9 +504,7 @@ def test_a_long_play_that_differs_is_no_proof(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(cli, "LONG_FRAMES", 3_000)
-    md5, digest = atari_proofs.md5(game.program("pong")), sources.digest("pong")
-    row = Proof("pong", md5, 20, (0, 1), (0,), "0.1", None, ("base",), digest, 5, 7, 15)
-    atari_proofs.merge([row], table)
+    write_proof(table)
     fakes["pong"] = "screen"
     assert prove("pong", "--long", "--write") == 1
     printed = capsys.readouterr().out
