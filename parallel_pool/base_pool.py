@@ -208,6 +208,9 @@ class BasePool:
             self._check(lib.pp_pool_offer(handle, memory, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
         self._show = batch_maker(field_names(self.columns))
+
+    def _announce(self) -> None:
+        """Calls `on_open`; the last thing that making a pool does."""
         if BasePool.on_open is not None:
             BasePool.on_open(self)
 

@@ -646,6 +646,22 @@ def test_waits_of_a_second_worker_count_from_its_beginning(
     assert found.seconds == [7.0, 0.0]
 
 
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_pool_is_announced_when_it_is_whole(
+    num_workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The profiler begins a trace then, which asks for the workers and who steps."""
+    found: list[tuple[list[bool], bool]] = []
+
+    def announced(pool: Any) -> None:
+        pids = [pid is not None for pid in pool._worker_pids()]
+        found.append((pids, pool.trace()._setting.is_local))
+
+    monkeypatch.setattr(BasePool, "on_open", announced)
+    ProcessPool([make_cartpole] * 2, num_workers=num_workers).close()
+    assert found == [([True] * num_workers, num_workers == 0)]
+
+
 def test_the_system_may_tell_what_a_process_has_waited() -> None:
     tells = Path("/proc/self/schedstat").exists()
     assert (core_waits.wait_of(os.getpid()) is not None) == tells

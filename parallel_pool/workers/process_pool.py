@@ -213,6 +213,7 @@ class ProcessPool(EnvCalls):
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
             # at exit a supervisor closes itself
             self._end.atexit = self._local is not None
+            self._announce()
         except BaseException:
             if hasattr(self, "_supervisor"):
                 self._supervisor.close(grace=0.0)
