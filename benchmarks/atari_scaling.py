@@ -56,7 +56,6 @@ LINE = 64
 CORES, SHARED_LINES, TRANSFER_US, BANDWIDTH = 16, 4, 0.3, 80e9
 # the bars: a thread's share of the steps of one thread, and frames a second of the median game
 SHARE_BAR, FRAMES_BAR = 0.9, 1_000_000
-OUT = "atari-scaling.md"
 
 
 class Traffic(NamedTuple):
