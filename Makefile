@@ -105,6 +105,14 @@ $(VENV)/training-libraries: | $(VENV)/.tools
 	  $(PIP) --no-deps --ignore-requires-python --target $@.partial $(TRAINING) && \
 	  rm -rf $@.partial/sf_examples && mv $@.partial $@
 
+# The newest EnvPool needs a newer Python than ours may be; without one it is not compared. ale-py has
+# the ROMs, and OpenCV is for the comparison of pictures. It asks for a gigabyte of assets.
+$(VENV)/.bench: | $(VENV)/envpool-1.2.7
+
+$(VENV)/envpool-%: | $(VENV)/.pip-25.1
+	@echo 'installing EnvPool $* into $@'
+	@$(RUN) .ci/other_pythons.py $@ 3.12 envpool==$* ale-py cffi cloudpickle opencv-python-headless
+
 # Rivals that need old packages, each in a folder of its own. They are installed without
 # dependencies, as pip would add a second torch of gigabytes; the packages they import are listed.
 $(VENV)/.bench: | $(VENV)/tianshou-2.0.1 $(VENV)/pufferlib-3.0.0

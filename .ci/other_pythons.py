@@ -1,6 +1,9 @@
 """Installs the packages that other Pythons need to run the wheel; the tests have no network.
 
 python .ci/other_pythons.py FOLDER    makes FOLDER/3.12 and FOLDER/3.13 if these Pythons exist
+python .ci/other_pythons.py FOLDER VERSION PACKAGE ...    installs packages for one Python into FOLDER
+
+Each of these folders has a link `python` to its interpreter.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 VERSIONS = ("3.12", "3.13")
@@ -46,25 +49,34 @@ def find(version: str) -> Path | None:
     return None
 
 
-def main(folder: Path) -> None:
-    """Installs the packages for each version that is found."""
+def install(version: str, folder: Path, packages: Iterable[str]) -> None:
+    """Installs packages for a Python into a new folder; without such a Python, makes none."""
+    python = find(version)
+    if python is None:
+        print(f"no Python {version} was found: what needs it is left out")
+        return
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    options = ["--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
+    options.append("--root-user-action=ignore")
+    subprocess.run([*pip, *options, "--target", folder, *packages], check=True)
+    (folder / "python").symlink_to(python.resolve())
+
+
+def main(folder: Path, version: str = "", *packages: str) -> None:
+    """Installs the packages for one version, or those of the tests for each that is found."""
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    for version in VERSIONS:
-        python = find(version)
-        if python is None:
-            print(f"no Python {version} was found: tests that need it are skipped")
-            continue
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-        options = ["--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
-        options.append("--root-user-action=ignore")
-        target = ["--target", partial / version]
-        subprocess.run([*pip, *options, *target, *PACKAGES], check=True)
+    if version:
+        install(version, partial, packages)
+    else:
+        partial.mkdir()
+        for each in VERSIONS:
+            install(each, partial / each, PACKAGES)
     # the final name exists only if everything succeeded
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
+    if partial.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        partial.rename(folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from benchmarks import (
+    newest_envpool,  # noqa: F401  both fill MAKERS
     player_proxy,
-    python_rivals,  # noqa: F401  it fills MAKERS
+    python_rivals,  # noqa: F401
 )
 from benchmarks.json_lines import only_json
 from benchmarks.rivals import Task

@@ -40,19 +40,24 @@ def in_own_process(
     def register(make: Callable[[Task], Player]) -> Contender:
         MAKERS[name] = make
         return contender(name, family, package=package, folder=folder, **facts)(
-            lambda task: PlayerProxy(name, command(name, task), environment(folder))
+            lambda task: PlayerProxy(name, command(name, task, folder), environment(folder))
         )
 
     return register
 
 
-def command(name: str, task: Task) -> list[str]:
-    """Returns the command that plays a task here, by one of the MAKERS."""
+def command(name: str, task: Task, folder: str = "") -> list[str]:
+    """Returns the command that plays a task here, by one of the MAKERS.
+
+    A folder that has a link `python` holds packages of that interpreter.
+    """
     from benchmarks import python_envs
 
     # measured here, while nothing else runs; the process inherits the result
     python_envs.turns_per_us()
-    return [sys.executable, "-m", "benchmarks.player_process", name, json.dumps(asdict(task))]
+    link = Path(sys.prefix) / folder / "python"
+    python = str(link) if folder and link.exists() else sys.executable
+    return [python, "-m", "benchmarks.player_process", name, json.dumps(asdict(task))]
 
 
 def environment(folder: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks import mujoco_bare
+from benchmarks.newest_envpool import newest_envpool
 from benchmarks.outcome import Row
 from benchmarks.rivals import (
     Contender,
@@ -28,6 +29,8 @@ from benchmarks.rivals import (
 ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
 SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_api_16.name
 ONE_THREAD = envpool_api_1_thread.name
+# the one whose bits ours equal, and the newest
+ENVPOOLS = (envpool, newest_envpool)
 
 BOTH_APIS = (envpool_api, gymnasium_api)
 
@@ -84,7 +87,7 @@ def cart_pole_async(num_envs: int, batch_size: int) -> Scene:
         title=f"CartPole-v1, {num_envs} envs, batch {batch_size}, 2 threads, async",
         task=cart_pole(num_envs, 2, batch_size),
         ours=(envpool_api,),
-        rivals=(envpool_api_1_thread, envpool),
+        rivals=(envpool_api_1_thread, *ENVPOOLS),
         bars={ONE_THREAD: 1.3},
         notes=(
             "with one thread the caller does not step, so two cores work there too: one does the"
@@ -161,7 +164,7 @@ def mujoco_races(name: str) -> tuple[Scene, ...]:
             title=f"{title}, batch 16, 2 threads, async, MuJoCo {ENVPOOLS_MUJOCO}",
             task=mujoco(name, 32, 16, 2),
             ours=(envpool_api,),
-            rivals=(envpool, *BARE, mujoco_bare.bare_envpool),
+            rivals=(*ENVPOOLS, *BARE, mujoco_bare.bare_envpool),
             bars={ENVPOOL: 1.35},
             cpu_bars=BARE_BARS,
             conclude=mujoco_bare.gain,
@@ -200,7 +203,7 @@ RACES = (
         title="CartPole-v1, 1024 envs, 2 threads, sync",
         task=cart_pole(1024, 2),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_numpy, gymnasium_sync),
+        rivals=(*ENVPOOLS, gymnasium_numpy, gymnasium_sync),
         bars={ENVPOOL: 30, NUMPY: 3},
     ),
     Scene(
@@ -208,7 +211,7 @@ RACES = (
         title="CartPole-v1, 1024 envs, 1 thread, sync",
         task=cart_pole(1024, 1),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_numpy),
+        rivals=(*ENVPOOLS, gymnasium_numpy),
         bars={NUMPY: 2},
     ),
     Scene(
@@ -216,7 +219,7 @@ RACES = (
         title="CartPole-v1, 16 envs, 2 threads, sync",
         task=cart_pole(16, 2),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_numpy, gymnasium_sync, gymnasium_async),
+        rivals=(*ENVPOOLS, gymnasium_numpy, gymnasium_sync, gymnasium_async),
         bars={ENVPOOL: 14},
     ),
     Scene(
@@ -224,7 +227,7 @@ RACES = (
         title="CartPole-v1, 1 env, 1 thread",
         task=cart_pole(1, 1),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_loop, gymnasium_sync, gymnasium_numpy),
+        rivals=(*ENVPOOLS, gymnasium_loop, gymnasium_sync, gymnasium_numpy),
         bars={ENVPOOL: 8, MAKE: 1.3},
     ),
     cart_pole_async(1024, 512),
@@ -234,7 +237,7 @@ RACES = (
         title="FrozenLake-v1, 1024 envs, 2 threads, sync",
         task=Task("FrozenLake-v1", 1024, 1024, 2, 4, max_episode_steps=100),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_sync),
+        rivals=(*ENVPOOLS, gymnasium_sync),
         bars={ENVPOOL: 30},
         notes=("ours and Gymnasium's return the info prob at every step, EnvPool's does not",),
     ),
@@ -243,7 +246,7 @@ RACES = (
         title="Taxi-v3, 1024 envs, 2 threads, sync",
         task=Task("Taxi-v3", 1024, 1024, 2, 6, max_episode_steps=200),
         ours=(envpool_api,),
-        rivals=(envpool,),
+        rivals=ENVPOOLS,
         bars={ENVPOOL: 30},
         notes=("ours returns action masks and the info prob at every step, EnvPool's does not",),
     ),
@@ -252,7 +255,7 @@ RACES = (
         title="Pong-v5, 32 envs, batch 16, 2 threads, async",
         task=atari("Pong", 32, 16, 2),
         ours=(envpool_api,),
-        rivals=(envpool, ale),
+        rivals=(*ENVPOOLS, ale),
         bars={ENVPOOL: 4.5, ALE: 3.5},
     ),
     Scene(
@@ -260,7 +263,7 @@ RACES = (
         title="Breakout-v5, 32 envs, batch 16, 2 threads, async",
         task=atari("Breakout", 32, 16, 2),
         ours=(envpool_api,),
-        rivals=(envpool, ale),
+        rivals=(*ENVPOOLS, ale),
         bars={ENVPOOL: 6, ALE: 4.5},
     ),
     Scene(
@@ -268,7 +271,7 @@ RACES = (
         title="Pong-v5, 1 env, 1 thread",
         task=atari("Pong", 1, 1, 1),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_loop),
+        rivals=(*ENVPOOLS, gymnasium_loop),
         bars={ENVPOOL: 4, MAKE: 4},
         notes=(WRAPPED,),
     ),
@@ -285,7 +288,7 @@ RACES = (
         title="LunarLander-v3, 64 envs, 2 threads, sync",
         task=lunar_lander(64, 2),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_sync),
+        rivals=(*ENVPOOLS, gymnasium_sync),
         bars={ENVPOOL: 1.2, SYNC: 4.5},
     ),
     Scene(
@@ -293,7 +296,7 @@ RACES = (
         title="BipedalWalker-v3, 64 envs, 2 threads, sync",
         task=bipedal_walker(64, 2),
         ours=BOTH_APIS,
-        rivals=(envpool, gymnasium_sync),
+        rivals=(*ENVPOOLS, gymnasium_sync),
         bars={ENVPOOL: 1.0, SYNC: 4.5},
     ),
     *(scene for name in MUJOCO for scene in mujoco_races(name)),

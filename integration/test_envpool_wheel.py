@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from integration import compare_envpool_api, compare_envpool_names
+from integration import compare_envpool_api, compare_envpool_names, newest_envpool
 from integration.compare_envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
 from tests.test_envpool_programs import Statistics
 
@@ -83,3 +83,17 @@ def test_a_program_with_a_wrapper_of_its_own_sees_the_same() -> None:
 
     theirs, ours = play(envpool), play(parallel_pool)
     assert all(np.array_equal(a, b) for a, b in zip(theirs, ours, strict=True))
+
+
+@pytest.mark.skipif(not newest_envpool.FOLDER.exists(), reason="found no Python for it")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare_envpool_names",
+        "compare_envpool_api",
+        "compare_envpool_atari --subject parallel_pool --games Pong --steps 200",
+    ],
+)
+def test_the_newest_wheel_in_a_newer_python_is_the_same(words: str) -> None:
+    done = newest_envpool.run(*words.split())
+    assert done.returncode == 0, done.stdout + done.stderr

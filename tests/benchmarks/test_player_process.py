@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +34,14 @@ def test_stopped_processes_run_only_inside_the_block() -> None:
             process.kill()
     # processes that have ended are ignored
     player_process.signal_all([process.pid], signal.SIGCONT)
+
+
+def test_a_folder_with_a_python_of_its_own_plays_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    for name in ("same", "newer"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "newer" / "python").symlink_to(sys.executable)
+    first = [player_proxy.command("any", TASK, name)[0] for name in ("", "same", "newer")]
+    assert first == [sys.executable, sys.executable, str(tmp_path / "newer" / "python")]

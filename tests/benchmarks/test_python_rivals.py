@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks import (
+    newest_envpool,
     python_rivals,
     race,
     rivals,
@@ -49,7 +50,8 @@ def test_parts_play_in_processes_of_their_own() -> None:
 
 def test_the_makefile_makes_the_rivals_folders() -> None:
     text = (race.ROOT / "Makefile").read_text()
-    for folder in (python_rivals.TIANSHOU, python_rivals.PUFFERLIB):
+    newest = newest_envpool.newest_envpool.folder
+    for folder in (python_rivals.TIANSHOU, python_rivals.PUFFERLIB, newest):
         name, version = folder.rsplit("-", 1)
         assert f"$(VENV)/{folder}" in text
         assert f"$(VENV)/{name}-%:" in text
