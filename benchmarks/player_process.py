@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -57,5 +58,7 @@ def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
 
 
 if __name__ == "__main__":
+    # as `python -m benchmarks` ignores them
+    warnings.filterwarnings("ignore", module="gymnasium")
     with only_json() as send:
         serve(*sys.argv[1:], send=send)
