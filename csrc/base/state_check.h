@@ -12,6 +12,9 @@
 #include "base/mt19937.h"
 #include "pp_env.h"
 
+/* the most that an int64 count should be: it can still grow */
+#define PP_STATE_MOST (INT64_MAX / 2)
+
 /* Checks an index, a count or an enumeration; low and high are included. */
 static inline bool pp_state_check_range(const pp_env *env, const char *name, int64_t value,
                                         int64_t low, int64_t high) {
