@@ -117,8 +117,8 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
 def _listed(what: str, values: Any) -> tuple[Any, ...]:
     """Returns the values of each() or the choices of each_reset()."""
     if isinstance(values, np.ndarray) and values.ndim:
-        # not tolist(): options keep NumPy's types
-        values = list(values)
+        # options keep the types of NumPy's numbers; rows of numbers become lists
+        values = list(values) if values.ndim == 1 else values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         kind = type(values).__name__
         raise TypeError(f"{what}({shown(values)}): that is a {kind}: give a list of values")

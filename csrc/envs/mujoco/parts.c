@@ -109,8 +109,11 @@ double mujoco_control_reward(const mujoco_transition *transition, const pp_value
                              double *info) {
   pp_scalar factor = pp_scalar_of(weight), sum = square_sum(transition);
   pp_scalar product = pp_scalar_multiply(pp_scalar_negative(sum), factor);
+  if (product.dtype == PP_UINT64) {
+    // doubles do not hold such a wrapped number exactly, but do hold its negative
+    *info = -pp_scalar_multiply(sum, factor).value;
+    return (double)pp_scalar_bits(*info);
+  }
   *info = product.value;
-  // a double does not hold a wrapped one exactly, but does hold its negative
-  if (product.dtype == PP_UINT64) *info = -pp_scalar_multiply(sum, factor).value;
   return product.value;
 }
