@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib
-from parallel_pool.specs import DTYPES, Spec
+from parallel_pool.specs import DTYPES, NUMBER_DTYPES, PYTHON_CODES, Spec
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
@@ -26,21 +26,8 @@ if TYPE_CHECKING:
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 # all dtypes of actions that have a code in C
-ACTION_CODES: dict[DType, int] = CODES | {
-    np.dtype(np.int16): lib.PP_INT16,
-    np.dtype(np.uint16): lib.PP_UINT16,
-    np.dtype(np.uint32): lib.PP_UINT32,
-    np.dtype(np.uint64): lib.PP_UINT64,
-    np.dtype(np.float16): lib.PP_FLOAT16,
-}
-ACTION_DTYPES = {code: dtype for dtype, code in ACTION_CODES.items()}
-
-# codes of Python's own numbers
-PYTHON_CODES: dict[type, int] = {
-    float: lib.PP_FLOAT64 | lib.PP_PYTHON,
-    int: lib.PP_INT64 | lib.PP_PYTHON,
-    bool: lib.PP_BOOL | lib.PP_PYTHON,
-}
+ACTION_DTYPES = NUMBER_DTYPES
+ACTION_CODES: dict[DType, int] = {dtype: code for code, dtype in ACTION_DTYPES.items()}
 
 # integers up to this are exact as doubles
 MOST = 2**53
@@ -318,12 +305,14 @@ def _common_code(single: list[Any]) -> int | None:
 
 
 def info_dtype(dtype: DType, follows: int) -> DType:
-    """Returns the dtype of an info whose dtype depends on the action's; follows: a `pp_follow`."""
-    if dtype.kind == "f":
-        return dtype
-    if follows == lib.PP_FOLLOW_FLOAT:
-        return np.dtype(np.float64)
-    return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    """Returns the dtype of an info whose dtype depends on the action's; follows: as in `Field`."""
+    factor = follows - 1
+    # NumPy adds integers in 64 bits
+    total = dtype if dtype.kind == "f" else np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    if not factor & lib.PP_PYTHON:
+        return np.result_type(total, NUMBER_DTYPES[factor])
+    is_float = factor == PYTHON_CODES[float]
+    return np.dtype(np.float64) if is_float and dtype.kind != "f" else total
 
 
 def cast_info(values: Array, dtype: DType) -> Array:

@@ -30,6 +30,26 @@ DTYPES: dict[int, np.dtype[Any]] = {
     lib.PP_INT8: np.dtype(np.int8),
 }
 
+# dtypes of numbers that users give, as actions and as options
+NUMBER_DTYPES: dict[int, np.dtype[Any]] = DTYPES | {
+    lib.PP_INT16: np.dtype(np.int16),
+    lib.PP_UINT16: np.dtype(np.uint16),
+    lib.PP_UINT32: np.dtype(np.uint32),
+    lib.PP_UINT64: np.dtype(np.uint64),
+    lib.PP_FLOAT16: np.dtype(np.float16),
+}
+NUMBER_CODES = {dtype: code for code, dtype in NUMBER_DTYPES.items()}
+
+# codes of Python's own numbers
+PYTHON_CODES: dict[type, int] = {
+    float: lib.PP_FLOAT64 | lib.PP_PYTHON,
+    int: lib.PP_INT64 | lib.PP_PYTHON,
+    bool: lib.PP_BOOL | lib.PP_PYTHON,
+}
+
+# integers up to this are exact as doubles
+MOST_EXACT = 2**53
+
 KINDS = {
     lib.PP_OPT_BOOL: "bool",
     lib.PP_OPT_INT: "int",
@@ -38,7 +58,7 @@ KINDS = {
     lib.PP_OPT_BYTES: "bytes",
 }
 
-OptionValue = bool | int | float | str | bytes
+OptionValue = bool | int | float | str | bytes | np.number[Any]
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,7 @@ class Option:
         low, high: inclusive range of an int or float; both 0 for no range.
         doc: description.
         varies: whether its value can be drawn anew at each reset.
+        keeps, refuses: types of numbers that change results, as bits: see `pp_option`.
     """
 
     name: str
@@ -61,6 +82,8 @@ class Option:
     high: float
     doc: str
     varies: bool = False
+    keeps: int = 0
+    refuses: int = 0
 
     @property
     def is_hidden(self) -> bool:
@@ -75,7 +98,10 @@ class Option:
         if raw.required:
             pass
         elif kind in ("bool", "int", "float"):
-            default = {"bool": bool, "int": int, "float": float}[kind](raw.number)
+            is_int = raw.number_dtype == PYTHON_CODES[int]
+            default = {"bool": bool, "int": int, "float": int if is_int else float}[kind](
+                raw.number
+            )
         elif kind == "str":
             default = text(raw.text)
         else:
@@ -88,13 +114,15 @@ class Option:
             high=raw.high,
             doc=text(raw.doc),
             varies=bool(raw.varies),
+            keeps=raw.keeps,
+            refuses=raw.refuses,
         )
 
     def check(self, value: Any) -> OptionValue:
-        """Returns the value converted to this option's type.
+        """Returns the value converted to this option's type, or as it is if C keeps its type.
 
         Raises:
-            TypeError: the value has the wrong type.
+            TypeError: the value has the wrong type, or one in which C does not compute.
             ValueError: the value is outside the range.
         """
         if self.kind == "bool":
@@ -112,15 +140,17 @@ class Option:
                 raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
             return min(cast("int", self._in_range(number)), 2**63 - 1)
         if self.kind == "float":
-            if isinstance(value, (bool, np.bool_)) or not isinstance(
-                value, (int, float, np.integer, np.floating)
-            ):
+            why = self.why_inexact(value)
+            if why is not None:
+                raise TypeError(why)
+            if not _is_number(value):
                 raise self._wrong_type(value, "a number")
             try:
-                return self._in_range(float(value))
+                as_float = self._in_range(float(value))
             except OverflowError:
                 # beyond any float; the message shows "inf", not hundreds of digits
-                return self._in_range(math.inf if value > 0 else -math.inf)
+                as_float = self._in_range(math.inf if value > 0 else -math.inf)
+            return cast("OptionValue", value) if self.code(value) else as_float
         if self.kind == "str":
             if isinstance(value, str):
                 return self._as_chars(value)
@@ -128,6 +158,38 @@ class Option:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         raise self._wrong_type(value, "bytes")
+
+    def code(self, value: Any) -> int:
+        """Returns the code of a number's type if C keeps it, 0 if not: `pp_value.dtype`."""
+        if isinstance(value, np.generic):
+            code = NUMBER_CODES[value.dtype]
+            return code if self.keeps >> code & 1 else 0
+        is_kept = isinstance(value, int) and self.keeps >> lib.PP_PYTHON & 1
+        return PYTHON_CODES[int] if is_kept else 0
+
+    def why_inexact(self, value: Any) -> str | None:
+        """Returns why a native environment would compute other results than its reference with a
+        number of this type, a clause that names the cure; None if it would not."""
+        if self.kind != "float":
+            return None
+        if isinstance(value, np.ndarray) and not value.shape and value.dtype.kind in "iuf":
+            is_refused = True
+        elif not _is_number(value):
+            return None
+        elif isinstance(value, np.generic):
+            code = NUMBER_CODES.get(value.dtype)
+            is_refused = code is None or bool(self.refuses >> code & 1)
+        else:
+            is_refused = isinstance(value, int) and bool(self.refuses >> lib.PP_PYTHON & 1)
+        if self.keeps and isinstance(value, (int, np.integer)):
+            is_refused = is_refused or abs(int(value)) > MOST_EXACT
+        if not is_refused:
+            return None
+        kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
+        return (
+            f"{self.name}={shown(value)} is a {kind}, with which native environments would give"
+            f" other results than the reference: give float({self.name})"
+        )
 
     def _wrong_type(self, value: Any, wanted: str) -> TypeError:
         kind = type(value).__name__
@@ -167,6 +229,11 @@ class Option:
         return f"{self.low:g} to {self.high:g}"
 
 
+def _is_number(value: Any) -> bool:
+    is_bool = isinstance(value, (bool, np.bool_))
+    return isinstance(value, (int, float, np.integer, np.floating)) and not is_bool
+
+
 @dataclass(frozen=True)
 class Field:
     """One observation, action or info of one environment (of one player, if `per_player`).
@@ -181,7 +248,8 @@ class Field:
         low, high: bounds of a Box, scalars or arrays of `shape`.
         n: of a Discrete space.
         nvec: of a MultiDiscrete space, or of the Discretes of a Tuple.
-        follows: how an info's dtype depends on the action's (`pp_follow`); 0: it does not.
+        follows: 0: an info's dtype does not depend on the action's. Otherwise 1 more than the code
+            of the type (of NUMBER_DTYPES or PYTHON_CODES) that the action is multiplied with.
         is_int_on_step, is_int_on_reset: whether the reference's info is an int in such rows,
             although `dtype` is float64.
         player_sizes: of a per-player field whose space differs between players: each player's n
@@ -243,7 +311,9 @@ class Field:
             nvec=np.array(ffi.unpack(raw.nvec, size), np.int64).reshape(shape)
             if raw.nvec
             else None,
-            follows=raw.follows & (lib.PP_FOLLOW_FLOAT | lib.PP_FOLLOW_ALL),
+            follows=1 + (raw.factor or PYTHON_CODES[float])
+            if raw.follows & lib.PP_FOLLOW_ACTION
+            else 0,
             is_int_on_step=bool(raw.follows & lib.PP_INT64_ON_STEP),
             is_int_on_reset=bool(raw.follows & lib.PP_INT64_ON_RESET),
             player_sizes=tuple(ffi.unpack(raw.player_sizes, num_players))
@@ -342,6 +412,7 @@ class Values:
             raw.f = float(value)
             # a float may be too large for an int64, infinite or NaN
             raw.i = int(value) if option.kind != "float" else 0
+            raw.dtype = option.code(value)
 
 
 class Definition:

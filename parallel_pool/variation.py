@@ -13,7 +13,7 @@ import numpy as np
 from parallel_pool import registry
 from parallel_pool._native import ffi, lib
 from parallel_pool.arguments import check_count, shown
-from parallel_pool.specs import Definition, Option, Spec, Values
+from parallel_pool.specs import PYTHON_CODES, Definition, Option, Spec, Values
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
@@ -117,7 +117,8 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
 def _listed(what: str, values: Any) -> tuple[Any, ...]:
     """Returns the values of each() or the choices of each_reset()."""
     if isinstance(values, np.ndarray) and values.ndim:
-        values = values.tolist()
+        # options keep the types of NumPy's numbers; rows of numbers become lists
+        values = list(values) if values.ndim == 1 else values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         kind = type(values).__name__
         raise TypeError(f"{what}({shown(values)}): that is a {kind}: give a list of values")
@@ -182,6 +183,58 @@ def spread(options: Mapping[str, Any], num_envs: int, reason: str) -> list[dict[
     ]
 
 
+def why_inexact(definition: Definition, options: Mapping[str, Any]) -> str | None:
+    """Returns why native environments with these options would compute other results than their
+    reference, because of the types of numbers, a clause; None if they would not."""
+    for name, value in options.items():
+        option = definition.options.get(name)
+        if option is None:
+            continue
+        for one in _values(value):
+            why = option.why_inexact(one)
+            if why is not None:
+                return why
+        why = why_mixed(option, value)
+        if why is not None:
+            return why
+    return None
+
+
+def why_mixed(option: Option, value: Any) -> str | None:
+    """Returns why the values of each(...) or each_reset(...) can't be of these types, a clause;
+    None if they can. Python's ints and floats can be mixed: all are floats then."""
+    found = _types(option, value)
+    if len(found) < 2 or found <= {0, PYTHON_CODES[int]}:
+        return None
+    kinds = sorted({type(one).__name__ for one in _values(value)})
+    return (
+        f"{option.name}={shown(value)} holds {' and '.join(kinds)}, and results depend on the type:"
+        " give values of one type, such as floats"
+    )
+
+
+def _types(option: Option, value: Any) -> set[int]:
+    """Returns the codes of the types of values, as far as C keeps them."""
+    if not option.keeps or not isinstance(value, (Each, EachReset)):
+        return set()
+    return {option.code(one) for one in _values(value) if option.why_inexact(one) is None}
+
+
+def _values(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Each):
+        return value.values
+    if isinstance(value, EachReset):
+        return value.choices or (value.low, value.high)
+    return (value,)
+
+
+def as_floats(value: Each | EachReset) -> Each | EachReset:
+    """Returns the values of each(...) or the choices of each_reset(...) as floats."""
+    if isinstance(value, Each):
+        return Each(tuple(map(float, value.values)))
+    return EachReset(choices=tuple(map(float, value.choices)))
+
+
 def differs(options: Mapping[str, Any]) -> bool:
     """Returns whether one of the values is each(...) or each_reset(...)."""
     return any(isinstance(value, (Each, EachReset)) for value in options.values())
@@ -236,6 +289,7 @@ class Plan:
         for name, value in options.items():
             self._check(name, value)
         self._keep: list[Any] = []
+        options = {name: self._alike(name, value) for name, value in options.items()}
         self._set_of, self._sets = self._make_sets(options)
         self.spec = definition.configure(self._sets[0].checked | {})
         draws = {
@@ -278,6 +332,18 @@ class Plan:
             f"{name}={shown(value)}: {self._definition.id} can draw {', '.join(able)} at each"
             f" reset: give {name} one value, or one for each environment with each([...])"
         )
+
+    def _alike(self, name: str, value: Any) -> Any:
+        """Returns the values of an option in one type, if C keeps it. Drawn numbers are floats."""
+        option = self._definition.options.get(name)
+        if option is None or option.kind != "float":
+            return value
+        if isinstance(value, EachReset) and not value.choices:
+            return EachReset(_checked(option, value.low), _checked(option, value.high), value.log)
+        why = why_mixed(option, value)
+        if why is not None:
+            raise TypeError(why)
+        return value if len(_types(option, value)) < 2 else as_floats(value)
 
     # ------------------------------------------------------------------------ sets of values --
 
@@ -385,6 +451,7 @@ class Plan:
             for i, value in enumerate(values):
                 choices[i].f = float(value)
                 choices[i].i = int(value) if option.kind != "float" else 0
+                choices[i].dtype = option.code(value)
             return
         low, high = (_checked(option, bound) for bound in (draw.low, draw.high))
         if option.kind == "float":
@@ -397,9 +464,9 @@ class Plan:
         raw.first, raw.last = cast("int", low), cast("int", high)
 
 
-def _checked(option: Option, value: Any) -> float:
+def _checked(option: Option, value: Any) -> Any:
     """Returns a value that may be drawn, converted to the option's type."""
-    return cast("float", option.check(value))
+    return option.check(value)
 
 
 def check_limit(value: Any, env_id: int) -> int:

@@ -67,14 +67,15 @@ enum pp_action_dtype {
   /* the same, but only infinities are accepted, and NaN is refused */
   PP_INFINITE = 18,
   /* all dtypes as bits of action_dtypes, without PP_PYTHON */
-  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
+  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1,
+  /* unsigned integers as bits of action_dtypes */
+  PP_UNSIGNED_DTYPES = 1 << PP_UINT8 | 1 << PP_UINT16 | 1 << PP_UINT32 | 1 << PP_UINT64
 };
 
-/* infos whose dtype is not always float64: that of NumPy's arithmetic with the action, or (one bit
- * or both, without the others) int64 in rows in which the reference has an int */
+/* infos whose dtype is not always their own: that of NumPy's arithmetic with the action, or (one
+ * bit or both, without the others) int64 in rows in which the reference has an int */
 enum pp_follow {
-  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 for integer actions */
-  PP_FOLLOW_ALL = 2,   /* the same, but int64 or uint64 for integer actions */
+  PP_FOLLOW_ACTION = 1, /* that of the sum over the action times pp_field.factor */
   PP_INT64_ON_STEP = 4,
   PP_INT64_ON_RESET = 8
 };
@@ -120,11 +121,14 @@ typedef struct pp_field {
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element */
-  int32_t follows;     /* infos of PP_FLOAT64: pp_follow; 0: the dtype is always float64 */
+  int32_t follows;     /* infos of floats: pp_follow; 0: the dtype is always the field's */
   /* per_player: the size of each player's own space, at most the field's: n of a Discrete, the
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
    * action. null: the spaces of all players are equal. */
   const int64_t *player_sizes;
+  /* with PP_FOLLOW_ACTION: the dtype of the option that the reference multiplies the action by, as
+   * pp_value.dtype */
+  int32_t factor;
 } pp_field;
 
 /* the value of one option; the option's type says which member holds it */
@@ -134,6 +138,7 @@ typedef struct pp_value {
   double f;      /* float */
   const char *s; /* string (also zero-terminated), bytes */
   int64_t size;  /* of s */
+  int32_t dtype; /* of f, one of the option's .keeps; 0: a Python float, or the type is the same */
 } pp_value;
 
 /* One constructor or reset option. Its name is the Python keyword. A name that begins with '_' is
@@ -151,6 +156,14 @@ typedef struct pp_option {
    * different values can share what configure makes, and a value can be drawn at each reset. All
    * values from low to high must be valid. Not for texts, nor for reset options. */
   int32_t varies;
+  /* Floats whose type changes the reference's results, because NumPy computes in it: bits of the
+   * dtypes (1 << pp_dtype or pp_action_dtype; 1 << PP_PYTHON for Python's int) that the callbacks
+   * distinguish by pp_value.dtype, which is PP_INT64 + PP_PYTHON for Python's int. */
+  uint32_t keeps;
+  /* bits of the dtypes with which the callbacks do not compute as the reference does: refused. All
+   * dtypes in neither are as a Python float. */
+  uint32_t refuses;
+  int32_t number_dtype; /* of the default, as pp_value.dtype */
 } pp_option;
 
 /* the state of NumPy's PCG64, advanced through csrc/base/random.h */

@@ -41,8 +41,9 @@ static int check_variation(const pp_variation *variation, int32_t num_envs, pp_e
 /* ----------------------------------------------------------------------------- comparisons -- */
 
 static bool is_equal_value(const pp_value *a, const pp_value *b) {
-  return a->i == b->i && memcmp(&a->f, &b->f, sizeof(a->f)) == 0 && a->size == b->size &&
-         !a->s == !b->s && (!a->s || memcmp(a->s, b->s, (size_t)a->size) == 0);
+  return a->i == b->i && memcmp(&a->f, &b->f, sizeof(a->f)) == 0 && a->dtype == b->dtype &&
+         a->size == b->size && !a->s == !b->s &&
+         (!a->s || memcmp(a->s, b->s, (size_t)a->size) == 0);
 }
 
 /* returns the first option from index `from` on that differs between two sets, num_options if none;
@@ -69,6 +70,7 @@ static uint64_t hash_set(const pp_env_def *def, const pp_value *set) {
     if (def->options[i].varies) continue;
     sum = hash_bytes(sum, &set[i].i, sizeof(set[i].i));
     sum = hash_bytes(sum, &set[i].f, sizeof(set[i].f));
+    sum = hash_bytes(sum, &set[i].dtype, sizeof(set[i].dtype));
     if (set[i].s) sum = hash_bytes(sum, set[i].s, (size_t)set[i].size);
   }
   return sum;
@@ -89,7 +91,7 @@ static bool is_same_field(const pp_field *a, const pp_field *b, int32_t num_play
          a->ndim == b->ndim &&
          memcmp(a->shape, b->shape, sizeof(a->shape[0]) * (size_t)a->ndim) == 0 &&
          a->low == b->low && a->high == b->high && a->n == b->n && a->follows == b->follows &&
-         has_same_numbers(a->lows, b->lows, elements) &&
+         a->factor == b->factor && has_same_numbers(a->lows, b->lows, elements) &&
          has_same_numbers(a->highs, b->highs, elements) &&
          has_same_integers(a->nvec, b->nvec, elements) &&
          has_same_integers(a->player_sizes, b->player_sizes, num_players);

@@ -129,6 +129,23 @@ static int check_default(const subject *s, const pp_option *option) {
   return PP_OK;
 }
 
+static int check_types(const subject *s, const pp_option *option) {
+  const uint32_t known = (uint32_t)PP_ALL_ACTION_DTYPES | 1u << PP_PYTHON;
+  uint32_t both = option->keeps | option->refuses;
+  if (both && option->type != PP_OPT_FLOAT) {
+    return refuse(s, "keeps=%#x, refuses=%#x: choose 0, or make it a float", option->keeps,
+                  option->refuses);
+  }
+  if ((both & ~known) || (option->keeps & option->refuses)) {
+    return refuse(s, "keeps=%#x, refuses=%#x: choose bits of dtypes, each in one of them",
+                  option->keeps, option->refuses);
+  }
+  if (option->number_dtype && option->number_dtype != (PP_INT64 | PP_PYTHON)) {
+    return refuse(s, "number_dtype=%d: choose 0, or PP_INT64 | PP_PYTHON", option->number_dtype);
+  }
+  return PP_OK;
+}
+
 static int check_option(const subject *s, const pp_option *option) {
   int status = check_name(s, "its name", option->name);
   if (status < 0) return status;
@@ -142,7 +159,8 @@ static int check_option(const subject *s, const pp_option *option) {
     return refuse(s, "varies=%d: choose 0, or 1 for a bool, int or float with a default",
                   option->varies);
   }
-  status = check_text(s, "text", option->text);
+  status = check_types(s, option);
+  if (status >= 0) status = check_text(s, "text", option->text);
   if (status >= 0) status = check_text(s, "doc", option->doc);
   if (status < 0 || option->type > PP_OPT_FLOAT) return status;
   status = check_range(s, option->low, option->high);

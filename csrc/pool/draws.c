@@ -126,6 +126,7 @@ static void put_first(const pp_draw *draw, pp_value *value) {
     case PP_DRAW_CHOICE:
       value->i = draw->choices[0].i;
       value->f = draw->choices[0].f;
+      value->dtype = draw->choices[0].dtype;
       break;
     default: value->f = draw->low;
   }
@@ -135,7 +136,10 @@ static void set_first(pp_draws *draws, int32_t env_id) {
   for (int32_t i = 0; i < draws->count; i++) {
     const pp_draw *draw = &draws->list[i];
     if (draw->option == draws->num_options) continue;
-    put_first(draw, value_of(draws, env_id, draw->option));
+    pp_value *value = value_of(draws, env_id, draw->option);
+    // drawn numbers are Python floats; all choices of an option have one type
+    value->dtype = 0;
+    put_first(draw, value);
   }
 }
 

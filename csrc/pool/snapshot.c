@@ -99,6 +99,8 @@ static uint64_t identity(const pp_fleet *fleet, int32_t env_id) {
     if (def->options[i].name[0] == '_' || pp_draws_has(&fleet->draws, i)) continue;
     sum = hash(sum, &value->i, sizeof(value->i));
     sum = hash(sum, &value->f, sizeof(value->f));
+    // not 0 only if results depend on it
+    if (value->dtype) sum = hash(sum, &value->dtype, sizeof(value->dtype));
     if (value->s) sum = hash(sum, value->s, (size_t)value->size);
   }
   for (int32_t i = 0; i < fleet->draws.count; i++) sum = hash_draw(sum, &fleet->draws.list[i]);

@@ -12,6 +12,7 @@ static size_t text_size(const pp_value *value) {
 void pp_value_default(pp_value *value, const pp_option *option) {
   if (option->type != PP_OPT_FLOAT) value->i = (int64_t)option->number;
   value->f = option->number;
+  value->dtype = option->number_dtype;
   value->s = option->text;
   value->size = option->text ? (int64_t)strlen(option->text) : 0;
 }

@@ -51,9 +51,6 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         given["desc"] = _rows(given["desc"])
     if "reward_schedule" in given:
         given |= _rewards(given.pop("reward_schedule"), given)
-    if "success_rate" in given:
-        is_int = isinstance(given["success_rate"], (int, np.integer))
-        given.setdefault("_has_integer_rate", is_int)
     return given
 
 

@@ -129,7 +129,8 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                    .low = -0x1.7ffffffffffffp+3,                                            \
                    .high = -DBL_TRUE_MIN,                                                   \
                    .doc = "gravity in m/s^2, between -12 and 0, without them",              \
-                   .varies = 1},                                                            \
+                   .varies = 1, /* Box2D's bindings refuse them */                          \
+                   .refuses = PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)},                   \
       [ENABLE_WIND] = {.name = "enable_wind",                                               \
                        .type = PP_OPT_BOOL,                                                 \
                        .doc = "wind pushes and turns the lander while no leg touches"},     \
@@ -137,12 +138,14 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                       .type = PP_OPT_FLOAT,                                                 \
                       .number = 15.0,                                                       \
                       .doc = "largest force of the wind",                                   \
-                      .varies = 1},                                                         \
+                      .varies = 1,                                                          \
+                      .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                        \
       [TURBULENCE_POWER] = {.name = "turbulence_power",                                     \
                             .type = PP_OPT_FLOAT,                                           \
                             .number = 1.5,                                                  \
                             .doc = "largest torque of the wind",                            \
-                            .varies = 1},                                                   \
+                            .varies = 1,                                                    \
+                            .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                  \
       [LINK] = {.name = "_link",                                                            \
                 .type = PP_OPT_BYTES,                                                       \
                 .required = 1,                                                              \

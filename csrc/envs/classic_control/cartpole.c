@@ -15,6 +15,7 @@
 
 #include "base/interval.h"
 #include "base/random.h"
+#include "base/scalar.h"
 #include "base/sincos.h"
 #include "pp_env.h"
 
@@ -84,24 +85,29 @@ static const pp_field fields[] = {
 
 enum { SUTTON_BARTO, GRAVITY, MASSCART, MASSPOLE, LENGTH, FORCE_MAG, TAU, NUM_OPTIONS };
 
-#define PHYSICS(title, value, least, text) \
-  {.name = (title),                        \
-   .type = PP_OPT_FLOAT,                   \
-   .number = (value),                      \
-   .low = (least),                         \
-   .high = DBL_MAX,                        \
-   .doc = (text),                          \
-   .varies = 1}
+#define PHYSICS(title, value, least, text, ...) \
+  {.name = (title),                             \
+   .type = PP_OPT_FLOAT,                        \
+   .number = (value),                           \
+   .low = (least),                              \
+   .high = DBL_MAX,                             \
+   .doc = (text),                               \
+   .varies = 1,                                 \
+   __VA_ARGS__}
+
+/* NumPy adds and multiplies these in their own types; all others meet a float64 first */
+#define TYPED .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON
 
 static const pp_option options[NUM_OPTIONS] = {
     [SUTTON_BARTO] = {.name = "sutton_barto_reward",
                       .type = PP_OPT_BOOL,
                       .doc = "reward 0 for every step and -1 for the one that ends the episode"},
     [GRAVITY] = PHYSICS("gravity", 9.8, -DBL_MAX, "acceleration of gravity in m/s^2"),
-    [MASSCART] = PHYSICS("masscart", 1.0, DBL_TRUE_MIN, "mass of the cart in kg"),
-    [MASSPOLE] = PHYSICS("masspole", 0.1, DBL_TRUE_MIN, "mass of the pole in kg"),
-    [LENGTH] = PHYSICS("length", 0.5, DBL_TRUE_MIN, "half the length of the pole in m"),
-    [FORCE_MAG] = PHYSICS("force_mag", 10.0, -DBL_MAX, "force of a push in N"),
+    [MASSCART] = PHYSICS("masscart", 1.0, DBL_TRUE_MIN, "mass of the cart in kg", TYPED),
+    [MASSPOLE] = PHYSICS("masspole", 0.1, DBL_TRUE_MIN, "mass of the pole in kg", TYPED),
+    [LENGTH] = PHYSICS("length", 0.5, DBL_TRUE_MIN, "half the length of the pole in m", TYPED),
+    [FORCE_MAG] =
+        PHYSICS("force_mag", 10.0, -DBL_MAX, "force of a push in N", .refuses = PP_UNSIGNED_DTYPES),
     [TAU] = PHYSICS("tau", 0.02, 0, "seconds of a step"),
 };
 
@@ -165,7 +171,7 @@ static inline void write_observation(cartpole cart, float *row) {
 /* returns whether the physics is, or may become, another than Gymnasium's */
 static bool is_physics_varied(const pp_config *config) {
   for (int i = GRAVITY; i < NUM_OPTIONS; i++) {
-    if (config->options[i].f != options[i].number) return true;
+    if (config->options[i].f != options[i].number || config->options[i].dtype) return true;
     if (config->varying && config->varying[i]) return true;
   }
   return false;
@@ -193,11 +199,12 @@ static int check_reset(void *shared, const pp_value *values, pp_error *error) {
 }
 
 static physics read_physics(const pp_value *chosen) {
+  pp_scalar pole = pp_scalar_of(&chosen[MASSPOLE]);
   return (physics){.gravity = chosen[GRAVITY].f,
                    .masspole = chosen[MASSPOLE].f,
-                   .total_mass = chosen[MASSPOLE].f + chosen[MASSCART].f,
+                   .total_mass = pp_scalar_add(pole, pp_scalar_of(&chosen[MASSCART])).value,
                    .length = chosen[LENGTH].f,
-                   .polemass_length = chosen[MASSPOLE].f * chosen[LENGTH].f,
+                   .polemass_length = pp_scalar_multiply(pole, pp_scalar_of(&chosen[LENGTH])).value,
                    .force_mag = chosen[FORCE_MAG].f,
                    .tau = chosen[TAU].f};
 }

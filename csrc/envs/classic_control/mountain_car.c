@@ -8,6 +8,8 @@
 #define GOAL_POSITION 0.5
 #define FORCE 0.001
 
+static const pp_option options[] = {GOAL_VELOCITY(0)};
+
 /* -------------------------------------------------------------------------------- dynamics -- */
 
 static inline double clip(double value, double low, double high) {

@@ -7,13 +7,15 @@
  * and all others in float32, unless the action is a NumPy float64. A value that was clipped to a
  * Python float stays in float64 until it is combined with a float32.
  */
-#include "base/half.h"
+#include "base/scalar.h"
 #include "base/square.h"
 #include "valley.h"
 
 #define MAX_ACTION 1.0
 #define GOAL_POSITION 0.45
 #define POWER 0.0015
+
+static const pp_option options[] = {GOAL_VELOCITY(PP_ALL_ACTION_DTYPES)};
 
 /* if is_narrow, position and velocity are float32 values */
 typedef struct narrowing_car {
@@ -48,6 +50,14 @@ static inline number clip(number x, double low, double high) {
   return x;
 }
 
+/* Returns whether a velocity reaches the goal's. Of a Python number and a NumPy number, NumPy
+ * converts the former. */
+static inline bool is_fast(number velocity, const rules *shared) {
+  if (!shared->goal_dtype) return velocity.value >= limit(velocity, shared->goal_velocity);
+  if (velocity.kind != PYTHON) return velocity.value >= shared->goal_velocity;
+  return pp_scalar_round(velocity.value, shared->goal_dtype) >= shared->goal_velocity;
+}
+
 /* Returns the acceleration by engine and slope. A clipped action is a Python float, and then the
  * sum is one, too. */
 static inline number push(double action, int32_t dtype, double slope) {
@@ -75,8 +85,7 @@ static inline bool advance_as(int kind, narrowing_car *it, const rules *shared, 
   it->car.position = (float)position.value;
   it->car.velocity = (float)velocity.value;
   it->is_narrow = 1;
-  return (position.value >= limit(position, GOAL_POSITION)) &
-         (velocity.value >= limit(velocity, shared->goal_velocity));
+  return (position.value >= limit(position, GOAL_POSITION)) & is_fast(velocity, shared);
 }
 
 static inline bool advance(narrowing_car *it, const rules *shared, double action, int32_t dtype,

@@ -10,6 +10,7 @@
 
 #include "base/half.h"
 #include "base/random.h"
+#include "base/scalar.h"
 #include "base/sincos.h"
 #include "base/square.h"
 #include "pp_env.h"
@@ -37,6 +38,7 @@ typedef struct varied_pendulum {
   pendulum pendulum;
   double pull; /* as in rules */
   double gain; /* 3 / (m l^2) */
+  int64_t gain_dtype;
 } varied_pendulum;
 
 /* what all environments share, unless their states are varied_pendulum */
@@ -65,21 +67,24 @@ static const pp_option options[NUM_OPTIONS] = {
                  .low = -DBL_MAX,
                  .high = DBL_MAX,
                  .doc = "acceleration of gravity in m/s^2",
-                 .varies = 1},
+                 .varies = 1,
+                 .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [MASS] = {.name = "m",
               .type = PP_OPT_FLOAT,
               .number = 1.0,
               .low = DBL_TRUE_MIN,
               .high = DBL_MAX,
               .doc = "mass in kg",
-              .varies = 1},
+              .varies = 1,
+              .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [LENGTH] = {.name = "l",
                 .type = PP_OPT_FLOAT,
                 .number = 1.0,
                 .low = DBL_TRUE_MIN,
                 .high = DBL_MAX,
                 .doc = "length in m",
-                .varies = 1},
+                .varies = 1,
+                .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
 /* the initial state is drawn from -x_init .. x_init; NumPy refuses a range below 0 or infinite */
@@ -150,9 +155,19 @@ static inline effort push_half(double action, double gain) {
                   pp_half_multiply(pp_half(0.001), square)};
 }
 
-/* For an action that is not float32. Integers are float64 here, as NumPy's clip makes them. */
-static inline effort push_other(double action, int32_t dtype, double gain) {
+/* Integers are float64 here, as NumPy's clip makes them. */
+static inline effort push(double action, int32_t dtype, double gain) {
+  if (dtype == PP_FLOAT32) return push_float((float)action, gain);
   return dtype == PP_FLOAT16 ? push_half(action, gain) : push_double(action, gain);
+}
+
+static inline effort push_varied(const varied_pendulum *it, double action, int32_t dtype) {
+  effort motor = push(action, dtype, it->gain);
+  if (it->gain_dtype == PP_PYTHON_FLOAT) return motor;
+  // m or l is a NumPy number
+  pp_scalar gain = {it->gain, (int32_t)it->gain_dtype}, torque = {clip_torque(action), dtype};
+  motor.acceleration = pp_scalar_multiply(gain, torque).value;
+  return motor;
 }
 
 /* Advances by one step. Returns the reward. */
@@ -177,19 +192,36 @@ static inline void write_observation(const pendulum *it, float *row) {
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
+/* 3 * g / (2 * l), in the type of the options */
 static double pull_of(const pp_value *chosen) {
-  return 3 * chosen[GRAVITY].f / (2 * chosen[LENGTH].f);
+  pp_scalar pull = pp_scalar_multiply(pp_scalar_int(3), pp_scalar_of(&chosen[GRAVITY]));
+  pp_scalar twice = pp_scalar_multiply(pp_scalar_int(2), pp_scalar_of(&chosen[LENGTH]));
+  return pp_scalar_divide(pull, twice).value;
 }
 
-static double gain_of(const pp_value *chosen) {
-  return 3.0 / (chosen[MASS].f * pp_square(chosen[LENGTH].f));
+/* l ** 2 */
+static pp_scalar square_of(pp_scalar x) {
+  switch (x.dtype) {
+    case PP_PYTHON_FLOAT:
+    case PP_FLOAT64: return (pp_scalar){pp_square(x.value), x.dtype};
+    case PP_FLOAT32: return (pp_scalar){pp_square_float((float)x.value), x.dtype};
+    case PP_FLOAT16: return (pp_scalar){pp_half(pp_square_float((float)x.value)), x.dtype};
+    default: return pp_scalar_multiply(x, x);
+  }
+}
+
+static pp_scalar gain_of(const pp_value *chosen) {
+  pp_scalar square = square_of(pp_scalar_of(&chosen[LENGTH]));
+  pp_scalar inertia = pp_scalar_multiply(pp_scalar_of(&chosen[MASS]), square);
+  return pp_scalar_divide(pp_scalar_float(3.0), inertia);
 }
 
 static int configure(pp_config *config) {
   rules *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
   shared->pull = pull_of(config->options);
-  shared->is_varied = gain_of(config->options) != GAIN;
+  pp_scalar gain = gain_of(config->options);
+  shared->is_varied = gain.value != GAIN || gain.dtype != PP_PYTHON_FLOAT;
   for (int i = 0; i < NUM_OPTIONS && config->varying; i++) {
     shared->is_varied |= config->varying[i];
   }
@@ -211,7 +243,9 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   if (shared->is_varied) {
     varied_pendulum *varied = env->state;
     varied->pull = pull_of(env->options);
-    varied->gain = gain_of(env->options);
+    pp_scalar gain = gain_of(env->options);
+    varied->gain = gain.value;
+    varied->gain_dtype = gain.dtype;
   }
   it->theta = pp_rng_uniform(env->rng, -angle, angle);
   it->theta_dot = pp_rng_uniform(env->rng, -speed, speed);
@@ -223,10 +257,9 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   int32_t dtype = *env->action_dtype;
   const rules *shared = env->shared;
   const varied_pendulum *varied = env->state;
-  double gain = shared->is_varied ? varied->gain : GAIN;
   double pull = shared->is_varied ? varied->pull : shared->pull;
-  effort motor = dtype == PP_FLOAT32 ? push_float(*(const float *)action, gain)
-                                     : push_other(*(const double *)action, dtype, gain);
+  double torque = dtype == PP_FLOAT32 ? *(const float *)action : *(const double *)action;
+  effort motor = shared->is_varied ? push_varied(varied, torque, dtype) : push(torque, dtype, GAIN);
   result->reward[0] = advance(env->state, pull, motor);
   return PP_OK;
 }
@@ -244,11 +277,10 @@ static inline void step_run(const rules *shared, int is_varied, const pp_run *ru
   for (int32_t i = 0; i < run->count; i++) {
     void *state = run->states + (size_t)i * run->state_stride;
     pendulum *it = state;
-    double gain = is_varied ? ((varied_pendulum *)state)->gain : GAIN;
     double pull = is_varied ? ((varied_pendulum *)state)->pull : shared->pull;
-    effort motor = run->action_dtype == PP_FLOAT32
-                       ? push_float(floats[i], gain)
-                       : push_other(doubles[i], run->action_dtype, gain);
+    double torque = run->action_dtype == PP_FLOAT32 ? floats[i] : doubles[i];
+    effort motor = is_varied ? push_varied(state, torque, run->action_dtype)
+                             : push(torque, run->action_dtype, GAIN);
     run->reward[i] = advance(it, pull, motor);
     if (row) write_observation(it, row + 3 * i);
   }

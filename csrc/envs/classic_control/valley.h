@@ -29,6 +29,7 @@ typedef struct car {
 /* what all environments share */
 typedef struct rules {
   double goal_velocity;
+  int32_t goal_dtype; /* as pp_value.dtype */
 } rules;
 
 static const double lows[2] = {MIN_POSITION, -MAX_SPEED};
@@ -38,14 +39,15 @@ static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .lows = lows, .highs = highs},
 };
 
-static const pp_option options[] = {
-    {.name = "goal_velocity",
-     .type = PP_OPT_FLOAT,
-     .number = 0,
-     .low = -INFINITY,
-     .high = INFINITY,
-     .doc = "least velocity at the goal that ends the episode"},
-};
+/* the only option; types: the dtypes that change results, as pp_option.keeps */
+#define GOAL_VELOCITY(types)                                  \
+  {.name = "goal_velocity",                                   \
+   .type = PP_OPT_FLOAT,                                      \
+   .number = 0,                                               \
+   .low = -INFINITY,                                          \
+   .high = INFINITY,                                          \
+   .doc = "least velocity at the goal that ends the episode", \
+   .keeps = (types)}
 
 static const pp_option reset_options[] = {
     {.name = "low",
@@ -73,6 +75,7 @@ static int configure(pp_config *config) {
   rules *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
   shared->goal_velocity = config->options[0].f;
+  shared->goal_dtype = config->options[0].dtype;
   config->shared = shared;
   return PP_OK;
 }

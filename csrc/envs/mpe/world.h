@@ -164,12 +164,13 @@ static inline int32_t mpe_neighbors(const pp_value *value) {
    .high = MPE_MAX_AGENTS,                    \
    .doc = what}
 
-#define MPE_LOCAL_RATIO   \
-  {.name = "local_ratio", \
-   .type = PP_OPT_FLOAT,  \
-   .number = 0.5,         \
-   .low = 0,              \
-   .high = 1,             \
+#define MPE_LOCAL_RATIO                          \
+  {.name = "local_ratio",                        \
+   .type = PP_OPT_FLOAT,                         \
+   .number = 0.5,                                \
+   .low = 0,                                     \
+   .high = 1, /* a reward would have its type */ \
+   .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32, \
    .doc = "share of an agent's own reward; the rest is the reward of all"}
 
 #define MPE_STAGE(last)        \

@@ -24,18 +24,18 @@ enum {
   INCLUDE_FORCES, /* v4: use_contact_forces; v5: include_cfrc_ext_in_observation */
 };
 
-#define OPTIONS(main_body, forces)                                                           \
-  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                       \
-      MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
-      MUJOCO_WEIGHT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),  \
-      MUJOCO_WEIGHT("contact_cost_weight", 5e-4, "weight of squared contact forces"),        \
-      MUJOCO_WEIGHT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body, \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),  \
-      MUJOCO_WEIGHT("healthy_z_min", 0.2, "least healthy height of the torso"),              \
-      MUJOCO_WEIGHT("healthy_z_max", 1.0, "greatest healthy height of the torso"),           \
-      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),    \
-      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),     \
-      MUJOCO_NOISE_SCALE(0.1),                                                               \
+#define OPTIONS(main_body, forces, survive)                                                        \
+  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                             \
+      MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),         \
+      MUJOCO_ACTION_WEIGHT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"), \
+      MUJOCO_WEIGHT("contact_cost_weight", 5e-4, "weight of squared contact forces"),              \
+      survive(1.0, "reward of a step that ends healthy"), main_body,                               \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),        \
+      MUJOCO_WEIGHT("healthy_z_min", 0.2, "least healthy height of the torso"),                    \
+      MUJOCO_WEIGHT("healthy_z_max", 1.0, "greatest healthy height of the torso"),                 \
+      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),          \
+      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),           \
+      MUJOCO_NOISE_SCALE(0.1),                                                                     \
       MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"), forces
 
 #define MAIN_BODY_V4                      \
@@ -45,11 +45,14 @@ enum {
   MUJOCO_BOOL("use_contact_forces", value, "observe contact forces and subtract their cost")
 
 /* EnvPool's v3 observes contact forces by default. */
-static const pp_option options_v3[] = {OPTIONS(MAIN_BODY_V4, FORCES_V4(1))};
-static const pp_option options_v4[] = {OPTIONS(MAIN_BODY_V4, FORCES_V4(0))};
+static const pp_option options_v3[] = {
+    OPTIONS(MAIN_BODY_V4, FORCES_V4(1), MUJOCO_FLOAT_SURVIVE_WEIGHT)};
+static const pp_option options_v4[] = {
+    OPTIONS(MAIN_BODY_V4, FORCES_V4(0), MUJOCO_FLOAT_SURVIVE_WEIGHT)};
 static const pp_option options_v5[] = {
     OPTIONS(MUJOCO_INT("main_body", 1, 0, 100000, "body whose velocity counts, by number or name"),
-            MUJOCO_BOOL("include_cfrc_ext_in_observation", 1, "observe contact forces")),
+            MUJOCO_BOOL("include_cfrc_ext_in_observation", 1, "observe contact forces"),
+            MUJOCO_SURVIVE_WEIGHT),
 };
 
 /* With contact forces, v4 overwrites reward_ctrl with their cost, which has another dtype. */
@@ -167,7 +170,7 @@ static void after_step_v4(mujoco_transition *transition) {
   const pp_value *options = transition->options;
   bool terminates = options[TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
   double survive = (double)(healthy || terminates) * options[HEALTHY_REWARD].f;
-  double costs = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double costs = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT]);
   double reward_ctrl = -costs, velocity[2], *infos = transition->infos;
 
   mujoco_velocity(transition, main_body(transition), 2, velocity);
@@ -192,7 +195,7 @@ static void after_step_v5(mujoco_transition *transition) {
   const pp_value *options = transition->options;
   bool healthy = is_healthy(transition);
   double survive = (double)healthy * options[HEALTHY_REWARD].f;
-  double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double control = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT]);
   double contact = contact_cost(transition), velocity[2], *infos = transition->infos;
 
   mujoco_velocity(transition, main_body(transition), 2, velocity);
@@ -210,9 +213,10 @@ static void after_step_v5(mujoco_transition *transition) {
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-#define TASK_V4                                                                   \
-  .least_nq = 3, .prepare = prepare_v4, .draw_state = mujoco_draw_uniform_normal, \
-  .observe = observe_v4, .after_reset = after_reset_v4, .after_step = after_step_v4
+#define TASK_V4                                                                      \
+  .least_nq = 3, .prepare = prepare_v4, .draw_state = mujoco_draw_uniform_normal,    \
+  .observe = observe_v4, .after_reset = after_reset_v4, .after_step = after_step_v4, \
+  .weight_option = CTRL_COST_WEIGHT, .survive_info = 2, .survive_option = HEALTHY_REWARD
 
 static const mujoco_task task_v4 = {TASK_V4, MUJOCO_INFOS(infos_v4)};
 static const mujoco_task task_v4_with_forces = {TASK_V4, MUJOCO_INFOS(infos_v4_with_forces)};
@@ -223,6 +227,9 @@ static const mujoco_task task_v5 = {
     .observe = observe_v5,
     .after_reset = after_reset_v5,
     .after_step = after_step_v5,
+    .weight_option = CTRL_COST_WEIGHT,
+    .survive_info = 8,
+    .survive_option = HEALTHY_REWARD,
     MUJOCO_INFOS(infos_v5),
 };
 

@@ -16,7 +16,7 @@ enum {
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("half_cheetah.xml", 5),
     MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),
-    MUJOCO_WEIGHT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),
+    MUJOCO_ACTION_WEIGHT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),
     MUJOCO_NOISE_SCALE(0.1),
     MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out the x position"),
 };
@@ -51,7 +51,7 @@ static void after_reset(mujoco_transition *transition) {
 
 static void after_step(mujoco_transition *transition) {
   const pp_value *options = transition->options;
-  double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double control = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT]);
   double velocity, *infos = transition->infos;
 
   mujoco_velocity(transition, transition->now->qpos, 1, &velocity);
@@ -65,9 +65,10 @@ static void after_step(mujoco_transition *transition) {
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-#define TASK                                                                   \
-  .least_nq = 1, .prepare = prepare, .draw_state = mujoco_draw_uniform_normal, \
-  .observe = mujoco_observe_state, .after_reset = after_reset, .after_step = after_step
+#define TASK                                                                             \
+  .least_nq = 1, .prepare = prepare, .draw_state = mujoco_draw_uniform_normal,           \
+  .observe = mujoco_observe_state, .after_reset = after_reset, .after_step = after_step, \
+  .weight_option = CTRL_COST_WEIGHT
 
 static const mujoco_task task_v4 = {TASK, MUJOCO_INFOS(infos_v4)};
 static const mujoco_task task_v5 = {TASK, MUJOCO_INFOS(infos_v5)};

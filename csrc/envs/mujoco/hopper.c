@@ -6,13 +6,15 @@
 
 enum { HEALTHY_STATE_MIN = UPRIGHT_NUM_COMMON_OPTIONS, HEALTHY_STATE_MAX };
 
-static const pp_option option_table[] = {
-    UPRIGHT_OPTIONS("hopper.xml", 0.7, HUGE_VAL, 0.2),
-    MUJOCO_WEIGHT("healthy_state_min", -100.0,
-                  "healthy positions except x and z, and all healthy velocities, are greater"),
-    MUJOCO_WEIGHT("healthy_state_max", 100.0,
-                  "healthy positions except x and z, and all healthy velocities, are less"),
-};
+#define OPTIONS(survive)                                                                          \
+  UPRIGHT_OPTIONS("hopper.xml", 0.7, HUGE_VAL, 0.2, survive),                                     \
+      MUJOCO_WEIGHT("healthy_state_min", -100.0,                                                  \
+                    "healthy positions except x and z, and all healthy velocities, are greater"), \
+      MUJOCO_WEIGHT("healthy_state_max", 100.0,                                                   \
+                    "healthy positions except x and z, and all healthy velocities, are less")
+
+static const pp_option options_v4[] = {OPTIONS(MUJOCO_PLAIN_SURVIVE_WEIGHT)};
+static const pp_option options_v5[] = {OPTIONS(MUJOCO_SURVIVE_WEIGHT)};
 
 static bool is_healthy(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
@@ -36,8 +38,8 @@ static void after_step_v5(mujoco_transition *transition) {
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-static const mujoco_task task_v4 = {UPRIGHT_TASK(v4)};
-static const mujoco_task task_v5 = {UPRIGHT_TASK(v5)};
+static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
+static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);
@@ -47,12 +49,11 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
-#define DEFINITION                                                             \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 3800.0, \
-      .max_episode_steps = 1000
+#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 3800.0, .max_episode_steps = 1000
 
 const pp_env_def pp_env_hopper_v3 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
     .id = "Hopper-v3",
     .reference = MUJOCO_NO_REFERENCE,
     .configure = configure_v4,
@@ -60,6 +61,7 @@ const pp_env_def pp_env_hopper_v3 = {
 
 const pp_env_def pp_env_hopper_v4 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
     .id = "Hopper-v4",
     .reference = "gymnasium 1.4.0 Hopper-v4",
     .configure = configure_v4,
@@ -67,6 +69,7 @@ const pp_env_def pp_env_hopper_v4 = {
 
 const pp_env_def pp_env_hopper_v5 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v5),
     .id = "Hopper-v5",
     .reference = "gymnasium 1.4.0 Hopper-v5",
     .configure = configure_v5,

@@ -20,20 +20,20 @@ enum {
   HEALTHY_Z_MAX,
 };
 
-#define OPTIONS(contact_weight)                                                                 \
+#define OPTIONS(contact_weight, survive)                                                        \
   HUMANOID_OPTIONS("humanoid.xml"),                                                             \
       MUJOCO_WEIGHT("forward_reward_weight", 1.25, "weight of the velocity in the reward"),     \
       MUJOCO_WEIGHT("contact_cost_weight", contact_weight, "weight of squared contact forces"), \
       MUJOCO_WEIGHT("contact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),          \
       MUJOCO_WEIGHT("contact_cost_max", 10.0, "upper bound of the contact cost"),               \
-      MUJOCO_WEIGHT("healthy_reward", 5.0, "reward of a step that ends healthy"),               \
+      survive(5.0, "reward of a step that ends healthy"),                                       \
       MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),     \
       MUJOCO_WEIGHT("healthy_z_min", 1.0, "the torso is healthy above this height"),            \
       MUJOCO_WEIGHT("healthy_z_max", 2.0, "the torso is healthy below this height")
 
 /* Gymnasium's v4 has no contact cost. */
-static const pp_option options_v4[] = {OPTIONS(0.0)};
-static const pp_option options_v5[] = {OPTIONS(5e-7)};
+static const pp_option options_v4[] = {OPTIONS(0.0, MUJOCO_FLOAT_SURVIVE_WEIGHT)};
+static const pp_option options_v5[] = {OPTIONS(5e-7, MUJOCO_SURVIVE_WEIGHT)};
 
 static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("reward_linvel", PP_FLOAT64),
@@ -180,6 +180,8 @@ static const mujoco_task task_v4 = {
     .prepare = prepare_v4,
     .after_reset = after_reset_v4,
     .after_step = after_step_v4,
+    .survive_option = HEALTHY_REWARD,
+    .survive_info = 2,
     MUJOCO_INFOS(infos_v4),
 };
 static const mujoco_task task_v5 = {
@@ -187,6 +189,8 @@ static const mujoco_task task_v5 = {
     .prepare = prepare_v5,
     .after_reset = after_reset_v5,
     .after_step = after_step_v5,
+    .survive_option = HEALTHY_REWARD,
+    .survive_info = 7,
     MUJOCO_INFOS(infos_v5),
 };
 

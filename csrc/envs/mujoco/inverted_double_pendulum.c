@@ -11,11 +11,12 @@
 
 enum { HEALTHY_REWARD = MUJOCO_NUM_COMMON_OPTIONS, RESET_NOISE_SCALE };
 
-static const pp_option option_table[] = {
-    MUJOCO_COMMON_OPTIONS("inverted_double_pendulum.xml", 5),
-    MUJOCO_WEIGHT("healthy_reward", 10.0, "reward of a step, before penalties"),
-    MUJOCO_NOISE_SCALE(0.1),
-};
+#define OPTIONS(survive)                                    \
+  MUJOCO_COMMON_OPTIONS("inverted_double_pendulum.xml", 5), \
+      survive(10.0, "reward of a step, before penalties"), MUJOCO_NOISE_SCALE(0.1)
+
+static const pp_option options_v4[] = {OPTIONS(MUJOCO_PLAIN_SURVIVE_WEIGHT)};
+static const pp_option options_v5[] = {OPTIONS(MUJOCO_SURVIVE_WEIGHT)};
 
 /* v4 has no infos */
 static const pp_field infos_v5[] = {
@@ -106,6 +107,8 @@ static const mujoco_task task_v5 = {
     TASK,
     .prepare = prepare_v5,
     .after_step = after_step_v5,
+    .survive_info = 0,
+    .survive_option = HEALTHY_REWARD,
     MUJOCO_INFOS(infos_v5),
 };
 
@@ -117,12 +120,11 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
-#define DEFINITION                                                             \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 9100.0, \
-      .max_episode_steps = 1000
+#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 9100.0, .max_episode_steps = 1000
 
 const pp_env_def pp_env_inverted_double_pendulum_v2 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
     .id = "InvertedDoublePendulum-v2",
     .reference = MUJOCO_NO_REFERENCE,
     .configure = configure_v4,
@@ -130,6 +132,7 @@ const pp_env_def pp_env_inverted_double_pendulum_v2 = {
 
 const pp_env_def pp_env_inverted_double_pendulum_v4 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
     .id = "InvertedDoublePendulum-v4",
     .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v4",
     .configure = configure_v4,
@@ -137,6 +140,7 @@ const pp_env_def pp_env_inverted_double_pendulum_v4 = {
 
 const pp_env_def pp_env_inverted_double_pendulum_v5 = {
     DEFINITION,
+    MUJOCO_OPTIONS(options_v5),
     .id = "InvertedDoublePendulum-v5",
     .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v5",
     .configure = configure_v5,

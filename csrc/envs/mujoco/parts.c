@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/normal.h"
 #include "base/random.h"
+#include "base/scalar.h"
 #include "task.h"
 
 int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
@@ -93,33 +93,27 @@ double mujoco_distance(const mujoco_transition *transition, int body, int origin
 
 /* ----------------------------------------------------------------------------------- action -- */
 
-static bool is_unsigned(int32_t dtype) {
-  return dtype == PP_UINT8 || dtype == PP_UINT16 || dtype == PP_UINT32 || dtype == PP_UINT64;
+/* np.sum(np.square(action)): NumPy adds integers in 64 bits */
+static pp_scalar square_sum(const mujoco_transition *transition) {
+  int32_t dtype = transition->action_dtype;
+  double sum = mujoco_square_sum(transition->action, transition->shared->nu, dtype);
+  if (pp_dtype_is_float(dtype)) return (pp_scalar){sum, dtype};
+  return (pp_scalar){sum, pp_dtype_is_unsigned(dtype) ? PP_UINT64 : PP_INT64};
 }
 
-static double square_sum(const mujoco_transition *transition) {
-  return mujoco_square_sum(transition->action, transition->shared->nu, transition->action_dtype);
+double mujoco_control_cost(const mujoco_transition *transition, const pp_value *weight) {
+  return pp_scalar_multiply(pp_scalar_of(weight), square_sum(transition)).value;
 }
 
-/* a number of the action's dtype times a Python float */
-static double weigh(const mujoco_transition *transition, double weight, double number) {
-  switch (transition->action_dtype) {
-    case PP_FLOAT32: return (float)weight * (float)number;
-    case PP_FLOAT16: return pp_half_multiply(pp_half(weight), number);
-    default: return weight * number;
+double mujoco_control_reward(const mujoco_transition *transition, const pp_value *weight,
+                             double *info) {
+  pp_scalar factor = pp_scalar_of(weight), sum = square_sum(transition);
+  pp_scalar product = pp_scalar_multiply(pp_scalar_negative(sum), factor);
+  if (product.dtype == PP_UINT64) {
+    // doubles do not hold such a wrapped number exactly, but do hold its negative
+    *info = -pp_scalar_multiply(sum, factor).value;
+    return (double)pp_scalar_bits(*info);
   }
-}
-
-double mujoco_control_cost(const mujoco_transition *transition, double weight) {
-  return weigh(transition, weight, square_sum(transition));
-}
-
-double mujoco_control_reward(const mujoco_transition *transition, double weight) {
-  double sum = square_sum(transition);
-  if (is_unsigned(transition->action_dtype)) return (double)(0 - (uint64_t)sum) * weight;
-  return weigh(transition, weight, -sum);
-}
-
-double mujoco_integer_control_info(const mujoco_transition *transition) {
-  return -square_sum(transition);
+  *info = product.value;
+  return product.value;
 }

@@ -20,7 +20,7 @@ enum {
   MUJOCO_COMMON_OPTIONS(xml, 5),                                                               \
       MUJOCO_WEIGHT("reward_near_weight", 0.5, "weight of the tips' distance to the object"),  \
       MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the object's distance to the goal"), \
-      MUJOCO_WEIGHT("reward_control_weight", 0.1, "weight of the squared action")
+      MUJOCO_ACTION_WEIGHT("reward_control_weight", 0.1, "weight of the squared action")
 
 static const pp_option options_v4[] = {OPTIONS("pusher.xml")};
 static const pp_option options_v5[] = {OPTIONS("pusher_v5.xml")};
@@ -94,13 +94,14 @@ static void keep_distances(mujoco_transition *transition) {
 static void after_step_v4(mujoco_transition *transition) {
   const pp_value *options = transition->options;
   double near = -transition->carry[DISTANCE_TO_TIPS];
-  double distance = -transition->carry[DISTANCE_TO_GOAL];
+  double distance = -transition->carry[DISTANCE_TO_GOAL], unused;
+  const pp_value one = {.f = 1};
 
   transition->reward = options[REWARD_DIST_WEIGHT].f * distance +
-                       mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f) +
+                       mujoco_control_reward(transition, &options[REWARD_CONTROL_WEIGHT], &unused) +
                        options[REWARD_NEAR_WEIGHT].f * near;
   transition->infos[0] = distance;
-  transition->infos[1] = mujoco_control_reward(transition, 1);
+  mujoco_control_reward(transition, &one, &transition->infos[1]);
   keep_distances(transition);
 }
 
@@ -108,11 +109,12 @@ static void after_step_v5(mujoco_transition *transition) {
   const pp_value *options = transition->options;
   double near = -mujoco_distance(transition, OBJECT, TIPS) * options[REWARD_NEAR_WEIGHT].f;
   double distance = -mujoco_distance(transition, OBJECT, GOAL) * options[REWARD_DIST_WEIGHT].f;
-  double control = mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f);
 
-  transition->reward = distance + control + near;
+  transition->reward =
+      distance +
+      mujoco_control_reward(transition, &options[REWARD_CONTROL_WEIGHT], &transition->infos[1]) +
+      near;
   transition->infos[0] = distance;
-  transition->infos[1] = control;
   transition->infos[2] = near;
 }
 
@@ -128,7 +130,12 @@ static const mujoco_task task_v4 = {
     .after_step = after_step_v4,
     MUJOCO_INFOS(infos_v4),
 };
-static const mujoco_task task_v5 = {TASK, .after_step = after_step_v5, MUJOCO_INFOS(infos_v5)};
+static const mujoco_task task_v5 = {
+    TASK,
+    .after_step = after_step_v5,
+    .weight_option = REWARD_CONTROL_WEIGHT,
+    MUJOCO_INFOS(infos_v5),
+};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);

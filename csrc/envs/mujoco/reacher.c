@@ -16,7 +16,16 @@ enum { REWARD_DIST_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS, REWARD_CONTROL_WEIGHT };
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("reacher.xml", 2),
     MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the distance to the target in the reward"),
-    MUJOCO_WEIGHT("reward_control_weight", 1.0, "weight of the squared action in the reward"),
+    // Gymnasium's v4 has no weight, and v5's default is an int
+    {.name = "reward_control_weight",
+     .type = PP_OPT_FLOAT,
+     .number = 1,
+     .number_dtype = PP_INT64 | PP_PYTHON,
+     .low = -HUGE_VAL,
+     .high = HUGE_VAL,
+     .doc = "weight of the squared action in the reward",
+     .varies = 1,
+     .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
 static const pp_field infos[] = {
@@ -44,9 +53,6 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
              "the model has nq=%d: Reacher needs nq=%d", shared->nq, NQ);
     return PP_ERR_ARGUMENT;
   }
-  // Gymnasium's v4 has no weight, and v5's default is an int. Weights that differ are floats.
-  shared->has_integer_weight = config->options[REWARD_CONTROL_WEIGHT].f == 1 &&
-                               !(config->varying && config->varying[REWARD_CONTROL_WEIGHT]);
   shared->parameters[AXES] = axes;
   shared->obs_size = 8 + axes;
   return mujoco_find_bodies(config, shared, names, NUM_BODIES);
@@ -97,15 +103,13 @@ static void keep_distance(mujoco_transition *transition) {
 }
 
 static void write_reward(mujoco_transition *transition, double distance) {
-  const mujoco_shared *shared = transition->shared;
   const pp_value *options = transition->options;
   double reward_dist = -distance * options[REWARD_DIST_WEIGHT].f;
-  double reward_ctrl = mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f);
 
-  transition->reward = reward_dist + reward_ctrl;
+  transition->reward =
+      reward_dist +
+      mujoco_control_reward(transition, &options[REWARD_CONTROL_WEIGHT], &transition->infos[1]);
   transition->infos[0] = reward_dist;
-  transition->infos[1] =
-      shared->has_integer_weight ? mujoco_integer_control_info(transition) : reward_ctrl;
 }
 
 /* v4's reward uses the distance before the step. */
@@ -122,7 +126,7 @@ static void after_step_v5(mujoco_transition *transition) {
 
 #define TASK                                                                          \
   .least_nq = NQ, .least_nv = LEAST_NV, .draw_state = draw_state, .observe = observe, \
-  MUJOCO_INFOS(infos)
+  .weight_option = REWARD_CONTROL_WEIGHT, MUJOCO_INFOS(infos)
 
 static const mujoco_task task_v4 = {
     TASK,

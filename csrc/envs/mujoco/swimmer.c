@@ -16,7 +16,7 @@ enum {
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("swimmer.xml", 4),
     MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),
-    MUJOCO_WEIGHT("ctrl_cost_weight", 1e-4, "weight of the squared action in the reward"),
+    MUJOCO_ACTION_WEIGHT("ctrl_cost_weight", 1e-4, "weight of the squared action in the reward"),
     MUJOCO_NOISE_SCALE(0.1),
     MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"),
 };
@@ -70,7 +70,7 @@ typedef struct outcome {
 /* computes the reward */
 static outcome evaluate(mujoco_transition *transition) {
   const pp_value *options = transition->options;
-  outcome it = {.control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f)};
+  outcome it = {.control = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT])};
 
   mujoco_velocity(transition, transition->now->qpos, 2, it.velocity);
   it.forward = options[FORWARD_REWARD_WEIGHT].f * it.velocity[0];
@@ -103,7 +103,7 @@ static void after_step_v5(mujoco_transition *transition) {
 
 #define TASK                                                            \
   .least_nq = 2, .prepare = prepare, .draw_state = mujoco_draw_uniform, \
-  .observe = mujoco_observe_state
+  .observe = mujoco_observe_state, .weight_option = CTRL_COST_WEIGHT
 
 static const mujoco_task task_v4 = {
     TASK,

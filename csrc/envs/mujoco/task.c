@@ -180,6 +180,24 @@ static int copy_arrays(mujoco_shared *shared, const double *control, pp_error *e
   return PP_OK;
 }
 
+/* describes one info, whose type may be that of options */
+static void describe_info(pp_config *config, mujoco_shared *shared, int32_t index) {
+  const mujoco_task *task = shared->task;
+  const pp_value *options = config->options;
+  pp_field *info = &config->fields[1 + index];
+
+  *info = task->infos[index];
+  if (info->ndim) info->shape[0] = shared->ntendon;
+  if (info->follows && task->weight_option) info->factor = options[task->weight_option].dtype;
+  if (task->survive_option && task->survive_info == index) {
+    int32_t dtype = options[task->survive_option].dtype & ~PP_PYTHON;
+    // 0: a float
+    if (dtype) info->dtype = dtype;
+  }
+  shared->info_dtypes[index] = info->dtype;
+  shared->info_numbers += numbers_of(shared, info);
+}
+
 /* describes the observation, the infos and the action to the engine */
 static void describe(pp_config *config, mujoco_shared *shared) {
   pp_field *obs = &config->fields[0];
@@ -195,13 +213,7 @@ static void describe(pp_config *config, mujoco_shared *shared) {
     obs->shape[1] = shared->obs_size;
   }
   config->num_fields = 1 + shared->task->num_infos;
-  for (int32_t i = 0; i < shared->task->num_infos; i++) {
-    pp_field *info = &config->fields[1 + i];
-    *info = shared->task->infos[i];
-    if (info->ndim) info->shape[0] = shared->ntendon;
-    if (info->follows && shared->has_integer_weight) info->follows = PP_FOLLOW_ALL;
-    shared->info_numbers += numbers_of(shared, info);
-  }
+  for (int32_t i = 0; i < shared->task->num_infos; i++) describe_info(config, shared, i);
   config->action = (pp_field){.name = "action",
                               .dtype = PP_FLOAT32,
                               .ndim = 1,
@@ -438,6 +450,7 @@ static void write_info(void *field, int32_t dtype, const double *numbers, int32_
     case PP_FLOAT64: memcpy(field, numbers, sizeof(double) * (size_t)count); break;
     case PP_FLOAT32: *(float *)field = (float)*numbers; break;
     case PP_INT64: *(int64_t *)field = (int64_t)*numbers; break;
+    case PP_INT32: *(int32_t *)field = (int32_t)*numbers; break;
     default: *(uint8_t *)field = *numbers != 0; break;
   }
 }
@@ -452,7 +465,7 @@ int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
   for (int32_t i = 0; i < shared->task->num_infos; i++) {
     const pp_field *info = &shared->task->infos[i];
     int32_t count = numbers_of(shared, info);
-    if (fields[1 + i]) write_info(fields[1 + i], info->dtype, infos, count);
+    if (fields[1 + i]) write_info(fields[1 + i], shared->info_dtypes[i], infos, count);
     infos += count;
   }
   return PP_OK;

@@ -32,7 +32,8 @@ typedef struct mujoco_shared {
   mujoco_workspaces workspaces;
   int32_t state_numbers; /* doubles in one state of the simulation */
   int32_t info_numbers;  /* doubles in all infos together */
-  int32_t nq;            /* sizes of the model, by MuJoCo's names */
+  int32_t info_dtypes[PP_MAX_FIELDS];
+  int32_t nq; /* sizes of the model, by MuJoCo's names */
   int32_t nv;
   int32_t nu;
   int32_t nbody;
@@ -57,7 +58,6 @@ typedef struct mujoco_shared {
   double parameters[MUJOCO_MAX_PARAMETERS]; /* numbers that it computes, by an enum in its file */
   int32_t ids[MUJOCO_MAX_IDS];              /* bodies and other indices, likewise */
   bool needs_constraint_forces; /* a step's results use what mj_rnePostConstraint computes */
-  bool has_integer_weight; /* Gymnasium's weight of the action's cost is the int 1: see Reacher */
 } mujoco_shared;
 
 /* One environment after a reset or a step: what the task reads, and the results that it writes. */
@@ -100,6 +100,12 @@ struct mujoco_task {
   /* infos, which follow the observation: each is one number, or (ndim 1) one for each tendon */
   const pp_field *infos;
   int32_t num_infos;
+
+  /* the option whose type infos of MUJOCO_ACTION_INFO follow: the weight of the action; 0: none */
+  int32_t weight_option;
+  /* the option (0: none) that is the reward of a healthy step, and the info that has its type */
+  int32_t survive_option;
+  int32_t survive_info;
 };
 
 /* the callbacks of a definition; the task's own configure calls mujoco_configure with the task */
@@ -137,10 +143,33 @@ enum {
   {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
    .doc = text, .varies = 1}
 
-/* Noise is drawn from -scale to scale, and NumPy refuses a range that is not finite. */
+/* the weight of np.sum(np.square(action)): the product's dtype depends on both */
+#define MUJOCO_ACTION_WEIGHT(id, value, text)                                                      \
+  {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
+   .doc = text, .varies = 1, .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON}
+
+/* a healthy reward that is an info, times a bool (v5): the info has its type */
+#define MUJOCO_SURVIVE_WEIGHT(value, text)                                                         \
+  {.name = "healthy_reward", .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL,              \
+   .high = HUGE_VAL, .doc = text, .varies = 1,                                                     \
+   .keeps = MUJOCO_INFO_DTYPES | 1 << PP_PYTHON,                                                   \
+   .refuses = PP_ALL_ACTION_DTYPES & ~(MUJOCO_INFO_DTYPES | 1 << PP_FLOAT64)}
+#define MUJOCO_INFO_DTYPES (1 << PP_FLOAT32 | 1 << PP_INT32 | 1 << PP_INT64)
+
+/* the same times a Python float (v4), so that integers become floats */
+#define MUJOCO_FLOAT_SURVIVE_WEIGHT(value, text)                                                   \
+  {.name = "healthy_reward", .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL,              \
+   .high = HUGE_VAL, .doc = text, .varies = 1, .keeps = 1 << PP_FLOAT32,                           \
+   .refuses = 1 << PP_FLOAT16}
+
+/* one that is no info */
+#define MUJOCO_PLAIN_SURVIVE_WEIGHT(value, text) MUJOCO_WEIGHT("healthy_reward", value, text)
+
+/* Noise is drawn from -scale to scale, and NumPy refuses a range that is not finite. The negative of
+ * an unsigned scale wraps. */
 #define MUJOCO_NOISE_SCALE(value)                                                                  \
   {.name = "reset_noise_scale", .type = PP_OPT_FLOAT, .number = value, .high = DBL_MAX / 2,        \
-   .doc = "size of the noise in initial states", .varies = 1}
+   .doc = "size of the noise in initial states", .varies = 1, .refuses = PP_UNSIGNED_DTYPES}
 
 /* the common options, with a task's defaults of xml_file and frame_skip */
 #define MUJOCO_COMMON_OPTIONS(xml, skip)                                                           \
@@ -161,7 +190,7 @@ enum {
 #define MUJOCO_STEP_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = type}
 /* the same, in the dtype of NumPy's arithmetic with the action */
 #define MUJOCO_ACTION_INFO(id)                                                                     \
-  {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_FLOAT}
+  {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_ACTION}
 /* an info that steps and resets have */
 #define MUJOCO_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = type}
 /* the same, with one number for each tendon */
@@ -224,15 +253,13 @@ void mujoco_offset(const mujoco_shared *shared, const mujoco_workspace *now, int
                    double offset[3]);
 double mujoco_distance(const mujoco_transition *transition, int body, int origin);
 
-/* weight * np.sum(np.square(action)), in the action's dtype (float64 if that is an integer's) */
-double mujoco_control_cost(const mujoco_transition *transition, double weight);
+/* weight * np.sum(np.square(action)), in the dtype that NumPy promotes both to */
+double mujoco_control_cost(const mujoco_transition *transition, const pp_value *weight);
 
-/* -np.sum(np.square(action)) * weight; unsigned integers wrap */
-double mujoco_control_reward(const mujoco_transition *transition, double weight);
-
-/* The same as an info with an int weight of 1, which is an integer if the action is. An unsigned
- * one is returned as the negative number with the same bits. */
-double mujoco_integer_control_info(const mujoco_transition *transition);
+/* -np.sum(np.square(action)) * weight; unsigned integers wrap. Writes the same as an info, in which
+ * an unsigned integer is the negative number with the same bits. */
+double mujoco_control_reward(const mujoco_transition *transition, const pp_value *weight,
+                             double *info);
 
 /* ----------------------------------------------------------------------------------- numpy -- */
 

@@ -60,7 +60,7 @@ static outcome evaluate(mujoco_transition *transition, bool is_healthy, bool is_
   const pp_value *options = transition->options;
   outcome it = {
       .survive = (double)is_paid * options[UPRIGHT_HEALTHY_REWARD].f,
-      .control = mujoco_control_cost(transition, options[UPRIGHT_CTRL_COST_WEIGHT].f),
+      .control = mujoco_control_cost(transition, &options[UPRIGHT_CTRL_COST_WEIGHT]),
   };
 
   mujoco_velocity(transition, transition->now->qpos, 1, &it.velocity);

@@ -5,8 +5,10 @@
 #include "upright.h"
 
 /* The models differ in the friction of the feet. */
-static const pp_option options_v4[] = {UPRIGHT_OPTIONS("walker2d.xml", 0.8, 2.0, 1.0)};
-static const pp_option options_v5[] = {UPRIGHT_OPTIONS("walker2d_v5.xml", 0.8, 2.0, 1.0)};
+static const pp_option options_v4[] = {
+    UPRIGHT_OPTIONS("walker2d.xml", 0.8, 2.0, 1.0, MUJOCO_PLAIN_SURVIVE_WEIGHT)};
+static const pp_option options_v5[] = {
+    UPRIGHT_OPTIONS("walker2d_v5.xml", 0.8, 2.0, 1.0, MUJOCO_SURVIVE_WEIGHT)};
 
 static void after_step_v4(mujoco_transition *transition) {
   upright_after_step_v4(transition, upright_is_healthy(transition));
@@ -18,8 +20,8 @@ static void after_step_v5(mujoco_transition *transition) {
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-static const mujoco_task task_v4 = {UPRIGHT_TASK(v4)};
-static const mujoco_task task_v5 = {UPRIGHT_TASK(v5)};
+static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
+static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scalar.h"
 #include "table.h"
 
 enum { NUM_ACTIONS = 4, MAX_CELLS = 1 << 20 };
@@ -24,7 +25,6 @@ enum {
   REWARD_GOAL,
   REWARD_HOLE,
   REWARD_FROZEN,
-  HAS_INTEGER_RATE,
   NUM_OPTIONS
 };
 
@@ -54,34 +54,36 @@ static const pp_field fields[] = {
    .doc = (text),                  \
    .varies = 1}
 
+/* The info prob shows the type of success_rate. */
+#define RATE_DTYPES (1 << PP_FLOAT32 | 1 << PP_INT64)
+
 /* the table of options of an id whose map has this name by default */
-#define OPTIONS(map)                                                                              \
-  {                                                                                               \
-      [DESC] = {.name = "desc",                                                                   \
-                .type = PP_OPT_STRING,                                                            \
-                .text = "",                                                                       \
-                .doc = "the map's rows with line breaks between them; \"\": map_name"},           \
-      [MAP_NAME] = {.name = "map_name",                                                           \
-                    .type = PP_OPT_STRING,                                                        \
-                    .text = (map),                                                                \
-                    .doc = "\"4x4\" or \"8x8\""},                                                 \
-      [IS_SLIPPERY] = {.name = "is_slippery",                                                     \
-                       .type = PP_OPT_BOOL,                                                       \
-                       .number = 1,                                                               \
-                       .doc = "whether a move may go to either side instead"},                    \
-      [SUCCESS_RATE] = {.name = "success_rate",                                                   \
-                        .type = PP_OPT_FLOAT,                                                     \
-                        .number = 1.0 / 3.0,                                                      \
-                        .low = -DBL_MAX,                                                          \
-                        .high = DBL_MAX,                                                          \
-                        .doc = "probability that a move on slippery ice goes where it is meant",  \
-                        .varies = 1},                                                             \
-      [REWARD_GOAL] = REWARD("reward_goal", 1, "of reaching the goal"),                           \
-      [REWARD_HOLE] = REWARD("reward_hole", 0, "of falling into a hole"),                         \
-      [REWARD_FROZEN] = REWARD("reward_frozen", 0, "of reaching any other cell"),                 \
-      [HAS_INTEGER_RATE] = {.name = "_has_integer_rate",                                          \
-                            .type = PP_OPT_BOOL,                                                  \
-                            .doc = "whether success_rate was an int, which the info prob shows"}, \
+#define OPTIONS(map)                                                                             \
+  {                                                                                              \
+      [DESC] = {.name = "desc",                                                                  \
+                .type = PP_OPT_STRING,                                                           \
+                .text = "",                                                                      \
+                .doc = "the map's rows with line breaks between them; \"\": map_name"},          \
+      [MAP_NAME] = {.name = "map_name",                                                          \
+                    .type = PP_OPT_STRING,                                                       \
+                    .text = (map),                                                               \
+                    .doc = "\"4x4\" or \"8x8\""},                                                \
+      [IS_SLIPPERY] = {.name = "is_slippery",                                                    \
+                       .type = PP_OPT_BOOL,                                                      \
+                       .number = 1,                                                              \
+                       .doc = "whether a move may go to either side instead"},                   \
+      [SUCCESS_RATE] = {.name = "success_rate",                                                  \
+                        .type = PP_OPT_FLOAT,                                                    \
+                        .number = 1.0 / 3.0,                                                     \
+                        .low = -DBL_MAX,                                                         \
+                        .high = DBL_MAX,                                                         \
+                        .doc = "probability that a move on slippery ice goes where it is meant", \
+                        .varies = 1,                                                             \
+                        .keeps = RATE_DTYPES | 1 << PP_PYTHON,                                   \
+                        .refuses = PP_ALL_ACTION_DTYPES & ~(RATE_DTYPES | 1 << PP_FLOAT64)},     \
+      [REWARD_GOAL] = REWARD("reward_goal", 1, "of reaching the goal"),                          \
+      [REWARD_HOLE] = REWARD("reward_hole", 0, "of falling into a hole"),                        \
+      [REWARD_FROZEN] = REWARD("reward_frozen", 0, "of reaching any other cell"),                \
   }
 
 static const pp_option options[NUM_OPTIONS] = OPTIONS("4x4");
@@ -173,9 +175,18 @@ static int set_starts(const lake *map, table *it) {
 
 /* sets what is in force for an environment with these options */
 static void set_numbers(table *it, const pp_value *chosen) {
-  double rate = chosen[SUCCESS_RATE].f, fail = (1.0 - rate) / 2.0;
+  pp_scalar rate = pp_scalar_of(&chosen[SUCCESS_RATE]), sum = {0, rate.dtype};
+  pp_scalar rest = pp_scalar_add(pp_scalar_float(1.0), pp_scalar_negative(rate));
+  pp_scalar fail = pp_scalar_divide(rest, pp_scalar_float(2.0));
+  const pp_scalar odds[TABLE_OUTCOMES] = {fail, rate, fail};
+  table_odds_row *row = &it->odds[TABLE_SLIPPERY];
+
   for (int i = 0; i < STAY; i++) it->rewards[i] = chosen[REWARD_GOAL + i].f;
-  table_set_odds(it, (const double[]){fail, rate, fail});
+  for (int i = 0; i < TABLE_OUTCOMES; i++) {
+    sum = pp_scalar_add(sum, odds[i]);
+    row->probability[i] = odds[i].value;
+    row->sum[i] = pp_scalar_bound(sum);
+  }
 }
 
 static int configure(pp_config *config) {
@@ -196,11 +207,13 @@ static int configure(pp_config *config) {
   it->is_varied = table_varies(config, SUCCESS_RATE, REWARD_FROZEN);
 
   bool is_slippery = chosen[IS_SLIPPERY].i != 0;
-  double rate = chosen[SUCCESS_RATE].f;
+  pp_scalar rate = pp_scalar_of(&chosen[SUCCESS_RATE]);
+  it->has_float_prob = is_slippery && rate.dtype == PP_FLOAT32;
+  if (it->has_float_prob) config->fields[1].dtype = PP_FLOAT32;
   /* with a rate of 1 or more each outcome is the middle one, whose probability is the rate itself;
    * with 0 or less none is. Rates that differ are floats. */
   bool differs = config->varying && config->varying[SUCCESS_RATE];
-  if (is_slippery && !differs && chosen[HAS_INTEGER_RATE].i && rate >= 1) {
+  if (is_slippery && !differs && !pp_dtype_is_float(rate.dtype) && rate.value >= 1) {
     config->fields[1].follows |= PP_INT64_ON_STEP;
   }
   for (int32_t state = 0; state < it->num_states; state++) {
@@ -223,6 +236,30 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  const table *shared = env->shared;
+  void *const first[2] = {rows[0], NULL};
+  if (!shared->has_float_prob) return table_observe(env, rows, is_reset);
+  if (rows[1]) *(float *)rows[1] = (float)((const table_state *)env->state)->probability;
+  return table_observe(env, first, is_reset);
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  const table *it = shared;
+  if (!it->has_float_prob) return table_step_many(shared, run);
+  void *const first[2] = {run->fields[0], NULL};
+  pp_run states = *run;
+  float *row = run->fields[1];
+  states.fields = first;
+  table_act_many(it, run);
+  table_observe_many(&states);
+  for (int32_t i = 0; row && i < run->count; i++) {
+    const char *state = run->states + (size_t)i * run->state_stride;
+    row[i] = (float)((const table_state *)(const void *)state)->probability;
+  }
+  return PP_OK;
+}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 /* the members that both definitions share */
@@ -231,7 +268,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
       .num_fields = 2, .fields = fields,                                                       \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS}, \
       .configure = configure, .release = table_release, .reset = table_reset, .step = step,    \
-      .observe = table_observe, .step_many = table_step_many, .check_state = table_check_state
+      .observe = observe, .step_many = step_many, .check_state = table_check_state
 
 const pp_env_def pp_env_frozen_lake_v1 = {
     LAKE_DEFINITION("FrozenLake-v1"),

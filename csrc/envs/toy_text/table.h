@@ -36,6 +36,7 @@ typedef struct table {
   int32_t num_actions;
   double rewards[TABLE_REWARDS];
   table_odds_row odds[TABLE_NUM_ODDS];
+  bool has_float_prob; /* the info prob is float32: FrozenLake */
   bool is_varied; /* rewards or odds differ between environments: a copy of this struct has them */
   int32_t num_starts;
   int32_t *starts;    /* the states in which episodes begin, in order */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/scalar.h"
 #include "base/state_check.h"
 #include "table.h"
 
@@ -74,12 +75,16 @@ static const pp_option options[NUM_OPTIONS] = {
                            .type = PP_OPT_FLOAT,
                            .number = 0.8,
                            .doc = "probability that a move in the rain goes where it is meant",
-                           .varies = 1},
+                           .varies = 1,
+                           // the info prob has this type in some rows, and is a float in others
+                           .refuses = (PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)) | 1 << PP_PYTHON},
     [FICKLE_PROBABILITY] = {.name = "fickle_probability",
                             .type = PP_OPT_FLOAT,
                             .number = 0.3,
                             .doc = "probability of a change in an episode",
-                            .varies = 1},
+                            .varies = 1,
+                            .keeps = 1 << PP_FLOAT32,
+                            .refuses = 1 << PP_FLOAT16},
 };
 
 /* ------------------------------------------------------------------------------ transitions -- */
@@ -222,7 +227,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   taxi *it = env->state;
   const rules *shared = env->shared;
   table_begin(shared->transitions, env->rng, &it->at);
-  double probability = env->options[FICKLE_PROBABILITY].f;
+  double probability = pp_scalar_bound(pp_scalar_of(&env->options[FICKLE_PROBABILITY]));
   it->is_fickle = shared->has_fickle && pp_rng_double(env->rng) < probability;
   return PP_OK;
 }

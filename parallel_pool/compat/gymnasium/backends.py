@@ -179,12 +179,26 @@ def _find_native(
                 return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
+    # if "native" was asked for, the pool raises
+    inexact = None if requested == NATIVE else _why_inexact(definition, spec, options)
+    if inexact is not None:
+        return Refusal(inexact, definition.id)
     unknown = _unknown_options(definition, {} if requested == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
         names = ", ".join(sorted(unknown))
         return Refusal(f"the native {definition.id} has no option {names}", definition.id)
     # options unknown to both: the native environment's error names the options that it has
     return definition, chain
+
+
+def _why_inexact(definition: Definition, spec: EnvSpec, options: Mapping[str, Any]) -> str | None:
+    """Returns why the types of options make results inexact, a clause; None if they do not, or if
+    there is no reference that takes these options."""
+    if env_specs.reference_of(spec, definition) is None or spec.entry_point is None:
+        return None
+    taken = _constructor_options(spec)
+    own = {name: value for name, value in options.items() if name in taken}
+    return variation.why_inexact(definition, own)
 
 
 def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[str]:
