@@ -46,18 +46,17 @@ CODE = (
 # ---------------------------------------------------------------------- in the parent process --
 
 
-def pack(target: str, argument: Any, name: str, start_method: str | None) -> Package:
+def pack(target: str, argument: Any, name: str) -> Package:
     """Pickles a worker's ancestry, target and argument, for `main` to read after the state.
 
     Args:
         target, argument: see `launch.start`.
         name: of the worker.
-        start_method: the one that was asked for.
     """
     package = Package()
     tracker = child_process.tracker_fd()
     index = None if tracker is None else package.duplicate_for_child(tracker)
-    package.add_plain(child_process.ancestry(name, start_method, index))
+    package.add_plain(child_process.ancestry(name, index))
     package.add_plain(target)
     package.add(argument)
     return package

@@ -36,7 +36,7 @@ class Ancestry:
         parent_name, parent_pid: of the process that starts it.
         authkey: the program's key for managers and other listeners.
         config: what multiprocessing hands down besides.
-        start_method: multiprocessing's own in the worker; None for the default.
+        start_method: multiprocessing's own, if the program has chosen one.
         folder: the one in which the program started; None if that was removed.
         tracker: index of the resource tracker's descriptor among those that the worker inherits;
             None: it has inherited the tracker's object, or there is none.
@@ -56,12 +56,11 @@ class Ancestry:
 # ---------------------------------------------------------------------- in the parent process --
 
 
-def ancestry(name: str, start_method: str | None, tracker: int | None = None) -> Ancestry:
+def ancestry(name: str, tracker: int | None = None) -> Ancestry:
     """Returns the ancestry of a worker, with the next number of this process's children.
 
     Args:
         name: of the worker.
-        start_method: the one that was asked for; None for multiprocessing's own.
         tracker: see `Ancestry`.
     """
     own = _process.current_process()
@@ -78,7 +77,7 @@ def ancestry(name: str, start_method: str | None, tracker: int | None = None) ->
         parent_pid=os.getpid(),
         authkey=bytes(own.authkey),
         config=config,
-        start_method=start_method or multiprocessing.get_start_method(allow_none=True),
+        start_method=multiprocessing.get_start_method(allow_none=True),
         folder=_process.ORIGINAL_DIR,
         tracker=tracker,
     )

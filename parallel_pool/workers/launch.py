@@ -10,12 +10,13 @@ methods:
   other threads run: a lock that one of them holds, in Python or in a C library, stays locked in the
   child for ever. Threads of native pools do not exist there, nor does a CUDA context.
 
-With the first two, workers do not import `__main__`. Notebooks, scripts without an
-`if __name__ == "__main__"`, and `python -` work, because cloudpickle includes what `__main__`
-defines. A worker has the parent's import path, arguments, environment variables, current folder and
-interpreter flags; it inherits stdout and stderr, and its stdin is empty. It leads a process group,
-which is ended if the worker dies: see `orphans`. So Ctrl-C in a terminal does not reach it; it also
-ignores SIGINT, because the parent process handles Ctrl-C.
+With the first two, workers do not import `__main__` unless something is looked up in it by name:
+see `main_module`. Notebooks, scripts without an `if __name__ == "__main__"`, and `python -` work,
+because cloudpickle includes what `__main__` defines. A worker has the parent's import path,
+arguments, environment variables, current folder and interpreter flags; it inherits stdout and
+stderr, and its stdin is empty. It is a process of `multiprocessing`: see `child_process`. It leads
+a process group, which is ended if the worker dies: see `orphans`. So Ctrl-C in a terminal does not
+reach it; it also ignores SIGINT, because the parent process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -299,13 +300,14 @@ def start(
         Exception: what pickling an argument raised; none was started.
     """
     main_module.check_not_importing()
-    chosen = METHODS[0] if method is None else method
-    if chosen not in METHODS:
+    if method is None:
+        method = METHODS[0]
+    if method not in METHODS:
         raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _open_missing_streams()
     deadline = deadline or Deadline(None)
-    starts = _STARTS[chosen](target, arguments, names, method)
+    starts = _STARTS[method](target, arguments, names)
     workers: list[Worker] = []
     try:
         for start_one in starts:
@@ -331,8 +333,6 @@ def start(
 
 
 Starts = list[Callable[[Deadline], Worker]]
-# of a start method: its target, arguments and names of workers, and the method as it was asked for
-Prepare = Callable[[str, Sequence[Any], Sequence[str], str | None], Starts]
 
 
 def _open_missing_streams() -> None:
@@ -348,9 +348,7 @@ def _open_missing_streams() -> None:
     os.close(fd)
 
 
-def _pack_all(
-    target: str, arguments: Sequence[Any], names: Sequence[str], method: str | None
-) -> list[Package]:
+def _pack_all(target: str, arguments: Sequence[Any], names: Sequence[str]) -> list[Package]:
     """Pickles everything before any worker is started."""
     packed = []
     # starting multiprocessing's resource tracker would unblock signals of this thread
@@ -358,7 +356,7 @@ def _pack_all(
         child_process.tracker_fd()
     for index, (argument, name) in enumerate(zip(arguments, names, strict=True)):
         try:
-            packed.append(bootstrap.pack(target, argument, name, method))
+            packed.append(bootstrap.pack(target, argument, name))
         except Exception as error:
             error.add_note(
                 f"while pickling what worker {index} of {len(arguments)} needs; the start method "
@@ -368,9 +366,7 @@ def _pack_all(
     return packed
 
 
-def _starts_spawn(
-    target: str, arguments: Sequence[Any], names: Sequence[str], method: str | None
-) -> Starts:
+def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     state = pickle.dumps(bootstrap.process_state(is_complete=False), 5)
 
     def start_one(package: Package, name: str, deadline: Deadline) -> Worker:
@@ -382,15 +378,11 @@ def _starts_spawn(
 
     return [
         partial(start_one, package, name)
-        for package, name in zip(
-            _pack_all(target, arguments, names, method), names, strict=True
-        )
+        for package, name in zip(_pack_all(target, arguments, names), names, strict=True)
     ]
 
 
-def _starts_forkserver(
-    target: str, arguments: Sequence[Any], names: Sequence[str], method: str | None
-) -> Starts:
+def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     state = pickle.dumps(bootstrap.process_state(is_complete=True), 5)
 
     def start_one(package: Package, name: str, deadline: Deadline) -> Worker:
@@ -418,18 +410,14 @@ def _starts_forkserver(
 
     return [
         partial(start_one, package, name)
-        for package, name in zip(
-            _pack_all(target, arguments, names, method), names, strict=True
-        )
+        for package, name in zip(_pack_all(target, arguments, names), names, strict=True)
     ]
 
 
-def _starts_fork(
-    target: str, arguments: Sequence[Any], names: Sequence[str], method: str | None
-) -> Starts:
+def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     def start_one(argument: Any, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
-        ancestry = child_process.ancestry(name, method)
+        ancestry = child_process.ancestry(name)
 
         def body() -> NoReturn:
             here.close()
@@ -451,7 +439,7 @@ def _starts_fork(
     ]
 
 
-_STARTS: dict[str, Prepare] = {
+_STARTS: dict[str, Callable[[str, Sequence[Any], Sequence[str]], Starts]] = {
     "spawn": _starts_spawn,
     "forkserver": _starts_forkserver,
     "fork": _starts_fork,

@@ -76,7 +76,7 @@ def _folder() -> str:
 class MainModule(types.ModuleType):
     """`__main__` in a worker. Has what the program's has, once that is looked up.
 
-    A class that the worker was given by value is found under its name, so there are no two of it.
+    A class that the worker was given by value is found under its name, so that there is one of it.
 
     Attributes:
         origin: of the program's main module.
@@ -185,6 +185,13 @@ def stand_in(origin: Origin) -> None:
     module = MainModule(origin)
     for name in MAINS:
         sys.modules[name] = module
+
+
+def define(name: str, value: Any) -> None:
+    """Defines a name of the main module that this process was given by value."""
+    main = sys.modules["__main__"]
+    if isinstance(main, MainModule):
+        setattr(main, name, value)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from multiprocessing import resource_tracker, shared_memory
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -159,18 +160,19 @@ def interrupt_itself() -> Any:
 def draw() -> Any:
     """Draws from the global generators; from torch's only if that is loaded."""
     torch: Any = sys.modules.get("torch")
-    return np.random.random(), random.random(), 0 if torch is None else torch.rand(1).item()
+    numpy: Any = np.random
+    return numpy.random(), random.random(), 0 if torch is None else torch.rand(1).item()
 
 
 # ---------------------------------------------------------------------------------- the end --
 
 
 class Logging(Asking):
-    """Writes a line per step to a file that it never closes, and says how it ends in another."""
+    """Writes a line per step to a file that it never closes, and how it ends."""
 
     def __init__(self, path: str, is_cyclic: bool = False) -> None:
         super().__init__(lambda: [1])
-        self.log, self.path = open(path, "w"), path
+        self.log = Path(path).open("w")
         self.own = self if is_cyclic else None
 
     def step(self, action: Any) -> Any:
