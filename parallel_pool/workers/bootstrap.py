@@ -355,15 +355,20 @@ def exit_process(code: int) -> NoReturn:
 
 def _flush() -> None:
     """Writes what open files have buffered, but not those that this process has inherited."""
-    # not isinstance, which asks proxies for their class
-    found = [(own, type(own)) for own in gc.get_objects()]
-    streams = [sys.stdout, sys.stderr]
+    kinds = [io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom]
     # text first, as it is written to a binary file
-    for kind in (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom):
-        streams += [own for own, its_kind in found if issubclass(its_kind, kind)]
+    order = {own: at for at, kind in enumerate(kinds) for own in _with_subclasses(kind)}
+    # not isinstance, which asks proxies for their class
+    files: list[Any] = [own for own in gc.get_objects() if type(own) in order]
+    files.sort(key=lambda own: order[type(own)])
+    streams = [sys.stdout, sys.stderr, *files]
     for stream in streams:
         with contextlib.suppress(BaseException):
             stream.flush()
+
+
+def _with_subclasses(kind: type) -> set[type]:
+    return {kind}.union(*map(_with_subclasses, kind.__subclasses__()))
 
 
 # ---------------------------------------------------------------------------- in a forked child --

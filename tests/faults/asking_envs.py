@@ -172,7 +172,7 @@ class Logging(Asking):
 
     def __init__(self, path: str, is_cyclic: bool = False) -> None:
         super().__init__(lambda: [1])
-        self.log = Path(path).open("w")
+        self.log = Path(path).open("w")  # noqa: SIM115 (it is never closed)
         self.own = self if is_cyclic else None
 
     def step(self, action: Any) -> Any:
