@@ -66,13 +66,14 @@ def alarm() -> Iterator[None]:
 def start() -> Iterator[Any]:
     """Starts workers with a function of `tests.workers_targets` as target.
 
-    They end with the test, and must leave nothing behind. Fork servers outlive a test, so they do
-    not count.
+    They end with the test, and must leave nothing behind. Fork servers and the resource tracker
+    outlive a test, so they do not count.
     """
-    from parallel_pool.workers import forkserver, launch
+    from parallel_pool.workers import child_process, forkserver, launch
     from tests.worker_processes import TARGETS, children, kinds
 
     forkserver.current()
+    child_process.tracker_fd()
     # garbage of earlier tests must not be collected while this one runs
     gc.collect()
     before = kinds(), children() - forkserver._unreaped

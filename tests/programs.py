@@ -142,7 +142,8 @@ WAYS = {
 
 
 def others():
-    # all processes of this program except this one and the fork server
+    # all processes of this program except this one, the fork server, and the resource tracker of
+    # multiprocessing
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -150,6 +151,7 @@ def others():
                 ("MARK=" + os.environ["MARK"]).encode() in (folder / "environ").read_bytes()
                 and folder.name != str(os.getpid())
                 and not (folder / "comm").read_text().startswith("parallel_pool-f")
+                and b"resource_tracker" not in (folder / "cmdline").read_bytes()
             ):
                 found.append(int(folder.name))
         except OSError:

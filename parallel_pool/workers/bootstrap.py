@@ -18,8 +18,17 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NoReturn
 
-from parallel_pool.workers import orphans, stray_forks
-from parallel_pool.workers.connection import Connection, Dumps, PickledOrNone, by_value, to_parent
+from parallel_pool.workers import (
+    child_process,
+    global_generators,
+    main_module,
+    orphans,
+    shared_objects,
+    stray_forks,
+)
+from parallel_pool.workers.child_process import Ancestry
+from parallel_pool.workers.connection import Connection, Dumps, PickledOrNone, to_parent
+from parallel_pool.workers.shared_objects import Package
 
 Load = Callable[[], tuple[Callable[[Connection, Any], None], Any]]
 
@@ -31,15 +40,44 @@ FAILURE_TIMEOUT = 10.0
 CODE = (
     "import sys;sys.flags.safe_path or sys.path.pop(0);"
     "import pickle;file=open({file},'rb');sys.path[:]=pickle.load(file);"
-    "from {module} import main;main(file,{connection})"
+    "from {module} import main;main(file,{fds})"
 )
 
 # ---------------------------------------------------------------------- in the parent process --
 
 
-def pack(target: str, argument: Any) -> bytes:
-    """Pickles a worker's target and argument, for `main` to read after the `process_state`."""
-    return by_value(target) + by_value(argument)
+def pack(target: str, argument: Any, name: str) -> Package:
+    """Pickles a worker's ancestry, target and argument, for `main` to read after the state.
+
+    Args:
+        target, argument: see `launch.start`.
+        name: of the worker.
+    """
+    package = Package()
+    tracker = child_process.tracker_fd()
+    index = None if tracker is None else package.duplicate_for_child(tracker)
+    package.add_plain(child_process.ancestry(name, index))
+    package.add_plain(target)
+    package.add(argument)
+    return package
+
+
+def import_path() -> list[str]:
+    """Returns this process's import path as a new process needs it.
+
+    The current folder may have changed since a relative entry was used, so each is preceded by the
+    folder that it meant when the program started, as in multiprocessing.
+    """
+    folder = child_process.original_folder()
+    path = []
+    for entry in sys.path:
+        # Python ignores anything else
+        if not isinstance(entry, str):
+            continue
+        if folder is not None and not os.path.isabs(entry):
+            path.append(os.path.join(folder, entry) if entry else folder)
+        path.append(entry)
+    return path
 
 
 def process_state(*, is_complete: bool) -> dict[str, Any]:
@@ -48,7 +86,7 @@ def process_state(*, is_complete: bool) -> dict[str, Any]:
     Args:
         is_complete: includes what a child of this process would inherit anyway.
     """
-    state: dict[str, Any] = {"argv": list(sys.argv)}
+    state: dict[str, Any] = {"argv": list(sys.argv), "main": main_module.origin()}
     if is_complete:
         state["environ"] = dict(os.environ)
         state["cores"] = os.sched_getaffinity(0)
@@ -67,11 +105,10 @@ def startup_file(*parts: bytes) -> Iterator[int]:
     Raises:
         OSError: there are too many files or there is too little memory.
     """
-    path = [entry for entry in sys.path if isinstance(entry, str)]
     fd = os.memfd_create("parallel_pool startup", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:
-            for part in (pickle.dumps(path, 5), *parts):
+            for part in (pickle.dumps(import_path(), 5), *parts):
                 file.write(part)
         os.lseek(fd, 0, os.SEEK_SET)
         yield fd
@@ -79,15 +116,15 @@ def startup_file(*parts: bytes) -> Iterator[int]:
         os.close(fd)
 
 
-def run_python(module: str, file: int, connection: int, name: str, **options: Any) -> int:
+def run_python(module: str, file: int, fds: Sequence[int], name: str, **options: Any) -> int:
     """Starts a Python interpreter that calls the module's `main`.
 
-    The process inherits both descriptors and stderr. The caller must wait for it.
+    The process inherits the descriptors and stderr. The caller must wait for it.
 
     Args:
         module: name of the module.
         file: descriptor of a `startup_file`.
-        connection: descriptor of the process's end of its connection.
+        fds: descriptor of the process's end of its connection, then those of a `Package`.
         name: shown in lists of processes.
         options: those of `subprocess.Popen`.
 
@@ -96,20 +133,25 @@ def run_python(module: str, file: int, connection: int, name: str, **options: An
 
     Raises:
         OSError: there are too many processes or there is too little memory.
-        RuntimeError: `sys.executable` is empty.
+        RuntimeError: `sys.executable` is empty, or is the program itself.
     """
     if not sys.executable:
         raise RuntimeError(
             "sys.executable is empty, as in programs that embed Python: set it to a Python "
             "interpreter, or choose the start method 'fork'"
         )
+    if getattr(sys, "frozen", False):
+        raise RuntimeError(
+            f"sys.frozen is true: {sys.executable!r} is the program itself, and no Python"
+            " interpreter. Choose the start method 'fork' (context=\"fork\")"
+        )
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    code = CODE.format(file=file, connection=connection, module=module)
+    code = CODE.format(file=file, fds=",".join(map(str, fds)), module=module)
     with blocked({signal.SIGINT}):
         process = subprocess.Popen(
             [sys.executable, *flags, "-c", code, name],
             stdin=subprocess.DEVNULL,
-            pass_fds=(file, connection),
+            pass_fds=(file, *fds),
             **options,
         )
     # Other code waits for the process. Without a return code this object would warn when it is
@@ -138,30 +180,42 @@ def blocked(signals: set[signal.Signals]) -> Iterator[None]:
 # ------------------------------------------------------------------------------ in the worker --
 
 
-def main(file: IO[bytes], fd: int) -> NoReturn:
+def main(file: IO[bytes], fd: int, *fds: int) -> NoReturn:
     """Runs a worker that was not forked from its parent process.
 
     Args:
         file: a `startup_file`, of which the import path has been read.
         fd: the worker's end of the connection.
+        fds: those of the `Package` in the file.
     """
     reset_signals()
+    for own in fds:
+        # programs that the environment starts must not keep the resource tracker running
+        os.set_inheritable(own, False)
+    shared_objects.inherit(fds)
     # stays open until the process ends, so that the parent gets EOFError only then
     connection = inherit_connection(fd, to_parent)
-    exit_process(run(connection, lambda: _read(file), to_parent))
+
+    def load() -> tuple[Callable[[Connection, Any], None], Any]:
+        with file:
+            apply_process_state(pickle.load(file))
+            become(pickle.load(file), fds, connection)
+            function = import_function(pickle.load(file))
+            return function, pickle.load(file)
+
+    exit_process(run(connection, load, to_parent))
+
+
+def become(ancestry: Ancestry, fds: Sequence[int], connection: Connection) -> None:
+    """Makes this process a process of multiprocessing, with numbers of its own to draw."""
+    child_process.become(ancestry, fds, connection.fileno())
+    global_generators.diverge(ancestry.identity)
 
 
 def inherit_connection(fd: int, dumps: Dumps) -> Connection:
     """Makes a connection of an inherited descriptor, which children do not inherit further."""
     os.set_inheritable(fd, False)
     return Connection(socket.socket(fileno=fd), dumps)
-
-
-def _read(file: IO[bytes]) -> tuple[Callable[[Connection, Any], None], Any]:
-    with file:
-        apply_process_state(pickle.load(file))
-        target = import_function(pickle.load(file))
-        return target, pickle.load(file)
 
 
 def import_function(target: str) -> Callable[[Connection, Any], None]:
@@ -174,6 +228,7 @@ def import_function(target: str) -> Callable[[Connection, Any], None]:
 def apply_process_state(state: dict[str, Any]) -> None:
     """Takes over what `process_state` returned in another process."""
     sys.argv[:] = state["argv"]
+    main_module.stand_in(state["main"])
     if "environ" in state and state["environ"] != dict(os.environ):
         os.environ.clear()
         os.environ.update(state["environ"])
@@ -186,14 +241,24 @@ def apply_process_state(state: dict[str, Any]) -> None:
 
 
 def reset_signals() -> None:
-    """Removes inherited handlers and masks. Ignores Ctrl-C, which the parent process handles."""
+    """Removes inherited handlers and masks. Ignores Ctrl-C, which the parent process handles.
+
+    A handler does so, which forked processes keep. Programs that environments start do not: they
+    end by SIGINT, where they would inherit SIG_IGN.
+    """
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, _ignore)
+    # system calls of C libraries go on after it, as far as the kernel can restart them
+    signal.siginterrupt(signal.SIGINT, False)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _ignore(number: int, frame: object) -> None:
+    pass
 
 
 def run(connection: Connection, load: Load, dumps: Dumps) -> int:
@@ -267,16 +332,43 @@ def _code(exit: SystemExit) -> int:
 
 
 def exit_process(code: int) -> NoReturn:
-    """Runs the exit handlers and ends this process without waiting for its threads."""
+    """Frees what is left, runs the exit handlers, writes what files have buffered, and ends this
+    process without waiting for its threads.
+
+    No inherited object is freed, and no inherited file written: see `fork`.
+    """
+    pid = os.getpid()
     try:
+        # First: of a text file in a cycle, the collector may close the binary file underneath
+        # before the text is written to it.
+        _flush()
+        gc.collect()
+        stray_forks.exit_if_forked(pid, "__del__")
         atexit._run_exitfuncs()
+        stray_forks.exit_if_forked(pid, "an exit handler")
     except BaseException:
         traceback.print_exc()
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(BaseException):
-                stream.flush()
+        _flush()
         os._exit(code)
+
+
+def _flush() -> None:
+    """Writes what open files have buffered, but not those that this process has inherited."""
+    kinds = [io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom]
+    # text first, as it is written to a binary file
+    order = {own: at for at, kind in enumerate(kinds) for own in _with_subclasses(kind)}
+    # not isinstance, which asks proxies for their class
+    files: list[Any] = [own for own in gc.get_objects() if type(own) in order]
+    files.sort(key=lambda own: order[type(own)])
+    streams = [sys.stdout, sys.stderr, *files]
+    for stream in streams:
+        with contextlib.suppress(BaseException):
+            stream.flush()
+
+
+def _with_subclasses(kind: type) -> set[type]:
+    return {kind}.union(*map(_with_subclasses, kind.__subclasses__()))
 
 
 # ---------------------------------------------------------------------------- in a forked child --
@@ -285,7 +377,8 @@ def exit_process(code: int) -> NoReturn:
 def fork(body: Callable[[], NoReturn]) -> int:
     """Forks a child that runs only the body, which must end the process; returns its process id.
 
-    The child has no exit handlers of this process and no buffered output to write.
+    The child has no exit handlers of this process and no buffered output to write. The garbage
+    collector of the child leaves inherited objects alone, as their finalizers are the parent's.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
@@ -299,7 +392,8 @@ def fork(body: Callable[[], NoReturn]) -> int:
                 if not pid:
                     reset_signals()
                     atexit._clear()
-                    _forget_multiprocessing()
+                    gc.freeze()
+                    child_process.forget_children()
                     body()
             finally:
                 # whatever happens, the child must not return into the parent's work
@@ -312,16 +406,6 @@ def fork(body: Callable[[], NoReturn]) -> int:
             os.waitpid(pid, 0)
         raise
     return pid
-
-
-def _forget_multiprocessing() -> None:
-    """Makes this process forget the parent's multiprocessing children, which it must not end."""
-    process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
-    if process is not None and util is not None:
-        with contextlib.suppress(AttributeError):
-            process._children.clear()
-            util._finalizer_registry.clear()
-            atexit.register(util._exit_function)
 
 
 def name_process(name: str) -> None:

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
+from parallel_pool.workers import main_module
+from parallel_pool.workers.main_module import MAINS
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -36,8 +39,6 @@ FD_SIZE = array.array("i").itemsize
 ANCILLARY_SIZE = socket.CMSG_SPACE(MAX_FDS * FD_SIZE)
 # ids of a process, its user and its group
 CREDENTIALS = struct.Struct("3i")
-# names of the main module: usually the first; in children of multiprocessing the second
-MAINS = ("__main__", "__mp_main__")
 
 # ----------------------------------------------------------------------------------- pickling --
 
@@ -53,17 +54,22 @@ def by_reference(value: Any) -> bytes:
 def by_value(value: Any) -> bytes:
     """Pickles for a process without this one's `__main__`, and includes what that defines."""
     raw: bytes
-    main = sys.modules.get(MAINS[1])
-    if main is not None and main.__name__ == MAINS[1]:
-        cloudpickle.register_pickle_by_value(main)
+    add_main_to_pickled()
     if cloudpickle.list_registry_pickle_by_value() <= set(MAINS):
         # many times faster, with the same result for a value that names nothing of `__main__`
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), main_module.not_imported():
             raw = pickle.dumps(value, 5)
             if b"_main__" not in raw:
                 return raw
     raw = cloudpickle.dumps(value, 5)
     return raw
+
+
+def add_main_to_pickled() -> None:
+    """Makes cloudpickle pickle by value what a main module with multiprocessing's name defines."""
+    main = sys.modules.get(MAINS[1])
+    if main is not None and main.__name__ == MAINS[1]:
+        cloudpickle.register_pickle_by_value(main)
 
 
 def to_parent(value: Any) -> bytes:
@@ -72,7 +78,7 @@ def to_parent(value: Any) -> bytes:
     The parent unpickles instances of its own classes, not of the copies that the worker has.
     """
     # fails for a copy, which is not found under its name
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), main_module.not_imported():
         return pickle.dumps(value, 5)
     file = io.BytesIO()
     _ParentPickler(file, 5).dump(value)

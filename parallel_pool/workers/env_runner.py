@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,9 @@ class EnvRunner(LaneMemory):
 
     def run(self, report_ready: Callable[[], None]) -> None:
         """Reports that it is ready, and works until the pool is closed."""
-        os.register_at_fork(after_in_child=self._notice_fork)
+        # which keeps what it is given for ever, but the environments must be freed at the end
+        notice = weakref.WeakMethod(self._notice_fork)
+        os.register_at_fork(after_in_child=lambda: (own := notice()) and own())
         report_ready()
         worker = self._worker
         while (count := take(worker, FOREVER)) >= 0:

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from typing import IO, Any, NoReturn
 
 from parallel_pool.workers import bootstrap, orphans
@@ -82,7 +83,7 @@ class Forkserver:
                 self.pid = bootstrap.run_python(
                     "parallel_pool.workers.forkserver",
                     file,
-                    there.fileno(),
+                    [there.fileno()],
                     "parallel_pool-forkserver",
                     stdout=subprocess.DEVNULL,
                 )
@@ -101,14 +102,14 @@ class Forkserver:
         return not self.is_dead and self._load_variables == _load_variables()
 
     def fork(
-        self, name: str, file: int, connection: int, deadline: Deadline
+        self, name: str, file: int, fds: Sequence[int], deadline: Deadline
     ) -> tuple[ForkedWorker, int, int | None]:
         """Starts a worker that runs `bootstrap.main`.
 
         Args:
             name: of the process.
             file: descriptor of a `bootstrap.startup_file`.
-            connection: descriptor of the worker's end of its connection.
+            fds: descriptor of the worker's end of its connection, then those of a `Package`.
             deadline: for the answer; `FORK_TIMEOUT` if that is earlier.
 
         Returns:
@@ -116,6 +117,7 @@ class Forkserver:
 
         Raises:
             OSError: the process could not be forked, or the fork server has ended.
+            ValueError: there are more descriptors than a message can carry.
             StoppedError: the fork server was stopped, and has been killed.
             TimeoutError: it has not answered by the deadline, and has been killed.
         """
@@ -124,17 +126,18 @@ class Forkserver:
         with deadline.hold(self._lock):
             number = next(self._numbers)
             try:
-                fds = [file, connection, *streams]
-                self._connection.send(("fork", number, name, streams), fds, deadline.remaining())
+                self._connection.send(
+                    ("fork", number, name, streams), [file, *streams, *fds], deadline.remaining()
+                )
                 while True:
                     self._wait_for_message(deadline)
-                    message, fds = self._connection.recv(MESSAGE_TIMEOUT)
+                    message, pidfds = self._connection.recv(MESSAGE_TIMEOUT)
                     if message[:2] == ("forked", number):
                         pid = message[2]
-                        return ForkedWorker(self, number, pid), pid, fds[0] if fds else None
+                        return ForkedWorker(self, number, pid), pid, pidfds[0] if pidfds else None
                     if message[:2] == ("not forked", number):
                         raise OSError(message[2], f"fork: {os.strerror(message[2])}")
-                    self._handle(message, fds)
+                    self._handle(message, pidfds)
             except (TimeoutError, StoppedError):
                 # a worker that it has forked for this ends too: its connection gets closed
                 self.kill()
@@ -463,11 +466,9 @@ class Server:
         self._wakeup.close()
         self._wakeup_end.close()
         bootstrap.name_process(name)
-        startup, connection, *copies = fds
-        bootstrap.replace_streams(list(zip(copies, streams, strict=True)))
-        # NumPy's global generator was seeded at import; unlike Python's, a fork does not reseed it
-        if "numpy.random" in sys.modules:
-            sys.modules["numpy.random"].seed()
+        startup, *others = fds
+        count = len(streams)
+        bootstrap.replace_streams(list(zip(others[:count], streams, strict=True)))
         file = os.fdopen(startup, "rb")
         sys.path[:] = pickle.load(file)
-        bootstrap.main(file, connection)
+        bootstrap.main(file, *others[count:])

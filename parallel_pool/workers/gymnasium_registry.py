@@ -13,8 +13,10 @@ import functools
 import pickle
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from parallel_pool.workers import main_module
 from parallel_pool.workers.connection import by_value
 
 # types of keyword arguments that can be unpickled without importing a module
@@ -35,6 +37,7 @@ def gather() -> list[bytes]:
     plain: dict[str, Any] = {}
     parts = []
     for name, spec in list(gymnasium.registry.items()):
+        parts += _entry_of_main(spec.entry_point)
         if isinstance(spec.entry_point, str) and all(
             type(v) in PLAIN for v in spec.kwargs.values()
         ):
@@ -46,6 +49,26 @@ def gather() -> list[bytes]:
     with contextlib.suppress(Exception):
         parts.append(by_value(plain))
     return [pickle.dumps(frozenset(sys.modules) - {"__main__"}), *parts]
+
+
+@dataclass(frozen=True)
+class _MainEntry:
+    """What an entry point "__main__:name" names."""
+
+    name: str
+    value: Any
+
+
+def _entry_of_main(entry_point: Any) -> list[bytes]:
+    """Returns what an entry point names in the main module, by value, so that no worker has to
+    import that; nothing for other entry points."""
+    if not isinstance(entry_point, str) or not entry_point.startswith("__main__:"):
+        return []
+    name = entry_point.partition(":")[2]
+    # it may have been deleted, or not be picklable: then the worker imports the module
+    with contextlib.suppress(Exception):
+        return [by_value(_MainEntry(name, getattr(sys.modules["__main__"], name)))]
+    return []
 
 
 def add(gathered: list[bytes]) -> None:
@@ -61,6 +84,9 @@ def add(gathered: list[bytes]) -> None:
         # A part may need a module that is not found here. Gymnasium raises if its name is used.
         with contextlib.suppress(Exception):
             specs = pickle.loads(part)
+            if isinstance(specs, _MainEntry):
+                main_module.define(specs.name, specs.value)
+                continue
             given.update(specs)
             gymnasium.registry.update(specs)
 

@@ -10,12 +10,13 @@ methods:
   other threads run: a lock that one of them holds, in Python or in a C library, stays locked in the
   child for ever. Threads of native pools do not exist there, nor does a CUDA context.
 
-With the first two, workers do not import `__main__`. Notebooks, scripts without an
-`if __name__ == "__main__"`, and `python -` work, because cloudpickle includes what `__main__`
-defines. A worker has the parent's import path, arguments, environment variables, current folder and
-interpreter flags; it inherits stdout and stderr, and its stdin is empty. It leads a process group,
-which is ended if the worker dies: see `orphans`. So Ctrl-C in a terminal does not reach it; it also
-ignores SIGINT, because the parent process handles Ctrl-C.
+With the first two, workers do not import `__main__` unless something is looked up in it by name:
+see `main_module`. Notebooks, scripts without an `if __name__ == "__main__"`, and `python -` work,
+because cloudpickle includes what `__main__` defines. A worker has the parent's import path,
+arguments, environment variables, current folder and interpreter flags; it inherits stdout and
+stderr, and its stdin is empty. It is a process of `multiprocessing`: see `child_process`. It leads
+a process group, which is ended if the worker dies: see `orphans`. So Ctrl-C in a terminal does not
+reach it; it also ignores SIGINT, because the parent process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from parallel_pool.workers import bootstrap, forkserver, orphans
+from parallel_pool.workers import bootstrap, child_process, forkserver, main_module, orphans
 from parallel_pool.workers.connection import Connection, Dumps, by_reference, by_value, wait
 from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.orphans import Orphans
+from parallel_pool.workers.shared_objects import Package
 
 METHODS = ("forkserver", "spawn", "fork")
 # seconds for a killed process to be gone
@@ -291,10 +293,13 @@ def start(
 
     Raises:
         ValueError: there is no such method.
+        RuntimeError: this process is a worker that imports the program's main module, or no
+            interpreter can be started.
         OSError: not all could be started; those that could were ended.
         TimeoutError: the same, because the deadline has passed.
         Exception: what pickling an argument raised; none was started.
     """
+    main_module.check_not_importing()
     if method is None:
         method = METHODS[0]
     if method not in METHODS:
@@ -343,12 +348,15 @@ def _open_missing_streams() -> None:
     os.close(fd)
 
 
-def _pack_all(target: str, arguments: Sequence[Any]) -> list[bytes]:
+def _pack_all(target: str, arguments: Sequence[Any], names: Sequence[str]) -> list[Package]:
     """Pickles everything before any worker is started."""
     packed = []
-    for index, argument in enumerate(arguments):
+    # starting multiprocessing's resource tracker would unblock signals of this thread
+    with bootstrap.blocked(set()):
+        child_process.tracker_fd()
+    for index, (argument, name) in enumerate(zip(arguments, names, strict=True)):
         try:
-            packed.append(bootstrap.pack(target, argument))
+            packed.append(bootstrap.pack(target, argument, name))
         except Exception as error:
             error.add_note(
                 f"while pickling what worker {index} of {len(arguments)} needs; the start method "
@@ -361,31 +369,31 @@ def _pack_all(target: str, arguments: Sequence[Any]) -> list[bytes]:
 def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     state = pickle.dumps(bootstrap.process_state(is_complete=False), 5)
 
-    def start_one(packed: bytes, name: str, deadline: Deadline) -> Worker:
+    def start_one(package: Package, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
-        with there, _closed_on_error(here), bootstrap.startup_file(state, packed) as file:
-            pid = bootstrap.run_python(
-                "parallel_pool.workers.bootstrap", file, there.fileno(), name
-            )
+        with there, _closed_on_error(here), bootstrap.startup_file(state, *package.parts) as file:
+            fds = [there.fileno(), *package.fds]
+            pid = bootstrap.run_python("parallel_pool.workers.bootstrap", file, fds, name)
             return _child(pid, name, here, by_value)
 
     return [
-        partial(start_one, packed, name)
-        for packed, name in zip(_pack_all(target, arguments), names, strict=True)
+        partial(start_one, package, name)
+        for package, name in zip(_pack_all(target, arguments, names), names, strict=True)
     ]
 
 
 def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     state = pickle.dumps(bootstrap.process_state(is_complete=True), 5)
 
-    def start_one(packed: bytes, name: str, deadline: Deadline) -> Worker:
+    def start_one(package: Package, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
-        with there, _closed_on_error(here), bootstrap.startup_file(state, packed) as file:
+        with there, _closed_on_error(here), bootstrap.startup_file(state, *package.parts) as file:
+            fds = [there.fileno(), *package.fds]
             try:
-                forked = forkserver.current(deadline).fork(name, file, there.fileno(), deadline)
+                forked = forkserver.current(deadline).fork(name, file, fds, deadline)
             except forkserver.StoppedError:
                 # it was killed; its successor gets the same descriptors, which are still open here
-                forked = forkserver.current(deadline).fork(name, file, there.fileno(), deadline)
+                forked = forkserver.current(deadline).fork(name, file, fds, deadline)
             handle, pid, pidfd = forked
             try:
                 if not HAS_PIDFD:
@@ -401,14 +409,15 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
                 raise
 
     return [
-        partial(start_one, packed, name)
-        for packed, name in zip(_pack_all(target, arguments), names, strict=True)
+        partial(start_one, package, name)
+        for package, name in zip(_pack_all(target, arguments, names), names, strict=True)
     ]
 
 
 def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     def start_one(argument: Any, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
+        ancestry = child_process.ancestry(name)
 
         def body() -> NoReturn:
             here.close()
@@ -417,6 +426,7 @@ def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) ->
             connection = Connection(there, by_reference)
 
             def load() -> tuple[Callable[[Connection, Any], None], Any]:
+                bootstrap.become(ancestry, (), connection)
                 return bootstrap.import_function(target), argument
 
             bootstrap.exit_process(bootstrap.run(connection, load, by_reference))

@@ -23,7 +23,9 @@ def lead_group() -> None:
     # PermissionError: the process leads a session already
     with contextlib.suppress(PermissionError):
         os.setpgid(0, 0)
-    # a terminal may be set to stop background processes that write to it
+    # A terminal may be set to stop background processes that write to it, and stops all that change
+    # its settings. Programs that environments start are in the same group, and must be able to do
+    # both, as they could in the parent's group: so this is not a handler, which they would lose.
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 
 

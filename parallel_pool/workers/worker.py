@@ -62,6 +62,10 @@ def serve(connection: Connection, task: Task) -> None:
             with contextlib.suppress(BaseException):
                 env.close()
             stray_forks.exit_if_forked(pid, "close")
+        # freed here, so that files which they leave open are written
+        env = None
+        envs.clear()
+        stray_forks.exit_if_forked(pid, "__del__")
 
 
 def get_spaces(env: Any) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ import pytest
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
-from parallel_pool.workers import forkserver
+from parallel_pool.workers import child_process, forkserver
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.forked import in_child
 from tests.programs import Program
@@ -78,6 +78,8 @@ def assert_releases_all(work: Callable[[], Any]) -> None:
     while children() - lasting() and time.monotonic() < end:
         time.sleep(0.01)
     LASTING.update(children())
+    # outlasts a pool that starts it
+    child_process.tracker_fd()
     before = owned()
     work()
     # threads of closed pools may take a moment to end
