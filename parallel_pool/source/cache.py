@@ -2,7 +2,7 @@
 
 A library's file name is the hash of its bytes. Beside it is an entry: a file that says from which
 contents, with which compiler and flags the library was made. Both get their names only when they
-are whole, so a reader sees all of a file or none of it.
+are whole, so a reader sees all of a file or none of it. `folders` says which folders are safe.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from parallel_pool._native import lib
 from parallel_pool.errors import SourceError
-from parallel_pool.source import toolchain
+from parallel_pool.source import folders, toolchain
 
 # libraries that are kept of one source file
 KEPT = 16
@@ -54,43 +53,29 @@ def build(source: Path, *, sanitize: bool = False) -> Built:
     """
     settings = _settings(source, sanitize)
     place = f"{source.stem[:40]}-{_hash(os.path.abspath(source).encode())[:16]}"
-    for root in roots():
-        found = _find(root / place, settings)
+    for root in folders.roots():
+        found = _find(root, root.path / place, settings)
         if found is not None:
             return Built(found, "", True)
     refused: list[str] = []
-    for root in roots():
+    for each in (*folders.roots(), None):
         try:
-            folder = root / place
-            folder.mkdir(parents=True, exist_ok=True)
+            # not before the others are refused: it is made for this process alone
+            root = each or folders.fresh()
+            folder = root.path / place
+            if reason := folders.make(folder, root):
+                refused.append(reason)
+                continue
             work = tempfile.TemporaryDirectory(prefix=".build-", dir=folder)
         except OSError as error:
-            refused.append(f"{root}: {error.strerror}")
+            refused.append(f"{each.path if each else tempfile.gettempdir()}: {error.strerror}")
             continue
         with work:
             return _compile(source, folder, Path(work.name), settings, sanitize)
     raise SourceError(
         f"no folder for compiled environments ({'; '.join(refused)}): let XDG_CACHE_HOME name one"
-        " that can be written"
+        " that can be written, by you alone"
     )
-
-
-def roots() -> Iterator[Path]:
-    """Yields the folders for libraries: the user's cache, then one of the user's own in /tmp."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(given):
-        yield Path(given) / "parallel_pool" / "source"
-    else:
-        with contextlib.suppress(RuntimeError):
-            yield Path.home() / ".cache" / "parallel_pool" / "source"
-    spare = Path(tempfile.gettempdir()) / f"parallel_pool-{os.getuid()}"
-    with contextlib.suppress(FileExistsError, OSError):
-        spare.mkdir(mode=0o700)
-    with contextlib.suppress(OSError):
-        found = spare.lstat()
-        # another user could have put a library there
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o77:
-            yield spare / "source"
 
 
 # ---------------------------------------------------------------------------------- entries --
@@ -107,10 +92,12 @@ def _settings(source: Path, sanitize: bool) -> str:
     return _hash(repr([os.path.abspath(source), *parts]).encode())
 
 
-def _find(folder: Path, settings: str) -> Path | None:
+def _find(root: folders.Root, folder: Path, settings: str) -> Path | None:
     """Returns the library that was made with these settings of what the files hold now."""
+    if folders.refusal(folder, root):
+        return None
     now: dict[str, str | None] = {}
-    for path in _newest(folder):
+    for path in filter(folders.is_own_file, _newest(folder)):
         try:
             entry = json.loads(path.read_text())
             if entry["settings"] != settings:
@@ -120,7 +107,8 @@ def _find(folder: Path, settings: str) -> Path | None:
                 digest == now.setdefault(name, _digest(Path(name)))
                 for name, digest in entry["files"].items()
             )
-            if is_same and _digest(library) == entry["library"]:
+            is_own = folders.is_own_file(library)
+            if is_same and is_own and _digest(library) == entry["library"]:
                 with contextlib.suppress(OSError):
                     os.utime(path)
                 return library
@@ -160,9 +148,12 @@ def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bo
         raise SourceError(f"{source} or a file that it includes changes while it is compiled")
     name = _hash(library.read_bytes())
     target = folder / f"{name}.so"
+    # the umask may leave others rights, and `_find` takes only what no one else can write
+    library.chmod(0o700)
     library.replace(target)
     entry = work / "entry"
     entry.write_text(json.dumps({"settings": settings, "files": after, "library": name}))
+    entry.chmod(0o600)
     entry.replace(folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
     _prune(folder)
     return Built(target, warnings, False)

@@ -17,7 +17,8 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
     The library is kept in the user's cache (`$XDG_CACHE_HOME`, or `~/.cache`), and is compiled
     again only if the file, a header that it includes, the compiler, CFLAGS (CXXFLAGS), LDFLAGS or
     parallel_pool's headers have changed. The compiler is that of CC (CXX), or the system's. What it
-    warns of goes to stderr.
+    warns of goes to stderr. A cache in which another user could put a library is not used;
+    `folders` says what is checked.
 
     If the file has changed since it was loaded, its environments replace the older ones in pools
     that are made from now on. Pools that exist keep the code that they were made with.
