@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -19,8 +20,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parallel_pool._native import lib
+from parallel_pool.arguments import named
 from parallel_pool.errors import SourceError
-from parallel_pool.source import folders, toolchain
+from parallel_pool.source import files, folders, toolchain
 
 # libraries that are kept of one source file
 KEPT = 16
@@ -28,6 +30,10 @@ KEPT = 16
 MAX_TRIES = 5
 # nanoseconds after which no process is still about to use what it has written
 SAFE_AGE = 3600 * 10**9
+# bytes of an entry, which names some hundred files at most
+MAX_ENTRY = 1 << 22
+# what an entry that is damaged, or nested without end, can raise
+DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class Built(NamedTuple):
@@ -52,7 +58,9 @@ def build(source: Path, *, sanitize: bool = False) -> Built:
         MissingDependencyError: there is no compiler.
     """
     settings = _settings(source, sanitize)
-    place = f"{source.stem[:40]}-{_hash(os.path.abspath(source).encode())[:16]}"
+    # the stem is for people only: some tools split names at commas, colons or spaces
+    stem = re.sub(r"[^\w.-]", "_", source.stem[:40], flags=re.ASCII)
+    place = f"{stem}-{_hash(os.fsencode(os.path.abspath(source)))[:16]}"
     for root in folders.roots():
         found = _find(root, root.path / place, settings)
         if found is not None:
@@ -66,12 +74,11 @@ def build(source: Path, *, sanitize: bool = False) -> Built:
             if reason := folders.make(folder, root):
                 refused.append(reason)
                 continue
-            work = tempfile.TemporaryDirectory(prefix=".build-", dir=folder)
+            with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
+                return _compile(source, folder, Path(work), settings, sanitize)
         except OSError as error:
-            refused.append(f"{each.path if each else tempfile.gettempdir()}: {error.strerror}")
-            continue
-        with work:
-            return _compile(source, folder, Path(work.name), settings, sanitize)
+            where = named(each.path / place if each else tempfile.gettempdir())
+            refused.append(f"{where}: {error.strerror or error}")
     raise SourceError(
         f"no folder for compiled environments ({'; '.join(refused)}): let XDG_CACHE_HOME name one"
         " that can be written, by you alone"
@@ -99,21 +106,21 @@ def _find(root: folders.Root, folder: Path, settings: str) -> Path | None:
     now: dict[str, str | None] = {}
     for path in filter(folders.is_own_file, _newest(folder)):
         try:
-            entry = json.loads(path.read_text())
+            entry = json.loads(files.read(path, MAX_ENTRY))
             if entry["settings"] != settings:
                 continue
             library = folder / f"{entry['library']}.so"
             is_same = all(
-                digest == now.setdefault(name, _digest(Path(name)))
+                digest == now.setdefault(name, files.digest(Path(name)))
                 for name, digest in entry["files"].items()
             )
             is_own = folders.is_own_file(library)
-            if is_same and is_own and _digest(library) == entry["library"]:
+            if is_same and is_own and files.digest(library) == entry["library"]:
                 with contextlib.suppress(OSError):
                     os.utime(path)
                 return library
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            # gone, or damaged
+        except DAMAGED:
+            # or gone
             continue
     return None
 
@@ -130,13 +137,13 @@ def _newest(folder: Path) -> list[Path]:
 
 def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bool) -> Built:
     """Compiles, and adds the library to a folder of the cache."""
-    before: Mapping[str, str | None] = {os.path.abspath(source): _digest(source)}
+    before: Mapping[str, str | None] = {os.path.abspath(source): files.digest(source)}
     for _ in range(MAX_TRIES):
         # the time is that of the file system, which may not be this machine's
         (work / "started").write_text("")
         started = _changed(work / "started")
         library, depends, warnings = toolchain.build(source, work, sanitize=sanitize)
-        after = {str(path): _digest(path) for path in depends}
+        after = {str(path): files.digest(path) for path in depends}
         # headers are known only now: those that are older than the compilation have not changed
         if all(
             before[name] == digest if name in before else _changed(Path(name)) < started
@@ -145,18 +152,27 @@ def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bo
             break
         before = after
     else:
-        raise SourceError(f"{source} or a file that it includes changes while it is compiled")
+        raise SourceError(
+            f"{named(source)} or a file that it includes changes while it is compiled"
+        )
     name = _hash(library.read_bytes())
     target = folder / f"{name}.so"
     # the umask may leave others rights, and `_find` takes only what no one else can write
     library.chmod(0o700)
-    library.replace(target)
+    _put(library, target)
     entry = work / "entry"
     entry.write_text(json.dumps({"settings": settings, "files": after, "library": name}))
     entry.chmod(0o600)
-    entry.replace(folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
+    _put(entry, folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
     _prune(folder)
     return Built(target, warnings, False)
+
+
+def _put(made: Path, target: Path) -> None:
+    """Gives a file its name in the cache; a folder that is damaged into having it is removed."""
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    made.replace(target)
 
 
 def _changed(path: Path) -> int:
@@ -172,8 +188,8 @@ def _prune(folder: Path) -> None:
     entries = _newest(folder)
     kept = set()
     for path in entries[:KEPT]:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            kept.add(json.loads(path.read_text())["library"])
+        with contextlib.suppress(*DAMAGED):
+            kept.add(json.loads(files.read(path, MAX_ENTRY))["library"])
     libraries = [path for path in folder.glob("*.so") if path.stem not in kept]
     for path in [*entries[KEPT:], *libraries, *folder.glob(".build-*")]:
         # another process may be about to load or to finish a newer one
@@ -181,14 +197,6 @@ def _prune(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _digest(path: Path) -> str | None:
-    """Returns the hash of a file; None if it can't be read."""
-    try:
-        return _hash(path.read_bytes())
-    except OSError:
-        return None
 
 
 def _hash(data: bytes) -> str:

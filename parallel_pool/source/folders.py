@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from parallel_pool.arguments import named
+
 # others can write
 SHARED = stat.S_IWGRP | stat.S_IWOTH
 
@@ -96,15 +98,15 @@ def _refusal(path: Path, *, is_own: bool) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
-        return f"{path}: {getattr(error, 'strerror', error)}"
+        return f"{named(path)}: {getattr(error, 'strerror', error)}"
     if not stat.S_ISDIR(found.st_mode):
-        return f"{path} is no folder"
+        return f"{named(path)} is no folder"
     user = os.geteuid()
     if found.st_uid != user and (is_own or found.st_uid != 0):
-        return f"{path} belongs to user {found.st_uid}, and this is user {user}"
+        return f"{named(path)} belongs to user {found.st_uid}, and this is user {user}"
     # in a folder with the sticky bit others can't replace what is not theirs
     if found.st_mode & SHARED and (is_own or not found.st_mode & stat.S_ISVTX):
-        return f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
+        return f"{named(path)} can be written by others (mode {stat.S_IMODE(found.st_mode):o})"
     return ""
 
 
