@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import parallel_pool
+from parallel_pool import outputs
 from parallel_pool._command import missing, until_interrupted
+from parallel_pool.arguments import shown
 from parallel_pool.source import command as source
 from parallel_pool.testing import command as testing
 
@@ -119,8 +121,12 @@ def script(text: str) -> Path:
 def new_file(text: str) -> Path:
     """Reads the path of a file that can be written later."""
     path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r}: name a file in a folder that exists")
+    try:
+        outputs.check_file(path)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)}: name a file in a folder that exists: {error}"
+        ) from None
     return path.absolute()
 
 
@@ -252,8 +258,7 @@ def run(arguments: Sequence[str] | None) -> int:
     if options.command == "profile":
         from parallel_pool.tracing import profile
 
-        profile.run(options.script, options.arguments, options.out)
-        return 0
+        return profile.run(options.script, options.arguments, options.out)
     if options.command == "prove-atari":
         check_proof(command, options)
         return prove_atari(options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import reprlib
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +39,25 @@ def shown(value: Any) -> str:
         return " ".join(_shortener.repr(value).split())
     except Exception:
         return f"an object of {type(value).__name__}"
+
+
+# characters of a name that messages show in full, and of each end of a longer one
+MAX_NAME, NAME_END = 400, 120
+
+
+def named(name: object) -> str:
+    """Returns a path or another long name as messages show it without quotes: in one line, its
+    middle left out if it is long, bytes that are not UTF-8 and control characters escaped."""
+    text = os.fsdecode(name) if isinstance(name, (bytes, os.PathLike)) else str(name)
+    if len(text) > MAX_NAME:
+        text = f"{text[:NAME_END]}...{text[-NAME_END:]}"
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    # a surrogate of this range is what Python makes of a byte that is not UTF-8
+    byte = ord(char) - 0xDC00
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else repr(char)[1:-1]
 
 
 def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:

@@ -373,9 +373,11 @@ class BasePool:
                 shows only the time up to there.
 
         Raises:
-            FileNotFoundError, IsADirectoryError: path can't be a file.
-            OSError: at the end of the block, if the file can't be written; if the block ends with
-                an exception, a note of that one says so.
+            OSError: path can't be a file that is written (FileNotFoundError: it has no folder;
+                IsADirectoryError: it is one); or at the end of the block, if the file can't be
+                written after all. If the block ends with an exception, that goes on, and a
+                RuntimeWarning and a note of it say why there is no file.
+            ValueError: path holds a zero byte.
             StateError: at the beginning of the block, if another trace of this pool is running.
         """
         setting = Setting(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from parallel_pool.source import start
 from parallel_pool.testing import command, supervisor
 from parallel_pool.testing.messages import ADD_CHECK
 from tests.sampling import sampled, thinned
+from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "writing-an-environment.md"
@@ -325,11 +330,12 @@ CRASHES = {
     "SIGSEGV": ("it = 0;", "member access within null pointer of type 'struct cart'"),
     "SIGABRT": ("abort();", None),
     "status 3": ("exit(3);", None),
+    "status 0": ("exit(0);", None),
     "overflow": ("{ int n = (int)direction + 2147483647; it->speed += n % 2; }", "signed integer"),
 }
 
 
-@pytest.mark.parametrize("kind", sampled(CRASHES, {"SIGSEGV"}))
+@pytest.mark.parametrize("kind", sampled(CRASHES, {"SIGSEGV", "status 0"}))
 def test_a_crash_is_a_sentence(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     statement, found = CRASHES[kind]
     change(
@@ -343,6 +349,36 @@ def test_a_crash_is_a_sentence(kind: str, capsys: pytest.CaptureFixture[str]) ->
     if found and runs_sanitizers():
         assert status == 1
         assert re.search(rf"FAIL  sanitizers find nothing: my_env\.c:\d+:\d+: .*{found}", printed)
+
+
+def children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_child_ends_with_a_check_that_is_killed(number: int, tmp_path: Path) -> None:
+    """Even if it is in a loop without an end."""
+    looping = tmp_path / "looping"
+    change(
+        (
+            "int has_stopped =",
+            f'fclose(fopen("{looping}", "w"));\n  for (;;);\n  int has_stopped =',
+        ),
+        ("#include <math.h>", "#include <math.h>\n#include <stdio.h>"),
+    )
+    command = [sys.executable, "-m", "parallel_pool", "check", "my_env.c"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) as process:
+        wait_for(looping.exists)
+        (child,) = children(process.pid)
+        assert not has_ended(child)
+        process.send_signal(number)
+        assert process.wait(TEST_TIMEOUT) == -number
+        try:
+            wait_for(lambda: has_ended(child))
+        except AssertionError:
+            os.kill(child, signal.SIGKILL)
+            raise
 
 
 @pytest.mark.parametrize(
@@ -391,7 +427,13 @@ WRITE of size 4 at 0x60 thread T0
     #0 0x7f in observe /home/me/my_env.c:85
     #1 0x7f in ffi_call (/usr/lib/libffi.so.8+0x10)
 """
+    undefined = "/my folder/my env.c:7:1: runtime error: division by zero"
+    assert supervisor.sanitizer_report(f"x\n{undefined}\n", None) == undefined.replace(
+        "runtime error: ", ""
+    )
     source = Path("my_env.c")
+    spaced = report.replace("/home/me/my_env.c", "/my folder/my_env.c")
+    assert supervisor.sanitizer_report(spaced, source).startswith("my_env.c:85, in observe: ")
     expected = "my_env.c:85, in observe: heap-buffer-overflow (WRITE of size 4)"
     assert supervisor.sanitizer_report(report, source) == expected
     assert supervisor.sanitizer_report("Traceback", source) == ""

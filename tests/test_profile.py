@@ -161,6 +161,20 @@ def test_the_end_of_the_script_is_that_of_the_command(
     assert "\n2 x CartPole-v1, " in done.stdout
 
 
+@pytest.mark.parametrize(("code", "status"), [("", 1), ("sys.exit(3)", 3), ("1 / 0", 1)])
+def test_a_trace_that_cannot_be_written_hides_nothing(
+    script: Path, code: str, status: int, tmp_path: Path
+) -> None:
+    out = tmp_path / "trace.json"
+    script.write_text(f"{STEP}\nimport os\nplay(2)\nos.mkfifo({str(out)!r})\n{code}\n")
+    done = run("--out", out, script)
+    assert done.returncode == status
+    reason = "parallel_pool profile: --out can't be written: No such device or address\n"
+    assert done.stderr.startswith(reason)
+    assert ("ZeroDivisionError" in done.stderr) == (code == "1 / 0")
+    assert "\n2 x CartPole-v1, " in done.stdout and done.stderr.count("Traceback") <= 1
+
+
 def test_ctrl_c_ends_the_script_with_a_report(script: Path) -> None:
     """The pool waits for a batch, for longer than the test may last."""
     script.write_text(

@@ -23,7 +23,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.pool import Pool
-from parallel_pool.source import cache, start, toolchain
+from parallel_pool.source import cache, folders, start, toolchain
 from parallel_pool.workers.process_pool import ProcessPool
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -334,10 +334,166 @@ def test_a_cache_that_cannot_be_written_is_replaced(
     (spare,) = (tmp_path / "tmp").iterdir()
     assert spare.stat().st_mode & 0o777 == 0o700
     assert len(list(spare.rglob("*.so"))) == 1
-    # a folder that others can write to is not trusted
-    spare.chmod(0o777)
-    with pytest.raises(SourceError, match="no folder for compiled environments"):
-        parallel_pool.load_source(number)
+
+
+# ------------------------------------------------------------------------- whose folders are --
+
+
+def others() -> int:
+    """Returns the number of another user than this one."""
+    return os.geteuid() + 12345
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that takes no time; what it makes can't be loaded."""
+
+    def build(source: Path, folder: Path, *, sanitize: bool = False) -> Any:
+        library = folder / "library.so"
+        library.write_bytes(source.read_bytes())
+        return library, [source.absolute()], ""
+
+    monkeypatch.setattr(toolchain, "build", build)
+
+
+# what a folder of the cache may be, from its root on; None: it belongs to another user
+UNSAFE = [
+    ("cache", 0o777),
+    ("cache", 0o775),
+    ("cache", 0o1777),
+    ("cache/parallel_pool", 0o702),
+    ("cache/parallel_pool/source", 0o720),
+    pytest.param("cache", None, marks=needs_root),
+    pytest.param("cache/parallel_pool/source", None, marks=needs_root),
+    # what leads to the cache: in a folder with the sticky bit others can't replace it
+    (".", 0o777),
+    pytest.param(".", None, marks=needs_root),
+]
+
+
+@pytest.fixture
+def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in whose place /tmp is; what a fresh folder holds is removed with the process."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(folder))
+    monkeypatch.setattr(folders, "_made", {})
+    return folder
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("name", "mode"), UNSAFE)
+def test_a_library_where_others_can_write_is_not_loaded(
+    name: str, mode: int | None, number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They could have put their own in the place of ours."""
+    above = tmp_path / "above"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(above / "cache"))
+    first = cache.build(number).library
+    assert first.is_relative_to(above) and cache.build(number).was_cached
+    if mode is None:
+        os.chown(above / name, others(), -1)
+    else:
+        (above / name).chmod(mode)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(temporary))
+    second = cache.build(number)
+    assert not second.was_cached
+    assert second.library.is_relative_to(temporary / f"parallel_pool-{os.geteuid()}")
+    assert cache.build(number) == (second.library, "", True)
+    (above / name).chmod(0o755)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sticky_folder_above_the_cache_is_safe(
+    number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "above" / "cache"))
+    cache.build(number)
+    (tmp_path / "above").chmod(0o1777)
+    assert cache.build(number).was_cached
+
+
+@needs_root
+@pytest.mark.usefixtures("quick")
+def test_root_makes_no_cache_in_the_home_of_another_user(
+    number: Path, tmp_path: Path, spare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, others(), -1)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache.build(number).library.is_relative_to(spare)
+    assert not list(home.iterdir())
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_link_leads_to_a_cache(
+    number: Path, tmp_path: Path, spare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on machines whose home is small; the link counts as what it leads to."""
+    real, link = tmp_path / "scratch" / "mine", tmp_path / "link"
+    real.mkdir(parents=True, mode=0o700)
+    link.symlink_to(real)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(link))
+    first = cache.build(number)
+    assert first.library.resolve().is_relative_to(real) and cache.build(number).was_cached
+    real.chmod(0o777)
+    assert cache.build(number).library.is_relative_to(spare)
+    real.chmod(0o700)
+    # others can replace what the link leads to
+    real.parent.chmod(0o777)
+    assert cache.build(number).was_cached
+    assert cache.build(number).library.is_relative_to(spare)
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o077])
+def test_the_umask_opens_no_folder_to_others(mask: int, number: Path, tmp_path: Path) -> None:
+    before = os.umask(mask)
+    try:
+        cache.build(number)
+        assert cache.build(number).was_cached
+    finally:
+        os.umask(before)
+    made = [path for path in (tmp_path / "cache").rglob("*") if path != number]
+    assert len(made) == 5
+    assert not [path for path in [tmp_path / "cache", *made] if path.stat().st_mode & 0o077]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("suffix", ["so", "json"])
+def test_a_file_that_others_could_write_is_made_again(
+    suffix: str, number: Path, tmp_path: Path
+) -> None:
+    """The folder may have been open to them for some time."""
+    cache.build(number)
+    (path,) = (tmp_path / "cache").rglob(f"*.{suffix}")
+    path.chmod(0o622)
+    assert not cache.build(number).was_cached
+    assert path.stat().st_mode & 0o022 == 0 and cache.build(number).was_cached
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_safe_folder_each_process_has_its_own(
+    number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spare: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(number))
+    (spare / f"parallel_pool-{os.geteuid()}").mkdir(mode=0o755)
+    (spare / f"parallel_pool-{os.geteuid()}").chmod(0o777)
+    built = cache.build(number)
+    own = built.library.parent.parent
+    assert own.parent == spare and own.stat().st_mode & 0o777 == 0o700
+    assert not list((spare / f"parallel_pool-{os.geteuid()}").iterdir())
+    # it is the cache of this process, until that ends
+    assert cache.build(number) == (built.library, "", True)
+    folders._remove()
+    assert not own.exists() and not cache.build(number).was_cached
+    folders._remove()
 
 
 def test_old_libraries_are_removed(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import mmap
 import os
+import pickle
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
+from parallel_pool import __main__ as cli
 from parallel_pool.base_pool import BasePool
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Pool
@@ -489,6 +493,107 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         for wrong, kind in ((0, ValueError), (-1, ValueError), ("many", TypeError)):
             with pytest.raises(kind, match="max_spans"):
                 pool.trace(max_spans=wrong)  # type: ignore[arg-type]
+
+
+BAD_PATHS: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
+    "zero byte": (lambda folder: f"{folder}/a\0b", ValueError, "it holds a zero byte: name a file"),
+    "loop": (
+        lambda folder: (folder / "loop").symlink_to("loop") or folder / "loop",
+        OSError,
+        "it can't be written: Too many levels of symbolic links: name another file",
+    ),
+    "FIFO": (
+        lambda folder: os.mkfifo(folder / "fifo") or folder / "fifo",
+        OSError,
+        "it is a FIFO, a socket or a disk: name a file",
+    ),
+    "full": (
+        lambda folder: "/dev/full",
+        OSError,
+        "it can't be written: No space left on device: name another file",
+    ),
+    "not writable": (lambda folder: "/proc/trace.json", OSError, "it can't be written: "),
+    "file for a folder": (
+        lambda folder: (folder / "file").touch() or folder / "file" / "trace.json",
+        OSError,
+        "it can't be written: Not a directory: name another file",
+    ),
+    "long": (lambda folder: folder / ("x" * 10**6), OSError, "it can't be written: File name too"),
+    "empty": (lambda folder: "", IsADirectoryError, "it is a folder: name a file in it"),
+}
+
+
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("kind", BAD_PATHS)
+def test_a_file_that_cannot_be_is_refused_before_the_block(kind: str, tmp_path: Path) -> None:
+    make, error, words = BAD_PATHS[kind]
+    path = make(tmp_path)
+    with Pool("CartPole-v1", 2) as pool:
+        with pytest.raises(error, match=f"^path='.*{words}") as caught:
+            pool.trace(path)
+        assert len(str(caught.value)) < 300
+        with counted(pool):
+            pool.reset()
+    with pytest.raises(SystemExit):
+        cli.main(["profile", "--out", str(path), __file__])
+
+
+def test_looking_at_a_file_changes_nothing(tmp_path: Path) -> None:
+    path, link = tmp_path / "trace.json", tmp_path / "link"
+    path.write_text("before")
+    link.symlink_to("absent")
+    with Pool("CartPole-v1", 2) as pool:
+        pool.trace(path), pool.trace(link), pool.trace("/dev/null"), pool.trace(tmp_path / "new")
+        assert path.read_text() == "before" and sorted(tmp_path.iterdir()) == [link, path]
+        with pool.trace(link):
+            pool.reset()
+    assert_valid(tmp_path / "absent")
+
+
+def test_a_file_is_where_the_trace_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Pool("CartPole-v1", 2) as pool, pool.trace("trace.json"):
+        monkeypatch.chdir(tmp_path / "elsewhere")
+    assert_valid(tmp_path / "trace.json")
+
+
+@pytest.mark.usefixtures("alarm")
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_an_exception_of_the_block_wins(action: str, tmp_path: Path) -> None:
+    """A file that became a FIFO neither hangs nor hides it, and warnings may be errors."""
+    path = tmp_path / "trace.json"
+    with (
+        Pool("CartPole-v1", 2) as pool,
+        warnings.catch_warnings(record=action == "always") as seen,
+        pytest.raises(ZeroDivisionError) as error,
+    ):
+        warnings.simplefilter(action)
+        with pool.trace(path):
+            os.mkfifo(path)
+            _ = 1 / 0
+    (note,) = error.value.__notes__
+    assert note.startswith("The trace could not be written: ")
+    if action == "always":
+        assert [(each.category, str(each.message)) for each in seen or ()] == [
+            (RuntimeWarning, note)
+        ]
+
+
+def test_traces_are_not_copied_but_what_they_recorded_is() -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        trace = pool.trace()
+        with trace:
+            pool.reset()
+    for copied in (copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))):
+        with pytest.raises(
+            TypeError, match=r"^a Trace holds .*: take trace\.record or trace\.repo"
+        ):
+            copied(trace)
+        assert str(copied(trace.report())) == str(trace.report())
+        np.testing.assert_equal(copied(trace.record).tracks, trace.record.tracks)
 
 
 def test_one_trace_at_a_time() -> None:

@@ -6,7 +6,7 @@
 
 int pp_config_run(const pp_env_def *def, const pp_value *options, const uint8_t *varying,
                   pp_config *config, pp_error *error) {
-  pp_error own = {.text = "no reason given"};
+  pp_error own = {.text = ""};
   int status = PP_OK;
 
   pp_definition_read(def, config);
@@ -15,8 +15,10 @@ int pp_config_run(const pp_env_def *def, const pp_value *options, const uint8_t 
   config->error = &own;
   if (def->configure) {
     status = def->configure(config);
-    own.text[PP_ERROR_TEXT - 1] = '\0';
-    if (status < 0) return pp_error_set(error, status, "%s: %s", def->id, own.text);
+    if (status < 0) {
+      pp_error_explain(&own, "configure", status);
+      return pp_error_set(error, status, "%s: %s", def->id, own.text);
+    }
   }
   config->error = NULL;
   status = pp_definition_check_config(def->id, config, error);

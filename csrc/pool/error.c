@@ -16,6 +16,13 @@ int pp_error_set(pp_error *error, int status, const char *format, ...) {
   return status;
 }
 
+void pp_error_explain(pp_error *error, const char *callback, int status) {
+  error->text[PP_ERROR_TEXT - 1] = '\0';
+  if (error->text[0]) return;
+  pp_error_set(error, status, "its callback %s returned %d (%s) and wrote no reason to error->text",
+               callback, status, pp_status_name(status));
+}
+
 const char *pp_status_name(int32_t status) {
   switch (status) {
     case PP_OK: return "PP_OK";

@@ -81,6 +81,7 @@ static int init_env(pp_fleet *fleet, int32_t i, const int32_t *limits, pp_error 
   fleet->phase[i] = PP_FRESH;
   if (fleet->def->init) status = fleet->def->init(env);
   if (status < 0) {
+    pp_error_explain(&fleet->errors[i], "init", status);
     pp_error_set(error, status, "%s: environment %d can't be made: %s", fleet->def->id, i,
                  fleet->errors[i].text);
     if (error) error->env_id = i;

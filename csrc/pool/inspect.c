@@ -16,9 +16,10 @@ int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *err
   return pp_pool_check_local(pool, error);
 }
 
-int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *what,
-                            pp_error *error) {
+int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *callback,
+                            const char *what, pp_error *error) {
   char *text = fleet->errors[env_id].text;
+  pp_error_explain(&fleet->errors[env_id], callback, status);
   pp_error_set(error, status, "environment %d can't be %s: %s", env_id, what, text);
   text[0] = '\0';
   return status;
@@ -44,7 +45,7 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
     status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
   } else if (status >= 0) {
     status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
-    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "observed", error);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "observe", "observed", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
@@ -82,7 +83,7 @@ int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *err
     status = pp_error_set(error, PP_ERR_ARGUMENT, "image is null: give the address of a pp_image");
   } else if (status >= 0) {
     status = fleet->def->render(&fleet->envs[env_id], image);
-    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "drawn", error);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "render", "drawn", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
@@ -103,7 +104,7 @@ int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error)
                      "%s keeps its simulation to itself: use observe or get_state", fleet->def->id);
   } else if (status >= 0) {
     status = fleet->def->expose(&fleet->envs[env_id], target);
-    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "exposed", error);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "expose", "exposed", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;

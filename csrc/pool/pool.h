@@ -108,11 +108,11 @@ int pp_pool_check_local(const pp_pool *pool, pp_error *error);
  * in this process. */
 int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
 
-/* Fills in an error after a callback failed: what could not be done (as in "saved"), and the
- * callback's own text. Clears that text, so that a later failure without a text does not repeat it.
- * Returns status. */
-int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *what,
-                            pp_error *error);
+/* Fills in an error after a callback failed: its name, what could not be done (as in "saved"), and
+ * the callback's own text. Clears that text, so that a later failure without a text does not repeat
+ * it. Returns status. */
+int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *callback,
+                            const char *what, pp_error *error);
 
 /* Returns PP_ERR_ARGUMENT if this memory can't be a block of the pool. */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);

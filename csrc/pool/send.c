@@ -239,7 +239,7 @@ static int store_reset_options_locked(pp_pool *pool, const pp_value *options, in
                                       pp_error *error) {
   const pp_env_def *def = pool->fleet.def;
   const pp_configs *configs = &pool->fleet.configs;
-  pp_error own = {.text = "bad reset options"};
+  pp_error own = {.text = ""};
   pp_value *kept;
 
   if (pp_pool_count(pool) != count) {
@@ -251,7 +251,9 @@ static int store_reset_options_locked(pp_pool *pool, const pp_value *options, in
   kept = pp_values_copy(def->reset_options, def->num_reset_options, options);
   if (!kept) return pp_error_set(error, PP_ERR_MEMORY, "no memory for reset options");
   for (int32_t i = 0; def->check_reset && i < configs->num_shared; i++) {
-    if (def->check_reset(configs->shared[i], kept, &own) >= 0) continue;
+    int status = def->check_reset(configs->shared[i], kept, &own);
+    if (status >= 0) continue;
+    pp_error_explain(&own, "check_reset", status);
     free(kept);
     return pp_error_set(error, PP_ERR_ARGUMENT, "%s: %s", def->id, own.text);
   }

@@ -178,7 +178,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
     own = own_room(fleet, env_id);
     room = (int64_t)(sizeof(snapshot_head) + engine_bytes(fleet)) + own;
     if (own < 0) {
-      status = pp_pool_explain_failure(fleet, env_id, (int)own, "saved", error);
+      status = pp_pool_explain_failure(fleet, env_id, (int)own, "save", "saved", error);
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
@@ -352,7 +352,7 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
     if (status < 0) {
       // the state may be half restored
       fleet->phase[env_ids[i]] = PP_FRESH;
-      return pp_pool_explain_failure(fleet, env_ids[i], status, "restored", error);
+      return pp_pool_explain_failure(fleet, env_ids[i], status, "load", "restored", error);
     }
   }
   return PP_OK;

@@ -10,9 +10,9 @@
 
 enum { EXPENSIVE = 100000 /* ns of a reset that is enough work for a chunk of its own */ };
 
-void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
+void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, const char *callback, int status) {
   pp_error *error = &fleet->errors[env_id];
-  if (!error->text[0]) pp_error_set(error, status, "no reason given");
+  pp_error_explain(error, callback, status);
   error->code = status;
   error->env_id = env_id;
   fleet->phase[env_id] = PP_FRESH;
@@ -32,7 +32,9 @@ static int take_seed(pp_fleet *fleet, int32_t env_id) {
   if (!seed.num_words) return PP_OK;
   fleet->seed_sizes[env_id] = 0;
   pp_rng_seed(&fleet->rngs[env_id], seed.words, seed.num_words);
-  return fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
+  int status = fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
+  if (status < 0) pp_error_explain(&fleet->errors[env_id], "seed", status);
+  return status;
 }
 
 /* starts an episode; a command other than PP_COMMAND_STEP means that the caller asked for it */
@@ -91,7 +93,9 @@ void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) 
   if (outcome->is_reset) fleet->errors[env_id].text[0] = '\0';
   outcome->status =
       outcome->is_reset ? begin_episode(fleet, env_id, command) : step(fleet, env_id, outcome);
-  if (outcome->status < 0) pp_autoreset_fail(fleet, env_id, outcome->status);
+  if (outcome->status < 0) {
+    pp_autoreset_fail(fleet, env_id, outcome->is_reset ? "reset" : "step", outcome->status);
+  }
 }
 
 void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds) {

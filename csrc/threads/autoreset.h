@@ -41,8 +41,8 @@ static inline uint32_t pp_autoreset_limit(const pp_fleet *fleet, int32_t env_id)
   return limit > 0 ? (uint32_t)limit : UINT32_MAX;
 }
 
-/* Records that a callback failed. The state of the environment is then unknown, and it must be
- * reset. */
-void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status);
+/* Records that a callback, named for an error without a text, failed. The state of the environment
+ * is then unknown, and it must be reset. */
+void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, const char *callback, int status);
 
 #endif

@@ -34,7 +34,7 @@ static int observe(pp_fleet *fleet, const pp_layout *layout, void *memory, int32
   int status;
   locate_fields(fleet, layout, memory, row, 1, first_column, is_reset, fields);
   status = fleet->def->observe(&fleet->envs[env_id], fields, is_reset);
-  if (status < 0) pp_autoreset_fail(fleet, env_id, status);
+  if (status < 0) pp_autoreset_fail(fleet, env_id, "observe", status);
   return status;
 }
 
@@ -67,7 +67,7 @@ int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, in
   if (status >= 0 && has_ended && fleet->autoreset == PP_SAME_STEP) {
     status = observe(fleet, layout, memory, row, env_id, layout->final_fields, false);
     if (status >= 0) status = pp_autoreset_restart(fleet, env_id);
-    if (status < 0) pp_autoreset_fail(fleet, env_id, status);
+    if (status < 0) pp_autoreset_fail(fleet, env_id, "reset", status);
     is_reset = true;
   }
   if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, is_reset);
@@ -131,7 +131,7 @@ static bool restart(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
   int status = pp_autoreset_restart(fleet, env_id);
   if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, true);
   if (status >= 0) return false;
-  pp_autoreset_fail(fleet, env_id, status);
+  pp_autoreset_fail(fleet, env_id, "reset", status);
   pp_row_blank(layout, memory, row, env_id);
   return true;
 }
@@ -233,7 +233,7 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
   undo_steps(fleet, env_id, ended, num_ended, kept, rewards);
   if (status < 0) {
     for (int32_t i = 0; i < count; i++) {
-      pp_autoreset_fail(fleet, env_id + i, status);
+      pp_autoreset_fail(fleet, env_id + i, "step_many", status);
       pp_row_blank(layout, memory, row + i, env_id + i);
     }
     return count;

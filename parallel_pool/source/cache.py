@@ -2,7 +2,7 @@
 
 A library's file name is the hash of its bytes. Beside it is an entry: a file that says from which
 contents, with which compiler and flags the library was made. Both get their names only when they
-are whole, so a reader sees all of a file or none of it.
+are whole, so a reader sees all of a file or none of it. `folders` says which folders are safe.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
-import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from parallel_pool._native import lib
+from parallel_pool.arguments import named
 from parallel_pool.errors import SourceError
-from parallel_pool.source import toolchain
+from parallel_pool.source import files, folders, toolchain
 
 # libraries that are kept of one source file
 KEPT = 16
@@ -29,6 +30,10 @@ KEPT = 16
 MAX_TRIES = 5
 # nanoseconds after which no process is still about to use what it has written
 SAFE_AGE = 3600 * 10**9
+# bytes of an entry, which names some hundred files at most
+MAX_ENTRY = 1 << 22
+# what an entry that is damaged, or nested without end, can raise
+DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 class Built(NamedTuple):
@@ -53,44 +58,31 @@ def build(source: Path, *, sanitize: bool = False) -> Built:
         MissingDependencyError: there is no compiler.
     """
     settings = _settings(source, sanitize)
-    place = f"{source.stem[:40]}-{_hash(os.path.abspath(source).encode())[:16]}"
-    for root in roots():
-        found = _find(root / place, settings)
+    # the stem is for people only: some tools split names at commas, colons or spaces
+    stem = re.sub(r"[^\w.-]", "_", source.stem[:40], flags=re.ASCII)
+    place = f"{stem}-{_hash(os.fsencode(os.path.abspath(source)))[:16]}"
+    for root in folders.roots():
+        found = _find(root, root.path / place, settings)
         if found is not None:
             return Built(found, "", True)
     refused: list[str] = []
-    for root in roots():
+    for each in (*folders.roots(), None):
         try:
-            folder = root / place
-            folder.mkdir(parents=True, exist_ok=True)
-            work = tempfile.TemporaryDirectory(prefix=".build-", dir=folder)
+            # not before the others are refused: it is made for this process alone
+            root = each or folders.fresh()
+            folder = root.path / place
+            if reason := folders.make(folder, root):
+                refused.append(reason)
+                continue
+            with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
+                return _compile(source, folder, Path(work), settings, sanitize)
         except OSError as error:
-            refused.append(f"{root}: {error.strerror}")
-            continue
-        with work:
-            return _compile(source, folder, Path(work.name), settings, sanitize)
+            where = named(each.path / place if each else tempfile.gettempdir())
+            refused.append(f"{where}: {error.strerror or error}")
     raise SourceError(
         f"no folder for compiled environments ({'; '.join(refused)}): let XDG_CACHE_HOME name one"
-        " that can be written"
+        " that can be written, by you alone"
     )
-
-
-def roots() -> Iterator[Path]:
-    """Yields the folders for libraries: the user's cache, then one of the user's own in /tmp."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(given):
-        yield Path(given) / "parallel_pool" / "source"
-    else:
-        with contextlib.suppress(RuntimeError):
-            yield Path.home() / ".cache" / "parallel_pool" / "source"
-    spare = Path(tempfile.gettempdir()) / f"parallel_pool-{os.getuid()}"
-    with contextlib.suppress(FileExistsError, OSError):
-        spare.mkdir(mode=0o700)
-    with contextlib.suppress(OSError):
-        found = spare.lstat()
-        # another user could have put a library there
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o77:
-            yield spare / "source"
 
 
 # ---------------------------------------------------------------------------------- entries --
@@ -107,25 +99,28 @@ def _settings(source: Path, sanitize: bool) -> str:
     return _hash(repr([os.path.abspath(source), *parts]).encode())
 
 
-def _find(folder: Path, settings: str) -> Path | None:
+def _find(root: folders.Root, folder: Path, settings: str) -> Path | None:
     """Returns the library that was made with these settings of what the files hold now."""
+    if folders.refusal(folder, root):
+        return None
     now: dict[str, str | None] = {}
-    for path in _newest(folder):
+    for path in filter(folders.is_own_file, _newest(folder)):
         try:
-            entry = json.loads(path.read_text())
+            entry = json.loads(files.read(path, MAX_ENTRY))
             if entry["settings"] != settings:
                 continue
             library = folder / f"{entry['library']}.so"
             is_same = all(
-                digest == now.setdefault(name, _digest(Path(name)))
+                digest == now.setdefault(name, files.digest(Path(name)))
                 for name, digest in entry["files"].items()
             )
-            if is_same and _digest(library) == entry["library"]:
+            is_own = folders.is_own_file(library)
+            if is_same and is_own and files.digest(library) == entry["library"]:
                 with contextlib.suppress(OSError):
                     os.utime(path)
                 return library
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            # gone, or damaged
+        except DAMAGED:
+            # or gone
             continue
     return None
 
@@ -142,13 +137,13 @@ def _newest(folder: Path) -> list[Path]:
 
 def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bool) -> Built:
     """Compiles, and adds the library to a folder of the cache."""
-    before: Mapping[str, str | None] = {os.path.abspath(source): _digest(source)}
+    before: Mapping[str, str | None] = {os.path.abspath(source): files.digest(source)}
     for _ in range(MAX_TRIES):
         # the time is that of the file system, which may not be this machine's
         (work / "started").write_text("")
         started = _changed(work / "started")
         library, depends, warnings = toolchain.build(source, work, sanitize=sanitize)
-        after = {str(path): _digest(path) for path in depends}
+        after = {str(path): files.digest(path) for path in depends}
         # headers are known only now: those that are older than the compilation have not changed
         if all(
             before[name] == digest if name in before else _changed(Path(name)) < started
@@ -157,15 +152,27 @@ def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bo
             break
         before = after
     else:
-        raise SourceError(f"{source} or a file that it includes changes while it is compiled")
+        raise SourceError(
+            f"{named(source)} or a file that it includes changes while it is compiled"
+        )
     name = _hash(library.read_bytes())
     target = folder / f"{name}.so"
-    library.replace(target)
+    # the umask may leave others rights, and `_find` takes only what no one else can write
+    library.chmod(0o700)
+    _put(library, target)
     entry = work / "entry"
     entry.write_text(json.dumps({"settings": settings, "files": after, "library": name}))
-    entry.replace(folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
+    entry.chmod(0o600)
+    _put(entry, folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
     _prune(folder)
     return Built(target, warnings, False)
+
+
+def _put(made: Path, target: Path) -> None:
+    """Gives a file its name in the cache; a folder that is damaged into having it is removed."""
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    made.replace(target)
 
 
 def _changed(path: Path) -> int:
@@ -181,8 +188,8 @@ def _prune(folder: Path) -> None:
     entries = _newest(folder)
     kept = set()
     for path in entries[:KEPT]:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            kept.add(json.loads(path.read_text())["library"])
+        with contextlib.suppress(*DAMAGED):
+            kept.add(json.loads(files.read(path, MAX_ENTRY))["library"])
     libraries = [path for path in folder.glob("*.so") if path.stem not in kept]
     for path in [*entries[KEPT:], *libraries, *folder.glob(".build-*")]:
         # another process may be about to load or to finish a newer one
@@ -190,14 +197,6 @@ def _prune(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _digest(path: Path) -> str | None:
-    """Returns the hash of a file; None if it can't be read."""
-    try:
-        return _hash(path.read_bytes())
-    except OSError:
-        return None
 
 
 def _hash(data: bytes) -> str:

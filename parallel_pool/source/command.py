@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from parallel_pool.arguments import named
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.source import cache, load, start, toolchain
 
@@ -38,10 +39,11 @@ def new(options: argparse.Namespace) -> int:
     except SourceError as error:
         return refuse(error)
     except FileExistsError:
-        return refuse(f"{path} exists, and stays as it is: choose another name")
+        return refuse(f"{named(path)} exists, and stays as it is: choose another name")
     except OSError as error:
-        return refuse(f"{path} can't be written: {error.strerror}")
-    print(f"{path} defines {env_id}. Next:\n    python -m parallel_pool check {path}")
+        return refuse(f"{named(path)} can't be written: {error.strerror or error}")
+    name = named(path)
+    print(f"{name} defines {env_id}. Next:\n    python -m parallel_pool check {name}")
     return 0
 
 
@@ -62,7 +64,8 @@ def build(options: argparse.Namespace) -> int:
         return refuse(f"--out: {options.out} can't be written: {error.strerror}")
     how = "was compiled before" if built.was_cached else "compiled"
     seconds = time.perf_counter() - begun
-    print(f"{path} {how}, in {seconds:.2f} s: {', '.join(ids)}\n{options.out or built.library}")
+    library = named(options.out or built.library)
+    print(f"{named(path)} {how}, in {seconds:.2f} s: {', '.join(ids)}\n{library}")
     return 0
 
 

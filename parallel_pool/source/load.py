@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from parallel_pool import registry
+from parallel_pool.arguments import named, shown
 from parallel_pool.errors import SourceError
 from parallel_pool.source import cache, toolchain
 
@@ -17,7 +18,8 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
     The library is kept in the user's cache (`$XDG_CACHE_HOME`, or `~/.cache`), and is compiled
     again only if the file, a header that it includes, the compiler, CFLAGS (CXXFLAGS), LDFLAGS or
     parallel_pool's headers have changed. The compiler is that of CC (CXX), or the system's. What it
-    warns of goes to stderr.
+    warns of goes to stderr. A cache in which another user could put a library is not used;
+    `folders` says what is checked. A compiler has 120 seconds, or those of PP_COMPILE_TIMEOUT.
 
     If the file has changed since it was loaded, its environments replace the older ones in pools
     that are made from now on. Pools that exist keep the code that they were made with.
@@ -30,8 +32,8 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
         The ids, which every API takes, in the order of the file.
 
     Raises:
-        SourceError: the file can't be read, does not compile (the message ends in what the compiler
-            printed), or defines no environment.
+        SourceError: the file can't be read, is no regular file, does not compile (the message ends
+            in what the compiler printed), or defines no environment; or the compiler does not end.
         ValueError: a definition is invalid, or its id is taken.
         MissingDependencyError: there is no compiler.
         TypeError: path is not a string or a path.
@@ -59,6 +61,8 @@ def load_built(source: Path, built: Path) -> list[str]:
     ids = [origin.id for origin in found]
     for env_id in ids:
         if ids.count(env_id) > 1:
-            raise SourceError(f"{source} defines {env_id!r} twice: choose another id for one")
+            raise SourceError(
+                f"{named(source)} defines {shown(env_id)} twice: choose another id for one"
+            )
     registry.add(found)
     return ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from parallel_pool.arguments import named
 from parallel_pool.source import toolchain
 
 # the name that the starts have
@@ -21,10 +22,10 @@ def write(path: Path) -> str:
     """
     cpp = toolchain.is_cpp(path)
     identifier, env_id = names(path.stem)
-    text = (Path(__file__).parent / ("start.cpp" if cpp else "start.c")).read_text()
+    text = (Path(__file__).parent / ("start.cpp" if cpp else "start.c")).read_text("utf-8")
     text = text.replace(f"pp_env_{IDENTIFIER}", f"pp_env_{identifier}").replace(ID, env_id)
-    text = text.replace(f"{IDENTIFIER}{'.cpp' if cpp else '.c'}", path.name)
-    with path.open("x") as file:
+    text = text.replace(f"{IDENTIFIER}{'.cpp' if cpp else '.c'}", named(path.name))
+    with path.open("x", encoding="utf-8") as file:
         file.write(text)
     return env_id
 

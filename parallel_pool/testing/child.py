@@ -1,4 +1,7 @@
-"""Child: the process that runs the checks, so that a crash or an endless step ends only it."""
+"""Child: the process that runs the checks, so that a crash or an endless step ends only it.
+
+It ends with its parent process, whatever it is doing: no killed `check` leaves a loop behind.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from parallel_pool import registry
+from parallel_pool._native import lib
 from parallel_pool.errors import EnvError, PoolError
 from parallel_pool.specs import Definition
 from parallel_pool.testing import guards, speed, suite
@@ -17,14 +21,20 @@ from parallel_pool.testing.messages import FORGED, LOAD, SPEED, STOPPING, Job, N
 from parallel_pool.testing.play import ContractError
 
 
-def main(job_text: str, pipe: int, note_file: int) -> None:
-    """Runs the checks of a job, and reports each to the parent process."""
-    job = Job(**json.loads(job_text))
-    notes = Notes(note_file)
+def main(job_text: str, pipe: int, note_file: int, parent: int) -> None:
+    """Runs the checks of a job, and reports each to the parent process, and that all are done."""
+    if lib.pp_worker_exit_with(parent) < 0:
+        sys.exit(f"process {parent} has ended, or too many threads run to wait for its end")
 
     def report(**line: Any) -> None:
         os.write(pipe, (json.dumps(line) + "\n").encode())
 
+    run(Job(**json.loads(job_text)), Notes(note_file), report)
+    report(end=True)
+
+
+def run(job: Job, notes: Notes, report: Callable[..., None]) -> None:
+    """Runs the checks of a job."""
     report(check=LOAD)
     notes.write("the library's constructors" if job.library else "")
     options = dict(job.options or {})
@@ -73,4 +83,4 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

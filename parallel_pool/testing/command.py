@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from parallel_pool.arguments import named
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.source import cache, toolchain
 from parallel_pool.testing import supervisor
@@ -108,17 +109,18 @@ def exported(library: Path) -> list[str]:
     try:
         data = library.read_bytes()
     except OSError as error:
-        raise ValueError(f"{library} can't be read: {error.strerror}") from None
+        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
     found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
     names = [name.decode() for name in found]
     if not names:
-        raise ValueError(f"{library} has no symbol pp_env_NAME: is the definition static?")
+        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
     return names
 
 
 def check_one(job: Job, source: Path | None, timeout: float) -> bool:
     """Checks one environment in child processes; returns whether it passed."""
-    print(f"{source or job.library or job.env_id}: {job.symbol or job.env_id}", flush=True)
+    name = named(source or job.library or job.env_id)
+    print(f"{name}: {named(job.symbol or job.env_id)}", flush=True)
     lines: list[Line] = []
 
     def show(line: Line) -> None:

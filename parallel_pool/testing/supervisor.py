@@ -20,10 +20,12 @@ from parallel_pool.testing.messages import ADD_CHECK, FORGED, LOAD, NOTE_BYTES, 
 
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
+# bytes of it that are read, the last ones: a sanitizer's report is among them
+MAX_ERRORS = 1 << 18
 # the first line of a sanitizer's report, and a frame of it
 ADDRESS = re.compile(r"ERROR: AddressSanitizer: ([^\n]*)")
-FRAME = re.compile(r"^\s*#\d+ \S+ in (\S+) (\S+):(\d+)", re.MULTILINE)
-UNDEFINED = re.compile(r"^(\S+:\d+:\d+): runtime error: (.*)$", re.MULTILINE)
+FRAME = re.compile(r"^\s*#\d+ \S+ in (\S+) (.+?):(\d+)", re.MULTILINE)
+UNDEFINED = re.compile(r"^(.+?:\d+:\d+): runtime error: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,10 @@ def run(
         reader, writer = os.pipe()
         child = _start(job, (writer, memory.fileno()), errors, environment)
         os.close(writer)
-        in_time = False
+        in_time = is_done = False
         try:
             with os.fdopen(reader, "rb", buffering=0) as pipe:
-                check, in_time = _follow(pipe, timeout, show)
+                check, in_time, is_done = _follow(pipe, timeout, show)
         finally:
             # in time: the pipe is closed, and the process ends
             if not (in_time and _has_ended(child)):
@@ -79,8 +81,9 @@ def run(
         if not in_time:
             show(Line(check, False, endless(notes.read(), timeout) + cure))
             return "endless"
-        if status:
-            errors.seek(0)
+        # the environment may have called exit(0)
+        if status or not is_done:
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - MAX_ERRORS))
             text = errors.read().decode(errors="replace")
             show(Line(check, False, crash(status, notes.read(), text, source) + cure))
             return "crashed"
@@ -99,7 +102,7 @@ def _has_ended(child: subprocess.Popen[bytes]) -> bool:
 def _start(
     job: Job, fds: tuple[int, int], errors: IO[bytes], environment: Mapping[str, str] | None
 ) -> subprocess.Popen[bytes]:
-    numbers = [str(fd) for fd in fds]
+    numbers = [str(number) for number in (*fds, os.getpid())]
     # the child finds this package where this process did, installed or not
     path = [entry for entry in sys.path if entry]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **(environment or {})}
@@ -112,24 +115,29 @@ def _start(
     )
 
 
-def _follow(pipe: IO[bytes], timeout: float, show: Callable[[Line], None]) -> tuple[str, bool]:
+def _follow(
+    pipe: IO[bytes], timeout: float, show: Callable[[Line], None]
+) -> tuple[str, bool, bool]:
     """Shows the checks that are reported.
 
     Returns:
-        The check that was running when the pipe was closed, and whether that was in time.
+        The check that was running when the pipe was closed, whether that was in time, and whether
+        all were done.
     """
-    check, rest = LOAD, b""
+    check, rest, is_done = LOAD, b"", False
     deadline = time.monotonic() + timeout
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
-            return check, False
+            return check, False, is_done
         data = pipe.read(65536)
         if not data:
-            return check, True
+            return check, True, is_done
         *lines, rest = (rest + data).split(b"\n")
         for each in map(json.loads, lines):
-            if "check" in each:
+            if "end" in each:
+                is_done = True
+            elif "check" in each:
                 check = each["check"]
             elif check != LOAD or not each["done"]:
                 show(Line(check, each["done"], each.get("text", "")))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from parallel_pool.outputs import open_without_waiting
 from parallel_pool.tracing.record import (
     DELIVER,
     INLINE,
@@ -39,7 +40,7 @@ def write(path: Path, record: Record) -> None:
     Times are in microseconds since the trace began. Each thread or worker has a row; intervals of a
     row lie one after another or inside one another.
     """
-    with path.open("w") as file:
+    with open(path, "w", encoding="ascii", opener=open_without_waiting) as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
         own: dict[str, Any] = {"ph": "M", "pid": record.pid, "tid": 0, "name": "process_name"}
         name = f"parallel_pool {record.setting.name}"

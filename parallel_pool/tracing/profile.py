@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     from parallel_pool.tracing.trace import Trace
 
 
-def run(script: Path, arguments: Sequence[str], out: Path | None) -> None:
+def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
     """Runs a script as `__main__` and prints a report of each pool that it has used.
 
     Args:
         script, arguments: as on a command line.
         out: file for the trace; those of further pools get numbers: trace-2.json.
 
+    Returns:
+        The exit status: 1 if a trace can't be written.
+
     Raises:
         BaseException: as the script; the reports are printed before.
     """
+    status = 0
     traces: list[Trace] = []
 
     def trace(pool: BasePool) -> None:
@@ -45,10 +49,17 @@ def run(script: Path, arguments: Sequence[str], out: Path | None) -> None:
         sys.argv, sys.path[0] = before
         # a forked child of the script has nothing to report
         if os.getpid() == pid:
-            for each in traces:
-                each.__exit__(None, None, None)
-            records = [record for each in traces if (record := used(each.record)) is not None]
-            show(records, out)
+            try:
+                for each in traces:
+                    each.__exit__(None, None, None)
+                records = [record for each in traces if (record := used(each.record)) is not None]
+                show(records, out)
+            except OSError as error:
+                # and what the script has raised goes on
+                reason = error.strerror or error
+                print(f"parallel_pool profile: --out can't be written: {reason}", file=sys.stderr)
+                status = 1
+    return status
 
 
 def used(record: Record) -> Record | None:

@@ -6,15 +6,17 @@ import contextlib
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.arguments import check_count, shown
 from parallel_pool.errors import StateError
+from parallel_pool.outputs import check_file
 from parallel_pool.tracing import chrome
 from parallel_pool.tracing.core_waits import CoreWaits
 from parallel_pool.tracing.record import (
@@ -40,6 +42,24 @@ MAX_SPANS = 2_000_000
 # seconds between two looks at the tracks; the fullest takes longer to fill
 PERIOD = 0.1
 ROOM = 1 << 14
+
+
+def _checked(path: str | os.PathLike[str]) -> Path:
+    """Returns the absolute path of a trace: the program may go to another folder before its end."""
+    given = Path(os.fsdecode(path))
+    try:
+        check_file(given)
+        return given.absolute()
+    except (OSError, ValueError) as error:
+        raise type(error)(f"path={shown(os.fsdecode(path))}: {error}") from None
+
+
+def warn_beside(error: BaseException, text: str) -> None:
+    """Warns of a failure that came after an exception, which the program must see all the same."""
+    error.add_note(text)
+    # a filter may turn the warning into an exception
+    with contextlib.suppress(RuntimeWarning):
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 class Trace:
@@ -71,14 +91,8 @@ class Trace:
         self._lock = lock
         self._pid = 0
         self._setting = setting
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else _checked(path)
         self._max_spans = check_count("max_spans", max_spans, 1)
-        if self._path is not None and not self._path.parent.is_dir():
-            raise FileNotFoundError(
-                f"path={shown(str(path))}: there is no folder {str(self._path.parent)!r}: make it"
-            )
-        if self._path is not None and self._path.is_dir():
-            raise IsADirectoryError(f"path={shown(str(path))} is a folder: name a file in it")
         self._named: list[UserSpan] = []
         self._parts: list[list[Array]] = []
         self._kept = 0
@@ -128,7 +142,21 @@ class Trace:
         if os.getpid() != self._pid:
             # in a forked child: tracks and file are the parent's, and the reader does not run
             return
-        end = time.monotonic_ns()
+        try:
+            self._end(time.monotonic_ns())
+        except Exception as failure:
+            if error is None:
+                raise
+            warn_beside(error, f"The trace could not be written: {failure}")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Trace holds its pool's memory and a thread, and can't be copied or pickled: take"
+            " trace.record or trace.report()"
+        )
+
+    def _end(self, end: int) -> None:
+        """Ends the trace at a time, and writes its file."""
         try:
             lib.pp_pool_trace_stop(self._handle)
             self._stopped.set()
@@ -139,14 +167,8 @@ class Trace:
         self._record = self._recorded(end, lost)
         # the spans and the pool need not live as long as the report
         self._parts, self._handle = [], ffi.NULL
-        if self._path is None:
-            return
-        try:
+        if self._path is not None:
             chrome.write(self._path, self._record)
-        except OSError as failure:
-            if error is None:
-                raise
-            error.add_note(f"The trace could not be written: {failure}")
 
     def _recorded(self, end: int, lost: Sequence[int]) -> Record:
         """Returns the record; lost: of each track, when the trace ended."""
