@@ -333,20 +333,22 @@ class BasePool:
         self._receive_state = BUSY
         try:
             lost = self._taken() if state == INTERRUPTED else 0
-            if lost:
-                return self._converted(show, self._deliver(lost))
-            ring = self._ring
-            rows = receive(self._handle, ring.fresh, -1, self._error)
-            if rows == self.batch_size:
-                result = show(ring.oldest.views)
-                ring.swap()
-                self._receive_state = IDLE
-                return result
-            return self._converted(show, self._wait(rows, None))
+            return self._converted(show, self._deliver(lost)) if lost else self._receive(show)
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
+
+    def _receive(self, show: Callable[[Views], Any]) -> Any:
+        """Receives without a timeout; for the thread that is in state BUSY."""
+        ring = self._ring
+        rows = receive(self._handle, ring.fresh, -1, self._error)
+        if rows == self.batch_size:
+            result = show(ring.oldest.views)
+            ring.swap()
+            self._receive_state = IDLE
+            return result
+        return self._converted(show, self._wait(rows, None))
 
     # --------------------------------------------------------------------------------- state --
 
@@ -355,6 +357,11 @@ class BasePool:
         """The number of environments that were sent an action or reset and not yet received."""
         lost = self._lost_ids() if self._was_interrupted() else ()
         return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether an exception ended the last receive, and its results are still in flight."""
+        return self._was_interrupted() and self.in_flight > 0
 
     def stats(self) -> dict[str, int]:
         """Returns counts since the pool was made: steps, batches, waits, wakes and others."""
@@ -501,19 +508,50 @@ class BasePool:
         if self._receive_state == BUSY:
             self._raise_busy()
         if not self.is_async and self.in_flight:
-            self._check_usable()
+            self.check_usable()
             raise StateError(
                 f"results of an earlier call are pending ({self.in_flight} environments): receive"
                 " them first"
             )
-        if self._receive_state & INTERRUPTED and self._was_interrupted():
-            self._check_undelivered(ids, count)
-        error = own_error.raw
-        status = step_send(self._handle, ids, count, data, code, error)
-        if status < 0:
-            raise_error(status, error)
-        self._work_here()
-        return self.recv_shown(show, timeout)
+
+        def send(is_undelivered: bool) -> None:
+            if is_undelivered:
+                self._check_undelivered(ids, count)
+            check(step_send(self._handle, ids, count, data, code, own_error.raw))
+
+        return self._converted(show, self._exchange(count, send, timeout))
+
+    def _exchange(
+        self, count: int, send: Callable[[bool], None], timeout: float | None
+    ) -> NamedBatch:
+        """Sends and receives as one call: if it is refused, nothing was sent.
+
+        Args:
+            count: how many environments it sends to.
+            send: sends, while no other thread can receive. It is called with whether an exception
+                ended the last receive, and raises if it is refused.
+            timeout: seconds.
+        """
+
+        def send_and_work(is_undelivered: bool) -> None:
+            self._check_fills_batch(count, timeout)
+            send(is_undelivered)
+            self._work_here()
+
+        return self._recv_waiting(timeout, 0, send_and_work)
+
+    def _check_fills_batch(self, count: int, timeout: float | None) -> None:
+        """Refuses to send to so few environments that a receive without timeout has no batch."""
+        if timeout is not None or not self.is_async:
+            return
+        ready = int(lib.pp_pool_in_flight(self._handle)) + count
+        if ready < self.batch_size and not self._taken():
+            self.check_usable()
+            raise StateError(
+                f"{count} environments would leave {ready} in flight, a batch needs"
+                f" {self.batch_size}: name more environments, or send to these and others before"
+                " recv()"
+            )
 
     def _work_here(self) -> None:
         """Does what was sent, if no other thread or process does."""
@@ -530,7 +568,7 @@ class BasePool:
             StateError: environments are in flight that another thread receives.
             ClosedError, ForkedError: the pool is closed, or belongs to another process.
         """
-        self._check_usable()
+        self.check_usable()
         programs = self._programs
         if not programs.number:
             if self._receive_state == BUSY:
@@ -552,16 +590,26 @@ class BasePool:
             )
         return check_count("min_rows", min_rows, 1, self.batch_size)
 
-    def _recv_waiting(self, timeout: float | None, min_rows: int) -> NamedBatch:
-        """Receives with a timeout or min_rows (0: none), or beside other threads and programs."""
+    def _recv_waiting(
+        self,
+        timeout: float | None,
+        min_rows: int,
+        send: Callable[[bool], None] | None = None,
+    ) -> NamedBatch:
+        """Receives with a timeout or min_rows (0: none), or beside other threads and programs.
+
+        With `send`, it first sends; see `_exchange`.
+        """
         state = self._receive_state
         if state == BUSY:
             self._raise_busy()
         if state == SHARED:
-            return self._recv_beside_programs(timeout, min_rows)
+            return self._recv_beside_programs(timeout, min_rows, send)
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
+            if send is not None:
+                send(state == INTERRUPTED)
             lost = self._taken() if state == INTERRUPTED else 0
             if lost:
                 return self._deliver(lost, keeps_shape=min_rows > 0)
@@ -571,7 +619,9 @@ class BasePool:
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
 
-    def _recv_beside_programs(self, timeout: float | None, min_rows: int) -> NamedBatch:
+    def _recv_beside_programs(
+        self, timeout: float | None, min_rows: int, send: Callable[[bool], None] | None
+    ) -> NamedBatch:
         """Receives from a pool that compiled programs use too."""
         self._receive_state = BUSY
         programs, ring = self._programs, self._ring
@@ -580,6 +630,8 @@ class BasePool:
             status = lib.pp_xla_enter(programs.number, held, own_error.raw)
             if status == lib.PP_ERR_STATE:
                 raise BusyError(text(own_error.raw.text))
+            if send is not None:
+                send(programs.was_interrupted)
             lost = self._taken() if programs.was_interrupted else 0
             if lost:
                 # no program has received since
@@ -598,14 +650,20 @@ class BasePool:
             if programs.was_interrupted:
                 self._on_interrupted_receive()
 
-    def _check_usable(self) -> None:
+    def check_idle(self) -> None:
+        """Raises if another thread is receiving, or the pool can't be used."""
+        self.check_usable()
+        if self._receive_state == BUSY:
+            self._raise_busy()
+
+    def check_usable(self) -> None:
         """Raises if the pool is closed, broken or forked: this comes before other errors."""
         status = lib.pp_pool_needs_reset(self._handle, 0)
         if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
 
     def _raise_busy(self) -> NoReturn:
-        self._check_usable()
+        self.check_usable()
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _was_interrupted(self) -> bool:
@@ -629,7 +687,7 @@ class BasePool:
         """Refuses environments whose results never reached the user, because of an exception."""
         lost = self._lost_ids()
         if lost:
-            self._check_usable()
+            self.check_usable()
         if lost and is_step and not self.is_async:
             raise StateError(
                 f"results of an earlier call are pending ({len(lost)} environments): receive them"

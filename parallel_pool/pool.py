@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from parallel_pool import registry, seeds
-from parallel_pool._native import ffi, lib, raise_error
+from parallel_pool._native import ffi, lib
 from parallel_pool.actions import ActionReader
 from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import (
-    INTERRUPTED,
     NULL,
     BasePool,
     Batch,
@@ -201,29 +200,8 @@ class Pool(BasePool):
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight already.
         """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
-        new_seeds = seeds.spread(seed, count)
-        words = sizes = values = NULL
-        if seed is not None:
-            word_array, size_array = seeds.words(new_seeds)
-            words = ffi.from_buffer("uint32_t[]", word_array)
-            sizes = ffi.from_buffer("int32_t[]", size_array)
-        given = None
-        if options is not None and not isinstance(options, Mapping):
-            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
-        if options:
-            given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
-            values = given.raw
-        if self._receive_state & INTERRUPTED and self._was_interrupted():
-            self._check_undelivered(ids, count)
-        error = own_error.raw
-        status = lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error)
-        if status < 0:
-            raise_error(status, error)
-        named = range(self.num_envs) if env_ids is None else np.ravel(np.asarray(env_ids)).tolist()
-        for env_id, each in zip(named, new_seeds, strict=True):
-            if each is not None:
-                self.seeds[env_id] = each
+        _, send = self._reset_sender(env_ids, seed, options)
+        send(self._was_interrupted())
 
     def reset(
         self,
@@ -233,11 +211,49 @@ class Pool(BasePool):
         options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> NamedBatch:
-        """Resets the environments of env_ids (None: all) and receives; see `send_reset`, `recv`."""
-        # checked before anything is sent
+        """Resets the environments of env_ids (None: all) and receives; see `send_reset`, `recv`.
+
+        If it is refused, nothing was sent.
+        """
         timeout = seconds(timeout)
-        self.send_reset(env_ids, seed=seed, options=options)
-        return self.recv(timeout=timeout)
+        return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
+
+    def check_reset(
+        self, env_ids: Any = None, *, seed: seeds.Seed, options: Mapping[str, Any] | None
+    ) -> None:
+        """Raises what these arguments of a reset would raise in any state of the pool."""
+        self.check_usable()
+        self._reset_sender(env_ids, seed, options)
+
+    def _reset_sender(
+        self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
+    ) -> tuple[int, Callable[[bool], None]]:
+        """Checks the arguments of a reset; returns what `_exchange` needs to send it."""
+        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        named = range(self.num_envs) if env_ids is None else np.ravel(np.asarray(env_ids)).tolist()
+        new_seeds = seeds.spread(seed, count)
+        words = sizes = NULL
+        if seed is not None:
+            word_array, size_array = seeds.words(new_seeds)
+            words = ffi.from_buffer("uint32_t[]", word_array)
+            sizes = ffi.from_buffer("int32_t[]", size_array)
+        given = None
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+        if options:
+            given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
+
+        def send(is_undelivered: bool) -> None:
+            values = NULL if given is None else given.raw
+            if is_undelivered:
+                self._check_undelivered(ids, count)
+            error = own_error.raw
+            check(lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error))
+            for env_id, each in zip(named, new_seeds, strict=True):
+                if each is not None:
+                    self.seeds[env_id] = each
+
+        return count, send
 
     # ----------------------------------------------------------------------------- snapshots --
 

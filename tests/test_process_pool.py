@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
+from parallel_pool.errors import BusyError, StateError
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
+from tests.contract.api_cases import Gate, Walker
 from tests.faults.failing_envs import Counting
 
 MODES = ("next_step", "same_step", "disabled")
@@ -86,3 +90,42 @@ def test_after_a_restart_elapsed_steps_begin_at_0(autoreset: str) -> None:
             expected = [0, 0]
             batch = pool.step([0, 0]) if autoreset == "next_step" else pool.reset()
         assert column(pool, batch, "elapsed_step") == expected
+
+
+def test_a_call_that_one_worker_can_not_take_is_sent_to_none(tmp_path: Path) -> None:
+    """One of two workers is busy with another call; the other one must not do half of it."""
+    gate = Gate(tmp_path)
+    with ProcessPool([partial(Walker, gate)] * 2, num_workers=2, start_method="fork") as pool:
+        pool.reset(seed=1)
+        with gate.held() as wait_until_held:
+            busy = pool.send_call("reset", env_ids=[1])
+            wait_until_held()
+            for refused in (
+                lambda: pool.set_attr("knob", [5, 5]),
+                lambda: pool.call("reset"),
+                lambda: pool.apply(len),
+            ):
+                with pytest.raises(BusyError, match="worker process 1 has a request already"):
+                    refused()
+            assert pool.get_attr("knob", [0]) == [0]
+        assert len(pool.recv_call(busy, timeout=60)) == 1
+        assert pool.get_attr("knob") == [0, 0]
+
+
+def test_a_refused_reset_leaves_no_seed_for_a_later_turn(tmp_path: Path) -> None:
+    """The seed of environment 0 must not come with its next autoreset."""
+    gate = Gate(tmp_path)
+    rows = []
+    for is_refused in (True, False):
+        with ProcessPool([partial(Walker, gate)] * 2, num_workers=0) as pool:
+            pool.reset(seed=1)
+            for _ in range(4):
+                pool.step([0, 0])
+            pool.send([0], [1])
+            if is_refused:
+                with pytest.raises(StateError, match="environment 1 is already in flight"):
+                    pool.send_reset(seed=9)
+            pool.recv()
+            # an autoreset
+            rows.append(pool.step([0], [0]).obs)
+    assert np.array_equal(*rows)

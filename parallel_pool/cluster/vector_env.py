@@ -314,9 +314,10 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         if self.is_async:
             raise StateError("reset() of asynchronous environments: use async_reset() and recv()")
         each = seeds.spread(seed, self.num_envs)
-        mask = reset_mask.take(options, self.num_envs, self._was_reset)
+        mask, own = reset_mask.split(options, self.num_envs, self._was_reset)
         self._drain()
-        self._send_resets(each, options, mask)
+        self._send_resets(each, own, mask)
+        reset_mask.remove(options)
         before = self._ended.copy()
         observations, _, _, _, infos = self._received(self._workers)
         self._was_reset = True

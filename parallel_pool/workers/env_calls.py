@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool._native import ffi, lib
 from parallel_pool.base_pool import FOREVER, BasePool, check, own_error, seconds
-from parallel_pool.errors import PoolTimeoutError, StateError
+from parallel_pool.errors import BusyError, PoolTimeoutError, StateError
 from parallel_pool.workers import failures, wait_warnings
 from parallel_pool.workers.failures import Cause
 
@@ -30,6 +31,7 @@ class Call:
         what: the kind, and the name of the method or attribute, for messages.
         env_ids: the environments that the caller named, in order.
         waiting: by lane, the environments whose worker has not answered.
+        is_awaited: whether a thread waits for the answers.
         answers: by environment.
         failures: the environments of a worker that failed to answer, and the cause.
     """
@@ -38,6 +40,7 @@ class Call:
     what: str
     env_ids: list[int]
     waiting: dict[int, list[int]]
+    is_awaited: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
     failures: list[tuple[list[int], Cause]] = field(default_factory=list)
 
@@ -49,6 +52,13 @@ class EnvCalls(BasePool):
     _wait_warnings: WaitWarnings
     # pickles for the workers
     _dumps: Dumps
+
+    def __init__(self) -> None:
+        super().__init__()
+        # by lane, the last call that was sent to it
+        self._calls: dict[int, Call] = {}
+        # held while requests are sent
+        self._call_lock = threading.Lock()
 
     def call(
         self,
@@ -84,6 +94,20 @@ class EnvCalls(BasePool):
         After PoolTimeoutError it can be called again.
         """
         timeout = seconds(timeout)
+        if call.is_awaited:
+            raise BusyError(f"another thread waits for {call.what}: let one thread wait")
+        # no function call since the check: no other thread can have begun to wait
+        call.is_awaited = True
+        try:
+            self._await_answers(call, timeout)
+        finally:
+            call.is_awaited = False
+        for ids, cause in call.failures:
+            what = f"{self._name}: {call.kind} of environments {ids} failed"
+            failures.raise_failures(what, {ids[0]: cause}, ids, ())
+        return [call.answers.get(env_id) for env_id in call.env_ids]
+
+    def _await_answers(self, call: Call, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
         while call.waiting:
             lane, ids = next(iter(call.waiting.items()))
@@ -93,10 +117,6 @@ class EnvCalls(BasePool):
                 call.failures.append((ids, answer))
             elif answer is not None:
                 call.answers.update(zip(ids, answer, strict=True))
-        for ids, cause in call.failures:
-            what = f"{self._name}: {call.kind} of environments {ids} failed"
-            failures.raise_failures(what, {ids[0]: cause}, ids, ())
-        return [call.answers.get(env_id) for env_id in call.env_ids]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
         """Gets an attribute of the environments named (None: all), which may be a method."""
@@ -122,7 +142,7 @@ class EnvCalls(BasePool):
         name: str = "",
     ) -> Call:
         """Sends a request to every worker that has some of the environments."""
-        self._check_usable()
+        self.check_usable()
         ids = self._id_list(env_ids)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")
@@ -137,16 +157,35 @@ class EnvCalls(BasePool):
             for lane, lane_ids in lanes.items()
         }
         call = Call(kind, f"{kind} {name}" if name else kind, ids, lanes)
-        for lane, data in requests.items():
-            error = own_error.raw
-            status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
-            if status < 0 and lane in self._supervisor.lost:
-                # the lane was given up after the check above
-                call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
-            else:
-                check(status)
-                self._work_here()
+        with self._call_lock:
+            # checked before any is sent: a call that one worker can't take is sent to none
+            for lane in lanes:
+                self._check_answered(lane)
+            for lane, data in requests.items():
+                self._calls[lane] = call
+                error = own_error.raw
+                status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
+                if status < 0 and lane in self._supervisor.lost:
+                    # the lane was given up after the check above
+                    call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
+                else:
+                    check(status)
+        self._work_here()
         return call
+
+    def _check_answered(self, lane: int) -> None:
+        """Raises StateError if a worker has a request whose answer is still to come."""
+        earlier = self._calls.get(lane)
+        if earlier is None or lane not in earlier.waiting:
+            return
+        if not earlier.is_awaited:
+            # the caller gave up waiting; nobody wants the answer
+            data, size = ffi.new("const void **"), ffi.new("int64_t *")
+            if lib.pp_pool_answer(self._handle, lane, 0, data, size, own_error.raw):
+                return
+        raise BusyError(
+            f"worker process {lane} has a request already ({earlier.what}): take its answer first"
+        )
 
     def _answer(
         self, lane: int, call: Call, end: float | None, timeout: float | None

@@ -78,9 +78,8 @@ class LocalLane(EnvRunner):
             BusyError: an environment calls its own pool.
             KeyboardInterrupt: Ctrl-C ended a step or a call; turns that were not delivered fail.
         """
+        self.check_owner()
         here = threading.get_ident()
-        if self._owner == here:
-            raise BusyError("an environment is using the pool that steps it: use another one")
         try:
             with self._lock:
                 self._owner = here
@@ -98,6 +97,16 @@ class LocalLane(EnvRunner):
         finally:
             if self._is_closed:
                 self._close_envs()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a thread is stepping the environments."""
+        return self._owner != 0
+
+    def check_owner(self) -> None:
+        """Raises BusyError if an environment calls its own pool."""
+        if self._owner == threading.get_ident():
+            raise BusyError("an environment is using the pool that steps it: use another one")
 
     def _give_up_turns(self) -> None:
         """Lets all turns fail that were taken and, because of an exception, not delivered."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,15 @@ from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, text
 from parallel_pool.actions import take_list
 from parallel_pool.arguments import check_choice, check_count, check_sizes
-from parallel_pool.base_pool import IDLE, check, own_error, seconds, step_send
+from parallel_pool.base_pool import (
+    BUSY,
+    IDLE,
+    INTERRUPTED,
+    check,
+    own_error,
+    seconds,
+    step_send,
+)
 from parallel_pool.errors import PoolError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS
 from parallel_pool.workers import (
@@ -206,9 +215,9 @@ class ProcessPool(EnvCalls):
                 self._supervisor = self._local
             self._timer = self._supervisor.timer
             self._wait_warnings = WaitWarnings()
-            # allocated once: it took a third of the time of `column_replies`, called for each batch
             # how the workers replied when all environments had the same infos last; None: not yet
             self._table: ReplyTable | None = None
+            # allocated once: it took a third of the time of `column_replies`, called for each batch
             self._num_replies, self._reply_size = ffi.new("int32_t *"), ffi.new("int64_t *")
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
             # at exit a supervisor closes itself
@@ -273,12 +282,20 @@ class ProcessPool(EnvCalls):
         shape = actions.shape if type(actions) is np.ndarray else None
         dtype, plain_shape = self._plain
         if shape != plain_shape or actions.dtype is not dtype or env_ids is not None:
-            actions = self._encode(actions, env_ids)
+            actions, payloads = self._encode(actions, env_ids)
+            if payloads is not None:
+                with self._payloads(env_ids, payloads):
+                    return self._step_records(show, actions, env_ids, timeout)
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
+        return self._step_records(show, actions, env_ids, timeout)
+
+    def _step_records(
+        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
+    ) -> Any:
         if self._local is not None:
-            return self._step_here(show, actions, env_ids, timeout)
-        shown = super().step_shown(show, actions, env_ids, timeout)
+            return self._step_here(show, records, env_ids, timeout)
+        shown = super().step_shown(show, records, env_ids, timeout)
         # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
@@ -289,16 +306,31 @@ class ProcessPool(EnvCalls):
     ) -> Any:
         count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(records, count)
+        if timeout is not None or self._receive_state != IDLE or self.is_async:
+            return self._step_within(show, ids, count, data, code, timeout)
         # what `_step_within` does, without its checks, which explain why a send is refused
-        if (
-            timeout is None
-            and self._receive_state == IDLE
-            and not self.is_async
-            and step_send(self._handle, ids, count, data, code, own_error.raw) >= 0
-        ):
-            self._work_here()
-            return self.recv_shown(show)
+        self._receive_state = BUSY
+        try:
+            if step_send(self._handle, ids, count, data, code, own_error.raw) >= 0:
+                self._work_here()
+                return self._receive(show)
+            self._receive_state = IDLE
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
         return self._step_within(show, ids, count, data, code, timeout)
+
+    def check_idle(self) -> None:
+        """Raises if another thread is receiving or stepping, or the pool can't be used."""
+        super().check_idle()
+        if self._local is not None and self._local.is_working:
+            self._raise_busy()
+
+    def _raise_busy(self) -> NoReturn:
+        if self._local is not None:
+            self._local.check_owner()
+        super()._raise_busy()
 
     def _work_here(self) -> None:
         if self._local is not None:
@@ -318,7 +350,9 @@ class ProcessPool(EnvCalls):
         """
         if self._supervisor.lost:
             self._check_workers(env_ids)
-        super().send(self._encode(actions, env_ids), env_ids)
+        records, payloads = self._encode(actions, env_ids)
+        with self._payloads(env_ids, payloads or ()):
+            super().send(records, env_ids)
         self._on_sent()
 
     def send_objects(self, single: Sequence[Any]) -> None:
@@ -329,13 +363,14 @@ class ProcessPool(EnvCalls):
         """
         if self._supervisor.lost:
             self._check_workers(None)
-        self._set_payloads(take_list(single, self.num_envs), None)
-        super().send(IN_PAYLOAD)
+        payloads = [self._dumps(action) for action in take_list(single, self.num_envs)]
+        with self._payloads(None, payloads):
+            super().send(IN_PAYLOAD)
         self._on_sent()
 
     def _check_workers(self, env_ids: Any) -> None:
         """Raises StateError, with the reason, if one of the environments has lost its worker."""
-        self._check_usable()
+        self.check_usable()
         for env_id in self._id_list(env_ids):
             why = self._supervisor.lost.get(self._lane_of(env_id))
             if why is not None:
@@ -345,12 +380,11 @@ class ProcessPool(EnvCalls):
                     f"pool{cure}"
                 )
 
-    def _encode(self, actions: Any, env_ids: Any) -> Any:
-        """Returns the records of actions; sends actions that have none as payloads.
+    def _encode(self, actions: Any, env_ids: Any) -> tuple[Any, list[bytes] | None]:
+        """Returns the records of actions, and payloads if actions have no records.
 
         Raises:
             TypeError, ValueError: actions is not a sequence of one action for each environment.
-            StateError: an environment is in flight.
         """
         count = self.num_envs if env_ids is None else self._ids(env_ids)[0]
         if self._packer is None:
@@ -358,10 +392,9 @@ class ProcessPool(EnvCalls):
         else:
             records = self._packer.pack(actions, count)
             if records is not None:
-                return records
+                return records, None
             single = spaces.iterate_objects(self._batch_space(count), actions, count)
-        self._set_payloads(single, env_ids)
-        return IN_PAYLOAD
+        return IN_PAYLOAD, [self._dumps(action) for action in single]
 
     def _batch_space(self, count: int) -> Any:
         """Returns the space of the actions of `count` environments."""
@@ -370,14 +403,24 @@ class ProcessPool(EnvCalls):
             found = self._batch_spaces[count] = batch_space(self.single_action_space, count)
         return found
 
-    def _set_payloads(self, single: Sequence[Any], env_ids: Any) -> None:
-        """Sends one action to each environment named, with its next turn."""
-        payloads = [self._dumps(action) for action in single]
-        for env_id, payload in zip(self._id_list(env_ids), payloads, strict=True):
-            self._set_payload(env_id, payload)
+    @contextlib.contextmanager
+    def _payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> Iterator[None]:
+        """Gives payloads to the turns that the block sends, one for each environment named.
 
-    def _set_payload(self, env_id: int, data: bytes) -> None:
-        check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), own_error.raw))
+        If the block is refused, a later turn does not get them.
+        """
+        # without payloads there is nothing to take back
+        ids = self._id_list(env_ids) if payloads else []
+        error = own_error.raw
+        try:
+            for env_id, data in zip(ids, payloads, strict=True):
+                check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), error))
+            yield
+        except BaseException:
+            for env_id in ids:
+                # C refuses this for environments in flight, whose payloads are of accepted turns
+                lib.pp_pool_set_payload(self._handle, env_id, b"", 0, ffi.NULL)
+            raise
 
     def send_reset(
         self,
@@ -400,21 +443,9 @@ class ProcessPool(EnvCalls):
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight already, or its worker is dead.
         """
-        if self._supervisor.lost:
-            self._check_workers(env_ids)
-        ids = self._id_list(env_ids)
-        count, raw = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
-        each = seeds.spread(seed, count)
-        chosen = [True] * count if mask is None else mask.tolist()
-        for env_id, own, is_chosen in zip(ids, each, chosen, strict=True):
-            arguments: Any = {} if own is None else {"seed": own}
-            if not is_chosen:
-                arguments = messages.NO_RESET
-            elif options is not None:
-                arguments["options"] = options
-            self._set_payload(env_id, self._dumps(arguments) if arguments else b"")
-        null = ffi.NULL
-        check(lib.pp_pool_send_reset(self._handle, raw, count, null, null, null, own_error.raw))
+        payloads, _, send = self._reset_sender(env_ids, seed, options, mask)
+        with self._payloads(env_ids, payloads):
+            send(self._was_interrupted())
         self._on_sent()
 
     def reset(
@@ -423,13 +454,48 @@ class ProcessPool(EnvCalls):
         *,
         seed: seeds.Seed = None,
         options: Any = None,
+        mask: Array | None = None,
         timeout: float | None = None,
     ) -> NamedBatch:
-        """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
-        # checked before anything is sent
+        """Resets the environments named (None: all) and receives; see `send_reset` and `recv`.
+
+        If it is refused, nothing was sent.
+        """
         timeout = seconds(timeout)
-        self.send_reset(env_ids, seed=seed, options=options)
-        return self.recv(timeout=timeout)
+        payloads, count, send = self._reset_sender(env_ids, seed, options, mask)
+        with self._payloads(env_ids, payloads):
+            return self._exchange(count, send, timeout)
+
+    def check_reset(self, env_ids: Any = None, *, seed: seeds.Seed, options: Any) -> None:
+        """Raises what these arguments of a reset would raise in any state of the pool."""
+        self.check_usable()
+        self._reset_sender(env_ids, seed, options, None)
+
+    def _reset_sender(
+        self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None
+    ) -> tuple[list[bytes], int, Callable[[bool], None]]:
+        """Checks the arguments of a reset; returns its payloads, and what `_exchange` needs."""
+        if self._supervisor.lost:
+            self._check_workers(env_ids)
+        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        each = seeds.spread(seed, count)
+        chosen = [True] * count if mask is None else mask.tolist()
+        payloads = []
+        for own, is_chosen in zip(each, chosen, strict=True):
+            arguments: Any = {} if own is None else {"seed": own}
+            if not is_chosen:
+                arguments = messages.NO_RESET
+            elif options is not None:
+                arguments["options"] = options
+            payloads.append(self._dumps(arguments) if arguments else b"")
+
+        def send(is_undelivered: bool) -> None:
+            if is_undelivered:
+                self._check_undelivered(ids, count)
+            null, error = ffi.NULL, own_error.raw
+            check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
+
+        return payloads, count, send
 
     # ------------------------------------------------------------------------------- results --
 

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import registry
+from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.envs import atari
@@ -269,12 +270,19 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
     def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
         if self._pool.is_async and self._pool.in_flight:
             # their results can't be received: they may be fewer than a batch
+            self._pool.check_idle()
+            made = self._make_pool()
             self._pool.close()
-            self._pool = self._make_pool()
+            self._pool = made
         self._drop_results()
-        self._pool.send_reset(seed=seeds)
+        try:
+            batch = self._pool.reset(seed=seeds)
+        except EnvError as failure:
+            self._was_reset = True
+            failure.batch = self._show([array.view for array in failure.batch])
+            raise
         self._was_reset = True
-        observations, _, _, _, infos = self.recv()
+        observations, _, _, _, infos = show_batch(self._show, batch)
         return observations, infos
 
     def _drop_results(self) -> None:

@@ -154,8 +154,7 @@ class EnvPool:
         timeout = seconds(timeout)
         if timeout is None and env_id is not None and self.is_async:
             self._check_fills_batch(np.size(env_id))
-        self._pool.send_reset(env_id, seed=seeds, options=options)
-        return self._pool.recv(timeout=timeout)
+        return self._pool.reset(env_id, seed=seeds, options=options, timeout=timeout)
 
     def _check_fills_batch(self, count: int) -> None:
         """Refuses a reset of too few environments to fill a batch."""

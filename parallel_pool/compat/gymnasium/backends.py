@@ -27,6 +27,8 @@ NATIVE = "native"
 PROCESS = "process"
 CLUSTER = "cluster"
 AUTO = "auto"
+# by backend, the class of its vector environments
+CLASSES = {NATIVE: "PoolVectorEnv", PROCESS: "ProcessVectorEnv", CLUSTER: "ClusterVectorEnv"}
 
 # options of gymnasium.make itself, as opposed to those of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}

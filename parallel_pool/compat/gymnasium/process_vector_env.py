@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import logger
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 
-from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
-from parallel_pool.compat.gymnasium import reset_mask, spaces
+from parallel_pool.base_pool import show_batch
+from parallel_pool.compat.gymnasium import spaces
+from parallel_pool.compat.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool.compat.row_reader import RowReader
-from parallel_pool.compat.vector_errors import (
-    ClosedVectorEnvError,
-    NoPendingCallError,
-    NotResetError,
-    PendingCallError,
-    VectorTimeoutError,
-)
+from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_options import VectorOptions
-from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError
 from parallel_pool.workers.process_pool import Call, ProcessPool, listed
 from parallel_pool.workers.spaces import iterate_objects
 from parallel_pool.workers.supervisor import GRACE
 
 if TYPE_CHECKING:
-    from parallel_pool.buffers import Array
+    from parallel_pool.compat.gymnasium.async_calls import Reset, Step
     from parallel_pool.compat.row_reader import Shown
+    from parallel_pool.errors import EnvError
+    from parallel_pool.tracing.trace import Trace
     from parallel_pool.workers.messages import Description
 
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
-    from parallel_pool.tracing.trace import Trace
 
-# kinds of pending calls
-STEP, RESET, CALL = "step", "reset", "call"
-
-
-class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class ProcessVectorEnv(AsyncCalls):
     """Python environments in worker processes as a `gymnasium.vector.VectorEnv`.
 
     It has the arguments and methods of `gymnasium.vector.AsyncVectorEnv`, and returns for the same
@@ -65,10 +54,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     backend = "process"
     backend_reason = "ProcessVectorEnv was asked for by name"
-    # the kind of the pending call; None: no call is pending, also after __init__ failed halfway
-    _pending: str | None = None
-    # whether the call is pending because an exception (Ctrl-C) ended the wait
-    _is_interrupted = False
+    pool: ProcessPool
 
     def __init__(
         self,
@@ -157,8 +143,6 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
         # DISABLED: environments that the caller must reset
         self._ended = np.zeros(self.num_envs, np.bool_)
-        self._was_reset = False
-        self._mask: Array | None = None
         self._call: Call | None = None
 
     def _set_spaces(self, described: list[Description]) -> None:
@@ -194,7 +178,10 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
-        self._check_step("step")
+        if self.closed or self._pending is not None:
+            self._check_idle("step")
+        if self._is_disabled:
+            self._check_ended()
         try:
             if self._sends_objects:
                 actions = iterate_objects(self.action_space, actions, self.num_envs)
@@ -204,26 +191,16 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             raise
         return self._step_result(shown)
 
-    def step_async(self, actions: Any) -> None:
-        """Begins a step; `step_wait` returns its result. Raises as `step` does."""
-        self._check_step("step_async")
+    def _send_step(self, actions: Any) -> None:
+        self._check_ended()
         if self._sends_objects:
             actions = iterate_objects(self.action_space, actions, self.num_envs)
         self.pool.send(actions)
-        self._pending = STEP
 
-    def step_wait(self, timeout: float | None = None) -> Step:
-        """Waits for the step of `step_async` and returns what `step` returns.
+    def _receive_step(self, timeout: float | None) -> Step:
+        return self._step_result(self.pool.recv_shown(self._show, timeout))
 
-        Raises:
-            NoPendingCallError: no step is pending.
-            VectorTimeoutError: it is not done within `timeout` seconds; wait again.
-        """
-        return self._step_result(self._receive(STEP, timeout))
-
-    def _check_step(self, what: str) -> None:
-        if self.closed or self._pending is not None:
-            self._check_idle(what)
+    def _check_ended(self) -> None:
         if self._is_disabled and self._ended.any():
             raise NotResetError(
                 f"environment {int(np.argmax(self._ended))} has ended its episode or failed, and"
@@ -248,153 +225,48 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         infos = self._rows.infos(self._add_info, replies, shown)
         return (self._rows.batch(replies) if self._rows.has_objects else shown[0]), infos
 
-    def _receive(self, kind: str, timeout: float | None) -> Shown:
-        """Waits for the pending call, which must be of this kind."""
-        self._check_open()
-        if self._pending != kind:
-            _refuse_wait(kind)
-        try:
-            shown: Shown = self.pool.recv_shown(self._show, timeout)
-        except PoolTimeoutError as error:
-            raise VectorTimeoutError(f"{kind}_wait(timeout={timeout}): {error}") from None
-        except BaseException as error:
-            self._note_failure(error, kind)
-            raise
-        self._pending = None
-        return shown
-
-    def _note_failure(self, error: BaseException, kind: str) -> None:
-        """Updates the pending call, and the environments to reset, after an exception."""
-        if self.pool.in_flight and not isinstance(error, BrokenPoolError):
-            self._pending = kind
-            self._is_interrupted = True
-            return
-        self._pending = None
-        failed = error if isinstance(error, EnvError) else error.__cause__
-        if not isinstance(failed, EnvError) or not failed.batch:
-            return
+    def _note_failed(self, error: EnvError, kind: str) -> None:
         if kind == STEP:
-            self._ended = self._rows.ended(failed.batch)
+            self._ended = self._rows.ended(error.batch)
         else:
-            self._note_reset()
-        self._ended[list(failed.env_ids)] = True
-
-    def _drop_results(self) -> None:
-        """Waits for the call that an exception left pending, and drops its result."""
-        wait = {STEP: self.step_wait, RESET: self.reset_wait, CALL: self.call_wait}
-        while self._pending is not None:
-            try:
-                wait[self._pending]()
-            except Exception:
-                # no result: the pool is broken or a forked child's, or another thread receives
-                if self._pending is not None:
-                    raise
-        self._is_interrupted = False
+            self._note_reset(self._request)
+        self._ended[list(error.env_ids)] = True
 
     # ----------------------------------------------------------------------------- resetting --
 
-    def reset(
-        self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Starts new episodes.
+    def _check_reset(self, request: ResetRequest) -> None:
+        self.pool.check_reset(seed=request.seeds, options=request.options)
 
-        Args:
-            seed: an integer: environment i gets seed + i; a sequence of n integers or Nones: one
-                per environment; None: the generators continue.
-            options: the environments' reset options, and "reset_mask" (removed from the dict): a
-                bool array (n,) of the environments to reset; the others stay as they are.
+    def _reset_now(self, request: ResetRequest) -> Reset:
+        batch = self.pool.reset(seed=request.seeds, options=request.options, mask=request.mask)
+        return self._reset_result(request, show_batch(self._show, batch))
 
-        Returns:
-            Observations of all environments, as `step` returns them; environments that are not
-            reset repeat their last one. Infos of those that are reset.
+    def _send_reset(self, request: ResetRequest) -> None:
+        self.pool.send_reset(seed=request.seeds, options=request.options, mask=request.mask)
 
-        Raises:
-            TypeError: a seed or the mask has a wrong type.
-            ValueError: a seed is negative, the mask has a wrong shape or no True.
-            NotResetError: environments outside the mask were never reset.
-            PendingCallError: another call is pending.
-            parallel_pool.errors.WorkerError: a worker process died.
-            Exception: raised by an environment.
-        """
-        if self._is_interrupted and not self.closed:
-            self._drop_results()
-        self.reset_async(seed=seed, options=options)
-        return self.reset_wait()
+    def _receive_reset(self, timeout: float | None) -> Reset:
+        return self._reset_result(self._request, self.pool.recv_shown(self._show, timeout))
 
-    def reset_async(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
-        """Begins a reset; `reset_wait` returns its result. Raises as `reset` does."""
-        self._check_open()
-        each = seeds.spread(seed, self.num_envs)
-        self._check_idle("reset_async")
-        mask = reset_mask.take(options, self.num_envs, self._was_reset)
-        self.pool.send_reset(seed=each, options=options, mask=mask)
-        self._mask = mask
-        self._pending = RESET
-
-    def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
-        """Waits for the reset of `reset_async` and returns what `reset` returns.
-
-        Raises:
-            NoPendingCallError: no reset is pending.
-            VectorTimeoutError: it is not done within `timeout` seconds; wait again.
-        """
-        result = self._observations_and_infos(self._receive(RESET, timeout))
-        self._was_reset = True
-        self._note_reset()
+    def _reset_result(self, request: ResetRequest, shown: Shown) -> Reset:
+        result = self._observations_and_infos(shown)
+        self._note_reset(request)
         return result
 
-    def _note_reset(self) -> None:
+    def _note_reset(self, request: ResetRequest) -> None:
         """Marks the environments of a reset as having begun an episode."""
-        if self._mask is None:
+        if request.mask is None:
             self._ended = np.zeros(self.num_envs, np.bool_)
         else:
-            self._ended[self._mask] = False
+            self._ended[request.mask] = False
 
     # ---------------------------------------------------------------------------- attributes --
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Calls a method of every environment, or gets an attribute; returns n results.
-
-        Raises:
-            ValueError: the name is reset, step or close: call these directly.
-            PendingCallError: another call is pending.
-            parallel_pool.errors.WorkerError: a worker process died.
-            Exception: raised by an environment.
-        """
-        self.call_async(name, *args, **kwargs)
-        try:
-            return self.call_wait()
-        except KeyboardInterrupt:
-            self._is_interrupted = True
-            raise
-
-    def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
-        """Begins a call; `call_wait` returns its results. Raises as `call` does."""
-        self._check_idle("call_async")
-        if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
+    def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self._call = self.pool.send_call(name, args, kwargs)
-        self._pending = CALL
 
-    def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Waits for the call of `call_async` and returns what `call` returns.
-
-        Raises:
-            NoPendingCallError: no call is pending.
-            VectorTimeoutError: it is not done within `timeout` seconds; wait again.
-        """
-        self._check_open()
-        if self._pending != CALL or self._call is None:
-            _refuse_wait(CALL)
-        try:
-            results = self.pool.recv_call(self._call, timeout)
-        except PoolTimeoutError as error:
-            raise VectorTimeoutError(f"call_wait(timeout={timeout}): {error}") from None
-        except Exception:
-            self._pending = self._call = None
-            raise
-        self._pending = self._call = None
-        return tuple(results)
+    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+        assert self._call is not None
+        return self.pool.recv_call(self._call, timeout)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Returns an attribute of every environment, as `call` does: n values."""
@@ -435,25 +307,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Copies of the environments' generators."""
         return self.get_attr("np_random")
 
-    # --------------------------------------------------------------------------------- state --
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise ClosedVectorEnvError(f"{self} is closed: make a new one")
-
-    def _check_idle(self, what: str) -> None:
-        """Refuses a call while another is pending."""
-        self._check_open()
-        if self._pending is not None:
-            cure = f"call {self._pending}_wait() first"
-            if self._is_interrupted:
-                cure += ", or reset()"
-            raise PendingCallError(
-                f"Calling `{what}` while waiting for a pending call to `{self._pending}` to"
-                f" complete: {cure}",
-                self._pending,
-            )
-        self._is_interrupted = False
+    # --------------------------------------------------------------------------------- other --
 
     def trace(self, path: Any = None, **options: Any) -> Trace:
         """Records where the time goes while a `with` block runs; see `Pool.trace`."""
@@ -472,21 +326,9 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             timeout: seconds after which workers that still run are killed; None for 5.
             terminate: kills them at once.
         """
-        if self._pending is not None and not self._is_interrupted:
-            logger.warn(
-                f"Calling `close` while waiting for a pending call to `{self._pending}` to"
-                " complete."
-            )
+        self._warn_of_pending()
         if hasattr(self, "pool"):
             self.pool.close(grace=0.0 if terminate else GRACE if timeout is None else timeout)
-
-
-def _refuse_wait(kind: str) -> NoReturn:
-    raise NoPendingCallError(
-        f"Calling `{kind}_wait` without any prior call to `{kind}_async`. Call {kind}_async()"
-        " first",
-        kind,
-    )
 
 
 def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:

@@ -12,9 +12,13 @@ from parallel_pool.compat.vector_errors import NotResetError
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
 
+KEY = "reset_mask"
 
-def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Array | None:
-    """Pops the mask from the options of a reset and checks it as Gymnasium does.
+
+def split(
+    options: dict[str, Any] | None, num_envs: int, was_reset: bool
+) -> tuple[Array | None, dict[str, Any] | None]:
+    """Checks the mask among the options of a reset as Gymnasium does, and changes nothing.
 
     Args:
         options: of the reset.
@@ -22,7 +26,7 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
         was_reset: whether all environments were reset before.
 
     Returns:
-        A copy of the mask, bool (num_envs,); None if there is none.
+        A copy of the mask, bool (num_envs,), None if there is none; and the other options.
 
     Raises:
         TypeError: options are not a dict, or the mask is not a bool array.
@@ -31,18 +35,22 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
     """
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
-    if options is None or "reset_mask" not in options:
-        return None
-    mask = options["reset_mask"]
+    if options is None or KEY not in options:
+        return None, options
+    mask = options[KEY]
     _check(mask, num_envs)
     if not was_reset and not mask.all():
         raise NotResetError(
             f"environment {int(np.argmin(mask))} was never reset and is not in"
             " options['reset_mask']: reset all environments first"
         )
-    del options["reset_mask"]
-    taken: Array = mask.copy()
-    return taken
+    return mask.copy(), {key: value for key, value in options.items() if key != KEY}
+
+
+def remove(options: dict[str, Any] | None) -> None:
+    """Removes the mask from the caller's options, as Gymnasium does; for an accepted reset."""
+    if options is not None:
+        options.pop(KEY, None)
 
 
 def _check(mask: Any, num_envs: int) -> None:

@@ -87,8 +87,8 @@ class PoolEnv(gymnasium.Env[Any, Any]):
             TypeError, ValueError: an argument is wrong.
             EnvError: the environment failed.
         """
-        super().reset(seed=seed)
         batch = self._open().reset(seed=seed, options=options)
+        super().reset(seed=seed)
         return self._observation(batch), self._info(batch, is_reset=True)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import copy as copying
 from abc import ABCMeta
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 from gymnasium import logger
 from gymnasium.spaces import Dict, Space, Tuple
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool import seeds
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
-from parallel_pool.compat.gymnasium import backends, reset_mask
+from parallel_pool.compat.gymnasium import backends
+from parallel_pool.compat.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
 from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
@@ -32,11 +33,22 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.gymnasium.async_calls import Reset, Step
     from parallel_pool.compat.gymnasium.infos import DTypes
     from parallel_pool.compat.vector_options import Spaces
-
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
     from parallel_pool.tracing.trace import Trace
+
+
+class Sent(NamedTuple):
+    """What the result of a step needs of its actions.
+
+    Attributes:
+        actions: for the pictures; None if there are none.
+        dtypes: in which NumPy computes with them, if infos have these.
+    """
+
+    actions: Any
+    dtypes: DTypes
 
 
 def show_plain(views: Views) -> Step:
@@ -45,7 +57,7 @@ def show_plain(views: Views) -> Step:
     return observation(), reward(), terminated(), truncated(), {}
 
 
-class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
+class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
     """Many environments as a `gymnasium.vector.VectorEnv`.
 
     For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns with the
@@ -72,6 +84,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     backend = backends.NATIVE
     backend_reason: str
+    pool: Pool
     # passed from __new__ to __init__
     _choice: backends.Choice | None = None
     # for close() after an __init__ that failed halfway
@@ -169,7 +182,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         if spec is None or definition is None:
             raise TypeError(
                 f"{choice.reason}, and {type(self).__name__} is derived from PoolVectorEnv, which"
-                " is native: call PoolVectorEnv itself"
+                f" is native: derive it from {backends.CLASSES[choice.backend]}, or call"
+                " PoolVectorEnv itself"
             )
         self.backend_reason = choice.reason
         kwargs = {**spec.kwargs, **options}
@@ -222,7 +236,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._renderer = renderer.prepare(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
-        self._was_reset = False
+        # of the step in flight
+        self._sent = Sent(None, None)
+        # of the call that is pending: what returns its results
+        self._call: Callable[[], tuple[Any, ...]] | None = None
+        # the observations that a masked reset in flight leaves as they are
+        self._others: Any = None
         # whether the next row of each environment is a reset
         self._none_ended = np.zeros(self.num_envs, np.bool_)
         self._ended = self._none_ended
@@ -281,52 +300,42 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     # ------------------------------------------------------------------------------ stepping --
 
-    def reset(
-        self,
-        *,
-        seed: seeds.Seed = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """Starts new episodes.
+    def _check_reset(self, request: ResetRequest) -> None:
+        self.pool.check_reset(seed=request.seeds, options=request.options)
 
-        Args:
-            seed: an integer of any size: environment i gets seed + i; a sequence of n integers or
-                Nones: one per environment; None: the generators continue.
-            options: the environments' reset options, and "reset_mask" (removed from the dict): a
-                bool array (n,) of the environments to reset; the others stay as they are.
+    def _reset_now(self, request: ResetRequest) -> Reset:
+        env_ids, chosen = _chosen(request)
+        if self.pool.in_flight:
+            self._check_reset(request)
+            self._drop_results()
+        others = self._observe_others(request.mask)
+        batch = self.pool.reset(env_ids, seed=chosen, options=request.options)
+        return self._reset_result(request, batch, others)
 
-        Returns:
-            Observations of all environments: an array (n, *shape), or a dict or tuple of such;
-            environments that are not reset repeat their last one. Infos of those that are reset.
+    def _send_reset(self, request: ResetRequest) -> None:
+        env_ids, chosen = _chosen(request)
+        others = self._observe_others(request.mask)
+        self.pool.send_reset(env_ids, seed=chosen, options=request.options)
+        self._others = others
 
-        Raises:
-            TypeError: a seed or the mask has a wrong type.
-            ValueError: a seed is negative, the mask has a wrong shape or no True, an option is
-                outside its range.
-            NotResetError: environments outside the mask were never reset, or failed.
-            EnvError: environments failed.
-        """
-        each = seeds.spread(seed, self.num_envs)
-        mask = reset_mask.take(options, self.num_envs, self._was_reset)
-        self._drop_results()
+    def _receive_reset(self, timeout: float | None) -> Reset:
+        batch = self.pool.recv(timeout=timeout)
+        return self._reset_result(self._request, batch, self._others)
+
+    def _reset_result(self, request: ResetRequest, batch: Batch, others: Any) -> Reset:
+        mask = request.mask
+        observations = self._observations(batch)
         if mask is None:
             mask = np.ones(self.num_envs, np.bool_)
-            batch = self.pool.reset(seed=seed, options=options)
-            observations = self._observations(batch)
         else:
-            env_ids = np.flatnonzero(mask).astype(np.int32)
-            chosen = None if seed is None else [each[env_id] for env_id in env_ids]
-            others = self._observe_others(mask)
-            batch = self.pool.reset(env_ids, seed=chosen, options=options)
-            observations = self._merge(mask, self._observations(batch), others)
+            observations = self._merge(mask, observations, others)
         infos = self._infos.of_reset(batch, mask)
         if self.pool.definition.family == ale_ids.FAMILY:
-            infos.update(ale_ids.seeds_info(each, mask))
+            infos.update(ale_ids.seeds_info(request.seeds, mask))
         self._ended = self._ended & ~mask
         if self._fused is not None:
             self._fused.begin(mask)
         if not self._was_reset:
-            self._was_reset = True
             self._plain_step = self.pool.step_shown if self._is_plain() else None
         if self._renderer is not None:
             self._renderer.after_reset(mask)
@@ -351,14 +360,35 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             PendingCallError: the previous step was interrupted: call reset().
             EnvError: environments failed.
         """
-        if self._plain_step is not None:
-            try:
+        if self._pending is not None:
+            self._check_idle("step")
+        try:
+            if self._plain_step is not None:
                 step: Step = self._plain_step(show_plain, actions)
-            except StateError as error:
-                self._check_pending(error)
-                raise
-            return step
-        return self._result(self._guarded_step(actions), actions)
+                return step
+            self._check_can_step()
+            batch = self.pool.step(actions)
+        except BaseException as error:
+            self._note_failure(error, STEP)
+            if self._is_interrupted:
+                self._sent = self._sent_of(actions)
+            if isinstance(error, StateError):
+                self._explain(error)
+            raise
+        return self._result(batch, self._sent_of(actions))
+
+    def _send_step(self, actions: Any) -> None:
+        try:
+            self._check_can_step()
+            self.pool.send(actions)
+        except StateError as error:
+            self._explain(error)
+            raise
+        # the caller may change its array
+        self._sent = self._sent_of(copying.copy(actions))
+
+    def _receive_step(self, timeout: float | None) -> Step:
+        return self._result(self.pool.recv(timeout=timeout), self._sent)
 
     def _is_plain(self) -> bool:
         return (
@@ -370,46 +400,46 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             and self.autoreset_mode is AutoresetMode.NEXT_STEP
         )
 
-    def _guarded_step(self, actions: Any) -> Batch:
-        """Steps the pool; remembers failed environments, names the cure if a reset is needed."""
+    def _check_can_step(self) -> None:
+        """Raises NotResetError before the first reset."""
         if not self._was_reset:
+            self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
         if self.pool.is_shared and self.autoreset_mode is AutoresetMode.NEXT_STEP:
             # compiled programs may have stepped since
             env_ids = range(self.num_envs)
             self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
-        try:
-            return self.pool.step(actions)
-        except EnvError as error:
-            self._remember(error.batch, error.env_ids)
-            raise
-        except StateError as error:
-            self._check_pending(error)
-            needs_reset = self.pool.in_flight == 0 and type(error) is StateError
-            if needs_reset and self.autoreset_mode is AutoresetMode.DISABLED:
-                raise NotResetError(
-                    f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
-                ) from None
-            raise
 
-    def _check_pending(self, error: StateError) -> None:
-        """Raises PendingCallError if a step was refused because the previous was interrupted."""
-        # errors of derived classes are clearer: closed, forked, another thread is stepping
-        if type(error) is StateError and self.pool.in_flight:
+    def _explain(self, error: StateError) -> None:
+        """Raises a clearer error for a step that the pool refused, if there is one."""
+        self._check_open()
+        # errors of derived classes are clearer: forked, another thread is stepping
+        if type(error) is not StateError:
+            return
+        if self.pool.in_flight:
             raise PendingCallError(
                 f"step() after an interrupted step, whose results of {self.pool.in_flight}"
                 " environments were not received: call reset(), which drops them and begins new"
                 " episodes",
-                "step",
+                STEP,
+            ) from None
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            raise NotResetError(
+                f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
             ) from None
 
-    def _result(self, batch: Batch, actions: Any) -> Step:
+    def _sent_of(self, actions: Any) -> Sent:
+        """Returns what the result of a step needs of its actions."""
+        dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
+        return Sent(None if self._renderer is None else actions, dtypes)
+
+    def _result(self, batch: Batch, sent: Sent) -> Step:
         """Returns a step's result, infos included."""
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         ended = terminated | truncated
         infos: dict[str, Any] = {}
         episodes = {} if self._fused is None else self._fused.step(batch)
-        dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
+        dtypes = sent.dtypes
         restarted = self._ended
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended | self._ended
@@ -423,7 +453,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
         if self._renderer is not None:
-            self._renderer.after_step(actions, restarted)
+            self._renderer.after_step(sent.actions, restarted)
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
 
     def _observations(self, batch: Batch) -> Any:
@@ -432,12 +462,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             return tuples.split(batch[0]) if self._is_tuple else batch[0]
         return {key: batch[self._observation_columns[key]] for key in self._keys}
 
-    def _observe_others(self, mask: Array) -> Any:
+    def _observe_others(self, mask: Array | None) -> Any:
         """Returns the observations of environments that a masked reset leaves out; None: no such.
 
         Raises NotResetError if one of them failed: it has no observation to repeat.
         """
-        if mask.all():
+        if mask is None or mask.all():
             return None
         try:
             return self._observations(self.pool.observe(np.flatnonzero(~mask)))
@@ -469,8 +499,14 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             observations = {key: batch[columns[key]] for key in self._keys}
         return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
 
+    def _note_failed(self, error: EnvError, kind: str) -> None:
+        if kind == STEP:
+            self._remember(error.batch, error.env_ids)
+
     def _drop_results(self) -> None:
         """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
+        super()._drop_results()
+        # of actions that were sent to the pool itself
         while self.pool.in_flight:
             failed: Sequence[int] = ()
             batch: Batch
@@ -507,6 +543,11 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             NotResetError: before the first reset.
             MissingDependencyError: drawing needs a package that is not installed.
         """
+        self._check_idle("render")
+        self.pool.check_usable()
+        return self._pictures()
+
+    def _pictures(self) -> tuple[Any, ...]:
         if not self._was_reset:
             raise NotResetError("render() before reset(): call reset() first")
         if self._renderer is None:
@@ -607,19 +648,22 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             name, self.pool, known, native_attributes.CURE, self._reference
         )
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self.pool.check_usable()
+        # nothing changes before the wait
+        self._call = partial(self._called, name, args, kwargs)
+
+    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+        assert self._call is not None
+        return self._call()
+
+    def _called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Returns an attribute as `get_attr` does, or the result of `render`.
 
         Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too.
-
-        Raises:
-            ValueError: the name is reset, step or close: call these directly.
-            AttributeError: native environments have no such attribute, or it can't be called.
         """
-        if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
         if name == "render":
-            return self.render()
+            return self._pictures()
         if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
             value = self._reference.call(name, args, kwargs)
             return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
@@ -648,12 +692,21 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the threads and closes windows; `close` calls this. Keywords are ignored."""
+        self._warn_of_pending()
         if self._renderer is not None:
             self._renderer.close()
         if hasattr(self, "_reference"):
             self._reference.close()
         if hasattr(self, "pool"):
             self.pool.close()
+
+
+def _chosen(request: ResetRequest) -> tuple[Array | None, Any]:
+    """Returns the environments that a reset names, None for all, and their seeds."""
+    if request.mask is None:
+        return None, request.seeds if request.is_seeded else None
+    env_ids = np.flatnonzero(request.mask).astype(np.int32)
+    return env_ids, [request.seeds[i] for i in env_ids] if request.is_seeded else None
 
 
 def _either(env: Any, env_fns: Any) -> Any:

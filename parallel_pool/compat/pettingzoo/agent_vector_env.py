@@ -110,11 +110,9 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
             TypeError, ValueError: an argument is wrong; nothing was reset.
             Exception: what `PoolParallelEnv.reset` raises.
         """
-        own = None if options is None else dict(options)
-        mask = reset_mask.take(own, self.num_envs, was_reset=True)
+        mask, own = reset_mask.split(options, self.num_envs, was_reset=True)
         if mask is not None:
-            assert own is not None
-            own["reset_mask"] = self._named_envs(mask)
+            own = {**(own or {}), reset_mask.KEY: self._named_envs(mask)}
         arrays = self.envs.reset_arrays(seed, own)
         self.restarted = np.zeros(self._rows.num_envs, np.bool_)
         infos = self._rows.infos(arrays.infos, self.envs.possible_agents)

@@ -36,7 +36,8 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 
 def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    return ParallelGame(env(env_id, **options))
+    game = env(env_id, **options)
+    return ParallelGame(game, game.unwrapped.pool)
 
 
 class AtariGame(ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]

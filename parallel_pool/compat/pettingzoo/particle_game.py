@@ -43,7 +43,8 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 
 def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    return ParallelGame(env(env_id, **options))
+    game = env(env_id, **options)
+    return ParallelGame(game, game.unwrapped._pool)
 
 
 class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
@@ -157,17 +158,19 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         """
         if self._pool.closed:
             raise ClosedError(f"step() of {self} after close(): make a new one")
+        # every agent's step needs the pool, not only the last one's, which steps the world
+        self._pool.check_idle()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         index = self._indices[agent]
         self._take(index, action)
-        self.agent_selection = self._selector.next()
         if index == len(self.agents) - 1:
             self._step_world()
         else:
             self._clear_rewards()
+        self.agent_selection = self._selector.next()
         self._cumulative_rewards[agent] = 0
         self._accumulate_rewards()
         if self.render_mode == "human":

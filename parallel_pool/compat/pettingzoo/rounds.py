@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool.arguments import whole
 from parallel_pool.compat.pettingzoo.aec_game import AECGame
 
 
@@ -37,15 +38,24 @@ class RoundEnv(AECGame):
             self._was_dead_step(action)
             return
         at = self._player(self.agent_selection)
-        if at == 0:
-            self._chosen = self._nothing()
-            self._clear_rewards()
-        self._chosen[self.agent_selection] = action
+        chosen = dict(self._chosen) if at else self._nothing()
+        chosen[self.agent_selection] = self._checked(action)
         is_last = at == len(self.possible_agents) - 1
         if is_last:
-            self._move(self._chosen)
+            self._move(chosen)
+        self._chosen = chosen
+        if at == 0:
+            self._clear_rewards()
         self._select(self.possible_agents[0 if is_last else at + 1])
         self._show()
+
+    def _checked(self, action: Any) -> int:
+        """Returns an action that the pool will accept once all agents have chosen."""
+        self.pool.check_idle()
+        hand = whole("action", action)
+        if not 0 <= hand < self.pool.spec.action.n:
+            raise ValueError(f"action={action!r}: choose 0 to {self.pool.spec.action.n - 1}")
+        return hand
 
     def _paint(self) -> Any:
         return self._renderer.paint(0, hands=list(self._chosen.values()), agents=self.agents)

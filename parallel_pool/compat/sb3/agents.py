@@ -13,10 +13,11 @@ from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.compat.sb3 import in_worker
 from parallel_pool.compat.sb3.infos import TRUNCATED
-from parallel_pool.errors import StateError
+from parallel_pool.errors import BusyError, StateError
 from parallel_pool.workers.process_pool import ProcessPool
 
 if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
     from parallel_pool.compat.pettingzoo.agent_rows import Policy
     from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool.compat.sb3.backend import Options, Step
@@ -71,24 +72,24 @@ class Agents:
                 )
             options = options[0]
         of_envs = list(seeds[:: self.agents])
-        self._actions = None
         observations, infos = self.vector_env.reset(
             seed=None if all(seed is None for seed in of_envs) else of_envs,
             options=dict(options) or None,
         )
+        self._actions = None
         self.reset_infos[:] = self._rows_of(infos)
         return observations
 
     def send(self, actions: Any) -> None:
         if self._actions is not None:
             raise StateError("a step is in flight: call step_wait() for its results, or reset()")
+        self.pool.check_idle()
         self._actions = copy.deepcopy(actions)
 
     def receive(self) -> Step:
         if self._actions is None:
             raise StateError("no step is in flight: call step_async(actions) first")
-        actions, self._actions = self._actions, None
-        observations, rewards, terminations, truncations, infos = self.vector_env.step(actions)
+        observations, rewards, terminations, truncations, infos = self._step()
         dones = terminations | truncations
         finals, of_ends = infos.pop("final_obs", None), infos.pop("final_info", {})
         live = infos["live"].tolist()
@@ -107,6 +108,18 @@ class Agents:
             info["live"] = is_live
             info[TRUNCATED] = is_truncated
         return observations, rewards.astype(np.float32), dones, found
+
+    def _step(self) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        try:
+            results = self.vector_env.step(self._actions)
+        except BusyError:
+            # the step is still to come
+            raise
+        except BaseException:
+            self._actions = None
+            raise
+        self._actions = None
+        return results
 
     def _rows_of(self, infos: dict[str, Any]) -> list[dict[Any, Any]]:
         """Returns a dict of infos for each row, without those that `AgentVectorEnv` adds."""

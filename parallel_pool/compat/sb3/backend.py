@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     Step = tuple[Any, Array, Array, list[dict[str, Any]]]
 
 
+def each_reset(
+    num_envs: int, seeds: Sequence[int | None], options: Options
+) -> list[dict[str, Any]]:
+    """Returns the arguments of the pool's resets: one of all, or one of each environment.
+
+    Args:
+        num_envs: environments.
+        seeds, options: as for `Backend.reset`.
+    """
+    if not isinstance(options, list):
+        return [{"env_ids": None, "seed": seeds, "options": options or None}]
+    rows = zip(range(num_envs), seeds, options, strict=True)
+    return [{"env_ids": [i], "seed": [seed], "options": own or None} for i, seed, own in rows]
+
+
 class Backend(Protocol):
     """Steps the environments; implemented by `native.Native` and `process.Process`.
 
@@ -37,7 +52,8 @@ class Backend(Protocol):
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
         """Starts new episodes; returns the observations.
 
-        A step in flight is finished first, and its results are dropped.
+        A step in flight is finished first, and its results are dropped. If the reset is refused,
+        nothing changes.
 
         Args:
             seeds: one per environment, None for no new seed.

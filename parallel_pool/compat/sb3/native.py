@@ -15,6 +15,7 @@ from gymnasium.spaces import Dict, Tuple
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium.infos import of_row
+from parallel_pool.compat.sb3.backend import each_reset
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
@@ -135,9 +136,12 @@ class Native:
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        resets = each_reset(self.num_envs, seeds, options)
+        for reset in resets:
+            self.pool.check_reset(**reset)
         self._drop_results()
         try:
-            batch = self._reset(seeds, options)
+            batch = self._reset(resets)
         except EnvError as error:
             self._failed = error.env_ids
             error.batch = self._observations(error.batch)
@@ -151,17 +155,16 @@ class Native:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
         return self._observations(batch)
 
-    def _reset(self, seeds: Sequence[int | None], options: Options) -> Batch:
-        if not isinstance(options, list):
-            return self.pool.reset(seed=seeds, options=options or None)
-        batches = [
-            self.pool.reset([env_id], seed=[seed], options=own or None)
-            for env_id, (seed, own) in enumerate(zip(seeds, options, strict=True))
-        ]
-        return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
+    def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
+        if len(resets) == 1:
+            return self.pool.reset(**resets[0])
+        for reset in resets:
+            self.pool.send_reset(**reset)
+        return self.pool.recv()
 
     def send(self, actions: Any) -> None:
         if not self._was_reset:
+            self.pool.check_usable()
             raise NotResetError("a step before reset(): call reset() first")
         self.pool.send(actions)
         if self._infos.follows:
@@ -217,11 +220,12 @@ class Native:
     def _drop_results(self) -> None:
         """Receives and drops the results in flight."""
         while self.pool.in_flight:
-            self._failed = ()
             try:
                 self.pool.recv()
             except EnvError as error:
                 self._failed = error.env_ids
+            else:
+                self._failed = ()
 
     def close(self) -> None:
         if self._renderer is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gymnasium.spaces import Dict, Space, Tuple
 
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.compat.sb3 import in_worker
+from parallel_pool.compat.sb3.backend import each_reset
 from parallel_pool.compat.sb3.infos import TRUNCATED, ids
 from parallel_pool.errors import EnvError
 from parallel_pool.workers import spaces
@@ -77,10 +78,13 @@ class Process:
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        resets = each_reset(self.num_envs, seeds, options)
+        for reset in resets:
+            self.pool.check_reset(**reset)
+        self.pool.check_idle()
         self._drop_results()
-        self._send_reset(seeds, options)
         try:
-            shown: Shown = self.pool.recv_shown(self._rows.show)
+            shown = self._reset(resets)
         except Exception as error:
             self._note_failure(error, lambda shown: self._observations(shown, self.pool.replies()))
             raise
@@ -89,12 +93,13 @@ class Process:
         self.reset_infos[:] = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
         return self._observations(shown, replies)
 
-    def _send_reset(self, seeds: Sequence[int | None], options: Options) -> None:
-        if not isinstance(options, list):
-            self.pool.send_reset(seed=seeds, options=options or None)
-            return
-        for env_id, (seed, own) in enumerate(zip(seeds, options, strict=True)):
-            self.pool.send_reset([env_id], seed=[seed], options=own or None)
+    def _reset(self, resets: Sequence[dict[str, Any]]) -> Shown:
+        show: Callable[[Any], Shown] = self._rows.show
+        if len(resets) == 1:
+            return cast("Shown", show_batch(show, self.pool.reset(**resets[0])))
+        for reset in resets:
+            self.pool.send_reset(**reset)
+        return cast("Shown", self.pool.recv_shown(show))
 
     def send(self, actions: Any) -> None:
         if self._is_tree:

@@ -1,0 +1,152 @@
+"""A call that is refused changes nothing, in every API: the next call returns what it would have.
+
+Calls are refused while another thread is in one, with wrong arguments, after close, and in a forked
+child. The results of good calls are compared with those of a twin that never saw a refused one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
+
+from parallel_pool import base_pool
+from parallel_pool.errors import StateError
+from tests.contract.api_cases import CASES, VALUES, Case, Gate
+from tests.forked import in_child
+from tests.same import assert_same
+from tests.timeouts import TEST_TIMEOUT
+
+pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# what states refuse calls with; everything else would be an error of its own
+REFUSED = (StateError, ClosedEnvironmentError)
+
+
+@contextlib.contextmanager
+def made(case: Case, folder: Path) -> Iterator[tuple[Any, Any, Gate]]:
+    """Makes two equal ones, and compares their first results."""
+    (folder / "env").mkdir()
+    (folder / "twin").mkdir()
+    gate = Gate(folder / "env")
+    env, twin = case.make(gate), case.make(Gate(folder / "twin"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compare(case.kind.start(env), case.kind.start(twin), "start")
+            compare(case.kind.play(env), case.kind.play(twin), "first")
+            yield env, twin, gate
+    finally:
+        for each in (env, twin):
+            each.close()
+
+
+def compare(actual: Any, expected: Any, where: str) -> None:
+    assert_same(plain(actual), plain(expected), where)
+
+
+def plain(value: Any) -> Any:
+    """Returns tuples and arrays for named tuples, tensors and other results."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    return np.asarray(value) if hasattr(value, "detach") else value
+
+
+def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
+    with made(case, tmp_path) as (env, twin, _):
+        for name, call in case.kind.wrong(env).items():
+            if case.is_python and name.endswith(VALUES):
+                # Python environments judge their actions themselves
+                continue
+            # each API has its own classes; a wrong call must not end in success
+            try:
+                call()
+            except Exception:
+                pass
+            else:
+                pytest.fail(f"not refused: {name}")
+            compare(case.kind.play(env), case.kind.play(twin), name)
+
+
+def test_calls_beside_another_thread(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with made(case, tmp_path) as (env, twin, gate):
+        for name, call in case.kind.acts(env).items():
+            with beside(case, env, gate, monkeypatch) as results, pytest.raises(REFUSED):
+                call()
+            expected = case.kind.play(twin)
+            assert len(results) == 1, name
+            compare(results[0], expected, name)
+            compare(case.kind.play(env), case.kind.play(twin), name)
+
+
+@contextlib.contextmanager
+def beside(
+    case: Case, env: Any, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[Any]]:
+    """Runs `play` in another thread, which waits in it during the block; yields its results."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(case.kind.play(env)))
+    hold = gate.held() if case.is_python else engine_held(thread, monkeypatch)
+    with hold as wait_until_held:
+        thread.start()
+        wait_until_held()
+        yield results
+    thread.join(TEST_TIMEOUT)
+
+
+@contextlib.contextmanager
+def engine_held(
+    thread: threading.Thread, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], Any]]:
+    """Holds a thread before it steps or receives; yields a function that waits until it is there"""
+    reached, released = threading.Event(), threading.Event()
+    real = {name: getattr(base_pool, name) for name in ("step", "receive")}
+
+    def held(name: str, *args: Any) -> Any:
+        if threading.current_thread() is thread:
+            reached.set()
+            released.wait(TEST_TIMEOUT)
+        return real[name](*args)
+
+    with monkeypatch.context() as patch:
+        for name in real:
+            patch.setattr(base_pool, name, partial(held, name))
+        try:
+            yield lambda: reached.wait(TEST_TIMEOUT)
+        finally:
+            released.set()
+
+
+def test_calls_after_close(case: Case, tmp_path: Path) -> None:
+    with made(case, tmp_path) as (env, _, _):
+        calls = {**case.kind.acts(env), **case.kind.others(env)}
+        env.close()
+        for call in calls.values():
+            for _ in range(2):
+                with pytest.raises(REFUSED):
+                    call()
+        env.close()
+
+
+def test_calls_in_a_forked_child(case: Case, tmp_path: Path) -> None:
+    with made(case, tmp_path) as (env, twin, _):
+        calls = {**case.kind.acts(env), **case.kind.others(env)}
+
+        def refused() -> None:
+            for call in calls.values():
+                with pytest.raises((*REFUSED, NoAsyncCallError)):
+                    call()
+
+        in_child(refused)
+        compare(case.kind.play(env), case.kind.play(twin), "after the child")
