@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +32,7 @@ from tests.forked import in_child
 from tests.jax_scans import actions_of, compare, scan
 from tests.same import assert_same
 from tests.sampling import sampled
-from tests.timeouts import wait_for
+from tests.timeouts import TEST_TIMEOUT, wait_for
 
 MODES = list(AutoresetMode)
 
@@ -461,6 +463,37 @@ def test_closing_ends_a_program_that_waits() -> None:
     thread.join(30)
     assert not thread.is_alive()
     assert not errors or "closed" in errors[0]
+
+
+# a program that runs when the process ends, in a daemon thread
+AT_EXIT = """
+import threading, jax, jax.numpy as jnp
+from parallel_pool._native import lib
+from parallel_pool.compat.jax import xla
+from parallel_pool.pool import Pool
+
+pool = Pool("CartPole-v1", 8)
+functions = xla(pool)
+actions = jnp.zeros(8, int)
+start = functions.reset(functions.handle)[0]
+run = jax.jit(lambda h: jax.lax.fori_loop(0, 10**9, lambda i, h: functions.step(h, actions)[0], h))
+compiled = run.lower(start).compile()
+threading.Thread(target=lambda: jax.block_until_ready(compiled(start)), daemon=True).start()
+while lib.pp_xla_calls(pool.share()) < 1000:
+    pass
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_program_that_runs_at_exit_does_not_abort_the_process(attempt: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TEST_TIMEOUT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_forked_child_has_none_of_them(cartpoles: Pool) -> None:

@@ -300,6 +300,7 @@ static void *run(const pp_xla_frame *frame, bool receives, int (*work)(call *)) 
   int status;
 
   if (is_question(frame) || frame->stage != PP_XLA_EXECUTE) return NULL;
+  pp_shared_park();
   status = begin(&it, receives);
   if (status >= 0) {
     // XLA's threads flush denormal numbers to zero, and this one may step environments
@@ -310,6 +311,7 @@ static void *run(const pp_xla_frame *frame, bool receives, int (*work)(call *)) 
     if (status >= 0) write_handle(&it);
     pp_shared_end(it.share, status >= 0);
   }
+  pp_shared_park();
   if (status >= 0) return NULL;
   return fail(frame, error.text[0] ? error.text : pp_status_name(status), code_of(status));
 }

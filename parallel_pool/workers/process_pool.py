@@ -562,17 +562,23 @@ class ProcessPool(EnvCalls):
 
     # ----------------------------------------------------------------------------------- end --
 
-    def close(self, *, grace: float | None = supervisor.GRACE) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Ends the workers, each after its current step; arrays of results stay valid.
 
         Args:
-            grace: seconds until workers that have not ended are killed; None for 0.
+            timeout: seconds until workers that have not ended are killed; None for 5. May be
+                math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
         """
+        given = seconds(timeout)
+        grace = supervisor.GRACE if given is None else given
         interrupt = None
         is_over = False
         while not is_over:
             try:
-                super().close()
+                super().close(timeout=timeout)
                 if hasattr(self, "_supervisor"):
                     self._supervisor.close(grace=grace)
                 is_over = True

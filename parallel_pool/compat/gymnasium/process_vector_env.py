@@ -24,7 +24,6 @@ from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError
 from parallel_pool.workers.process_pool import Call, ProcessPool, listed
 from parallel_pool.workers.spaces import iterate_objects
-from parallel_pool.workers.supervisor import GRACE
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -478,7 +477,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 " complete."
             )
         if hasattr(self, "pool"):
-            self.pool.close(grace=0.0 if terminate else GRACE if timeout is None else timeout)
+            self.pool.close(timeout=0.0 if terminate else timeout)
 
 
 def _refuse_wait(kind: str) -> NoReturn:

@@ -646,14 +646,19 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             f" give {name}=... to make_vec if it is an option, or {native_attributes.CURE}"
         )
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads and closes windows; `close` calls this. Keywords are ignored."""
+    def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
+        """Ends the threads and closes windows; `close` calls this.
+
+        Args:
+            timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
+            kwargs: ignored.
+        """
         if self._renderer is not None:
             self._renderer.close()
         if hasattr(self, "_reference"):
             self._reference.close()
         if hasattr(self, "pool"):
-            self.pool.close()
+            self.pool.close(timeout=timeout)
 
 
 def _either(env: Any, env_fns: Any) -> Any:

@@ -223,11 +223,11 @@ class Native:
             except EnvError as error:
                 self._failed = error.env_ids
 
-    def close(self) -> None:
+    def close(self, timeout: float | None = None) -> None:
         if self._renderer is not None:
             self._renderer.close()
         self._reference.close()
-        self.pool.close()
+        self.pool.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 
