@@ -40,7 +40,8 @@ void pp_xla_leave(int32_t number);
 /* The calls of programs: handlers of XLA's foreign function interface. frame: an XLA_FFI_CallFrame.
  * Each returns null, or an XLA_FFI_Error. The first argument is a handle, the first result the next
  * one. Further arguments are actions (send, step) or, if the attribute has_seeds is 1, seeds
- * (reset: uint32, one for each environment); then, if the attribute has_ids is 1, int32 ids.
+ * (reset: one for each environment); then, if the attribute has_ids is 1, ids. Seeds, ids and
+ * discrete actions are integers of any dtype, whose values are checked before they are converted.
  * Further results (recv, step) are those columns of a batch whose indices the attribute columns
  * holds, in their own dtype, or in 32 bits in place of 64. */
 void *pp_xla_send(void *frame);

@@ -295,8 +295,14 @@ TEST(wrong_calls_change_nothing) {
   it.actions[2] = 0;
   it.action_dtype = PP_XLA_F32;
   CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
-  it.action_dtype = PP_XLA_U32;
+  it.action_dtype = PP_XLA_PRED;
   CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  // as an unsigned number, -1 does not wrap
+  it.action_dtype = PP_XLA_U32;
+  it.actions[2] = -1;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  CHECK(strstr(it.failed.text, "action 4294967295 of environment 2") != NULL);
+  it.actions[2] = 0;
   it.action_dtype = PP_XLA_S32;
   it.rows = 2;
   it.ids[0] = it.ids[1] = 3;
