@@ -572,19 +572,18 @@ class ProcessPool(EnvCalls):
         Raises:
             TypeError, ValueError: timeout is wrong.
         """
-        given = seconds(timeout)
-        grace = supervisor.GRACE if given is None else given
         interrupt = None
         is_over = False
         while not is_over:
             try:
                 super().close(timeout=timeout)
+                grace = seconds(timeout)
                 if hasattr(self, "_supervisor"):
-                    self._supervisor.close(grace=grace)
+                    self._supervisor.close(grace=supervisor.GRACE if grace is None else grace)
                 is_over = True
             except KeyboardInterrupt as error:
                 # a second Ctrl-C skips the grace; the workers must end all the same
-                interrupt, grace = error, 0.0
+                interrupt, timeout = error, 0.0
         if interrupt is not None:
             raise interrupt
 
