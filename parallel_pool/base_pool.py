@@ -17,6 +17,7 @@ import numpy as np
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool.arguments import check_count, shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
+from parallel_pool.closing import Keeper
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
 from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
 from parallel_pool.tracing.record import Setting
@@ -123,26 +124,6 @@ def _as_array(env_ids: Any) -> Array:
         ) from None
 
 
-class Programs:
-    """Compiled programs that may receive from a pool.
-
-    Attributes:
-        number: by which they name the pool; 0 until it is shared.
-        was_interrupted: whether an exception ended the last receive outside of them.
-    """
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.was_interrupted = False
-
-
-def _shut(handle: CData, ring: Ring, programs: Programs) -> None:
-    """Ends the threads or processes; until then `ring` keeps the memory that they write to."""
-    lib.pp_pool_close(handle)
-    if programs.number:
-        lib.pp_xla_unshare(programs.number)
-
-
 class BasePool:
     """Many environments in one `pp_pool` of C, which takes actions and returns batches.
 
@@ -182,6 +163,7 @@ class BasePool:
         num_envs: int,
         reader: Reader,
         types: Types = (),
+        memory: Sequence[object] = (),
     ) -> None:
         """Takes over a `pp_pool`, gives C its blocks of memory, and opens the pool.
 
@@ -190,6 +172,7 @@ class BasePool:
             batch_size, num_envs: of the `pp_pool`.
             reader: of the actions of `step` and `send`.
             types: of the fields, if C knows only their bytes.
+            memory: objects whose memory C uses as long as the threads run.
 
         Raises:
             MemoryError: there is no memory for the batches.
@@ -200,12 +183,14 @@ class BasePool:
         self._reader = reader
         self._handle = handle
         self._ring = Ring(handle, batch_size, types)
-        self._programs = Programs()
+        # whether an exception ended the last receive outside of compiled programs
+        self._was_interrupted_beside = False
         self._trace_lock = threading.Lock()
-        self._shut = weakref.finalize(self, _shut, handle, self._ring, self._programs)
+        self._keeper = Keeper(self._name, handle, self._ring, *memory)
+        weakref.finalize(self, self._keeper.close_deleted).atexit = False
         self.closed = False
-        for memory in self._ring.fill():
-            self._check(lib.pp_pool_offer(handle, memory, self._error))
+        for block in self._ring.fill():
+            self._check(lib.pp_pool_offer(handle, block, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
         self._show = batch_maker(field_names(self.columns))
 
@@ -405,14 +390,24 @@ class BasePool:
         """Returns the pids of worker processes, None for one that has ended."""
         return ()
 
-    def close(self) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Ends the threads or processes, each after the environment it is stepping; arrays stay
-        valid."""
+        valid.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. A thread can't be killed: one that still
+                runs then keeps its memory, until it ends or the process does. May be math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
+
+        Warns:
+            RuntimeWarning: a thread still runs; it names the environment that it is stepping.
+        """
+        limit = seconds(timeout)
         self.closed = True
-        if hasattr(self, "_shut"):
-            self._shut()
-            # another thread may have called close first: this waits too
-            lib.pp_pool_close(self._handle)
+        if hasattr(self, "_keeper"):
+            self._keeper.close(limit)
 
     def __enter__(self) -> Self:
         return self
@@ -559,7 +554,7 @@ class BasePool:
     @property
     def is_shared(self) -> bool:
         """Whether compiled programs may use this pool."""
-        return self._programs.number > 0
+        return self._keeper.number > 0
 
     def share(self) -> int:
         """Lets compiled programs use this pool; returns the number by which they name it.
@@ -569,17 +564,17 @@ class BasePool:
             ClosedError, ForkedError: the pool is closed, or belongs to another process.
         """
         self.check_usable()
-        programs = self._programs
-        if not programs.number:
+        keeper = self._keeper
+        if not keeper.number:
             if self._receive_state == BUSY:
                 self._raise_busy()
             number = ffi.new("int32_t *")
             error = own_error.raw
             check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
-            programs.was_interrupted = self._receive_state == INTERRUPTED
+            keeper.number = number[0]
+            self._was_interrupted_beside = self._receive_state == INTERRUPTED
             self._receive_state = SHARED
-            programs.number = number[0]
-        return programs.number
+        return keeper.number
 
     def _check_min_rows(self, min_rows: Any) -> int:
         if not self.is_async:
@@ -624,15 +619,15 @@ class BasePool:
     ) -> NamedBatch:
         """Receives from a pool that compiled programs use too."""
         self._receive_state = BUSY
-        programs, ring = self._programs, self._ring
+        number, ring = self._keeper.number, self._ring
         try:
             held = ffi.new("void *[]", lib.pp_pool_batches(self._handle) + 1)
-            status = lib.pp_xla_enter(programs.number, held, own_error.raw)
+            status = lib.pp_xla_enter(number, held, own_error.raw)
             if status == lib.PP_ERR_STATE:
                 raise BusyError(text(own_error.raw.text))
             if send is not None:
-                send(programs.was_interrupted)
-            lost = self._taken() if programs.was_interrupted else 0
+                send(self._was_interrupted_beside)
+            lost = self._taken() if self._was_interrupted_beside else 0
             if lost:
                 # no program has received since
                 return self._deliver(lost, keeps_shape=min_rows > 0)
@@ -642,12 +637,12 @@ class BasePool:
             return self._wait(0, timeout, min_rows)
         finally:
             # `_result` has set it to IDLE
-            programs.was_interrupted = self._receive_state == BUSY
+            self._was_interrupted_beside = self._receive_state == BUSY
             try:
-                lib.pp_xla_leave(programs.number)
+                lib.pp_xla_leave(number)
             finally:
                 self._receive_state = SHARED
-            if programs.was_interrupted:
+            if self._was_interrupted_beside:
                 self._on_interrupted_receive()
 
     def check_idle(self) -> None:
@@ -669,7 +664,7 @@ class BasePool:
     def _was_interrupted(self) -> bool:
         """Returns whether an exception ended the last receive."""
         state = self._receive_state
-        return state == INTERRUPTED or (state == SHARED and self._programs.was_interrupted)
+        return state == INTERRUPTED or (state == SHARED and self._was_interrupted_beside)
 
     def _taken(self) -> int:
         """Returns C's status for a batch that never reached the user, 0 if there is none."""

@@ -159,7 +159,8 @@ class Pool(BasePool):
         self._check(lib.pp_pool_create(definition.raw, plan.values, raw_options, out, self._error))
         handle = ffi.gc(out[0], lib.pp_pool_destroy)
         self._actions = ActionReader(self.spec)
-        self._adopt(handle, batch_size, num_envs, self._actions)
+        # options may name objects of Python's, such as a MuJoCo model
+        self._adopt(handle, batch_size, num_envs, self._actions, memory=(plan,))
 
         self.autoreset = autoreset
         self.max_episode_steps = plan.max_episode_steps
@@ -459,11 +460,24 @@ class Pool(BasePool):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
         return bool(status)
 
-    def close(self) -> None:
-        """Ends the threads, each after the environment it is stepping; arrays stay valid."""
-        super().close()
-        if self._renderer is not None:
-            self._renderer.close()
+    def close(self, *, timeout: float | None = None) -> None:
+        """Ends the threads, each after the environment it is stepping; arrays stay valid.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. A thread that still runs then keeps its
+                memory, until it ends or the process does. May be math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
+
+        Warns:
+            RuntimeWarning: a thread still runs; it names the environment that it is stepping.
+        """
+        try:
+            super().close(timeout=timeout)
+        finally:
+            if self._renderer is not None:
+                self._renderer.close()
 
 
 def _as_array(values: list[Any]) -> Array:

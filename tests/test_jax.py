@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -30,7 +33,7 @@ from tests.forked import in_child
 from tests.jax_scans import actions_of, compare, scan
 from tests.same import assert_same
 from tests.sampling import sampled
-from tests.timeouts import wait_for
+from tests.timeouts import TEST_TIMEOUT, wait_for
 
 MODES = list(AutoresetMode)
 
@@ -372,7 +375,7 @@ def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
         (jnp.zeros(3), TypeError, "dtype float32: give integers"),
         (jnp.zeros(2, np.int32), ValueError, r"shape \(2,\): give shape \(3,\)"),
         (jnp.zeros((3, 1), np.int32), ValueError, r"give shape \(3,\)"),
-        (jnp.zeros(3, np.uint32), TypeError, "uint32: give integers"),
+        (jnp.zeros(3, np.float16), TypeError, "float16: give integers"),
         (jnp.zeros(3, np.bool_), TypeError, "bool: give integers"),
     ):
         with pytest.raises(error, match=text):
@@ -393,6 +396,97 @@ def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
     # none of these calls counts
     functions.step(functions.handle, jnp.zeros(3, np.int32))
     goes_on(cartpoles)
+
+
+# what is wrong with integers of the host, and of arrays: argument, values, words of Python's error
+WRONG_INTEGERS: dict[str, tuple[str, list[int], str]] = {
+    "negative seed": ("seeds", [0, -1, 2], "seed=-1: choose 0 or more"),
+    "large env_id": ("env_id", [0, 2**32, 1], "env_id 4294967296: choose 0 to 2"),
+    "negative env_id": ("env_id", [-1, 1, 2], "env_id -1: choose 0 to 2"),
+    "large action": ("action", [0, 1, 2**32], "action 4294967296 of .* is outside its space"),
+    "negative action": ("action", [0, 1, -5], "action -5 of .* is outside its space"),
+    "largest action": ("action", [0, 2**64 - 1, 0], "is outside its space: choose 0 to 1"),
+}
+
+
+def call_with(pool: Pool, name: str, values: Any) -> Any:
+    """Steps or resets with one argument."""
+    functions = xla(pool)
+    if name == "seeds":
+        return functions.reset(functions.handle, values)
+    arguments = {"action": jnp.zeros(3, np.int32), "env_id": np.arange(3), name: values}
+    return functions.step(functions.handle, **arguments)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", WRONG_INTEGERS)
+def test_wrong_integers_do_not_wrap(kind: str, wide: bool, cartpoles: Pool) -> None:
+    name, values, words = WRONG_INTEGERS[kind]
+    array = np.array(values, np.uint64 if max(values) > 2**63 else np.int64)
+    before = cartpoles.get_state()
+    with jax.enable_x64(wide):
+        for given in (values, array):
+            with pytest.raises((JaxRuntimeError, ValueError), match=words):
+                jax.block_until_ready(call_with(cartpoles, name, given))
+        if wide or max(values) < 2**31:
+            with pytest.raises(JaxRuntimeError, match=words):
+                jax.block_until_ready(call_with(cartpoles, name, jnp.asarray(array)))
+    assert cartpoles.get_state() == before
+    goes_on(cartpoles)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+def test_integers_of_every_dtype_are_taken(dtype: str, wide: bool) -> None:
+    with (
+        jax.enable_x64(wide),
+        Pool("CartPole-v1", 3) as ours,
+        Pool("CartPole-v1", 3) as theirs,
+    ):
+        functions = xla(ours)
+        actions, ids, seeds = (np.array(each, dtype) for each in ([1, 0, 1], [2, 0, 1], [7, 8, 9]))
+        with warnings.catch_warnings():
+            # JAX says that it has no integers of 64 bits
+            warnings.simplefilter("ignore", UserWarning)
+            arrays = [jnp.asarray(each) for each in (actions, ids, seeds)]
+        handle, _ = jax.jit(functions.reset)(functions.handle, arrays[2])
+        theirs.reset(seed=seeds)
+        _, result = jax.jit(functions.step)(handle, arrays[0], arrays[1])
+        assert_same(tuple(map(np.asarray, result)), tuple(theirs.step(actions, ids)), dtype)
+
+
+def test_seeds_of_64_bits_need_arrays_of_64_bits(cartpoles: Pool) -> None:
+    seeds = [2**32, 2**64 - 1, 5]
+    with pytest.raises(ValueError, match=r"seed=18446744073709551615: .*jax_enable_x64"):
+        call_with(cartpoles, "seeds", seeds)
+    with jax.enable_x64(True), Pool("CartPole-v1", 3) as theirs:
+        with pytest.raises(ValueError, match=r"seed=18446744073709551616: choose 0 to 2\*\*64 - 1"):
+            call_with(cartpoles, "seeds", [0, 1, 2**64])
+        _, batch = call_with(cartpoles, "seeds", seeds)
+        expected = theirs.reset(seed=seeds)
+        assert_same(tuple(map(np.asarray, batch)), tuple(expected), "seeds")
+
+
+def test_integers_of_a_box_do_not_wrap() -> None:
+    with Pool("Pendulum-v1", 2, seed=0) as pool:
+        functions = xla(pool)
+        functions.reset(functions.handle)
+        with pytest.raises(ValueError, match="action 4294967296 of row 1 needs 64 bits"):
+            functions.step(xla(pool).handle, np.array([[0], [2**32]]))
+
+
+def test_arguments_have_envpools_names() -> None:
+    env = parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=4, batch_size=2)
+    env.async_reset()
+    handle, recv, send, step = env.xla()
+    handle, (*_, info) = recv(handle=handle)
+    handle = send(handle=handle, action=jnp.zeros(2, int), env_id=info["env_id"])
+    handle, (*_, info) = recv(handle)
+    handle, (*_, info) = step(handle=handle, action=jnp.zeros(2, int), env_id=info["env_id"])
+    assert info["env_id"].shape == (2,)
+    env.close()
 
 
 def test_an_error_in_a_scan_leaves_a_pool_that_goes_on(cartpoles: Pool) -> None:
@@ -461,6 +555,37 @@ def test_closing_ends_a_program_that_waits() -> None:
     thread.join(30)
     assert not thread.is_alive()
     assert not errors or "closed" in errors[0]
+
+
+# a program that runs when the process ends, in a daemon thread
+AT_EXIT = """
+import threading, jax, jax.numpy as jnp
+from parallel_pool._native import lib
+from parallel_pool.compat.jax import xla
+from parallel_pool.pool import Pool
+
+pool = Pool("CartPole-v1", 8)
+functions = xla(pool)
+actions = jnp.zeros(8, int)
+start = functions.reset(functions.handle)[0]
+run = jax.jit(lambda h: jax.lax.fori_loop(0, 10**9, lambda i, h: functions.step(h, actions)[0], h))
+compiled = run.lower(start).compile()
+threading.Thread(target=lambda: jax.block_until_ready(compiled(start)), daemon=True).start()
+while lib.pp_xla_calls(pool.share()) < 1000:
+    pass
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_program_that_runs_at_exit_does_not_abort_the_process(attempt: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TEST_TIMEOUT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_forked_child_has_none_of_them(cartpoles: Pool) -> None:

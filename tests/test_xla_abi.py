@@ -67,7 +67,7 @@ CONSTANTS = {
     "PP_XLA_ATTR_SCALAR": "XLA_FFI_AttrType_SCALAR",
     **{
         f"PP_XLA_{name}": f"XLA_FFI_DataType_{name}"
-        for name in ("PRED", "S8", "S32", "S64", "U8", "U32", "F32", "F64")
+        for name in ("PRED", "S8", "S16", "S32", "S64", "U8", "U16", "U32", "U64", "F32", "F64")
     },
     **{
         f"PP_XLA_{name}": f"XLA_FFI_Error_Code_{name}"

@@ -173,13 +173,19 @@ void pp_config_fini(const pp_env_def *def, pp_config *config);
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error);
 
-/* Ends the threads, each after the environment that it is stepping. Waiting and later calls return
- * PP_ERR_CLOSED. Several threads may close a pool: each call returns after all of the pool's
- * threads have ended. */
-void pp_pool_close(pp_pool *pool);
+/* Ends the threads, each after the chunk of environments that it is stepping. Waiting and later
+ * calls return PP_ERR_CLOSED. May be called again, and by several threads: each call returns PP_OK
+ * after all of the pool's threads have ended, or PP_AGAIN if some still run after timeout
+ * nanoseconds (< 0: no limit). Those use the pool and its batches until they end. */
+int pp_pool_close(pp_pool *pool, int64_t timeout);
 
-/* Closes the pool and frees all of its memory but batches. Does nothing if pool is null, or in a
- * forked child. */
+/* Writes which environments the pool's threads, without the caller's, are stepping: for each thread
+ * the id of the first, and how many it steps in one call. Returns how many threads, at most room; 0
+ * for worker processes. */
+int32_t pp_pool_stepping(const pp_pool *pool, int32_t *env_ids, int32_t *counts, int32_t room);
+
+/* Closes the pool, waits for its threads, however long that takes, and frees all of its memory but
+ * batches. Does nothing if pool is null, or in a forked child. */
 void pp_pool_destroy(pp_pool *pool);
 
 /* Returns the columns of a batch in the order of their memory. They live as long as the pool. */

@@ -15,8 +15,16 @@
 int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error);
 
 /* Ends that: calls of programs are refused from now on. Waits for a call that has begun, which ends
- * soon if the pool is closed. Does nothing if there is no such number. */
-void pp_xla_unshare(int32_t number);
+ * soon if the pool is closed and no environment hangs. Returns PP_OK if there is no such call or
+ * number (any more), or PP_AGAIN if the call still runs after timeout nanoseconds (< 0: no limit).
+ * That call uses the pool and its batches until it ends. */
+int pp_xla_unshare(int32_t number, int64_t timeout);
+
+/* Called when the process ends, by the thread that ends it, before pools are closed. From then on
+ * calls of programs in other threads sleep, for ten minutes, instead of returning. They would
+ * return to the interpreter, which ends threads while it is finalized. XLA has frames on their
+ * stacks that can't be unwound, so that would abort the process. */
+void pp_xla_park(void);
 
 /* Returns how many calls programs have made of a pool, modulo 2**32: the second half of a valid
  * handle. */
@@ -32,7 +40,8 @@ void pp_xla_leave(int32_t number);
 /* The calls of programs: handlers of XLA's foreign function interface. frame: an XLA_FFI_CallFrame.
  * Each returns null, or an XLA_FFI_Error. The first argument is a handle, the first result the next
  * one. Further arguments are actions (send, step) or, if the attribute has_seeds is 1, seeds
- * (reset: uint32, one for each environment); then, if the attribute has_ids is 1, int32 ids.
+ * (reset: one for each environment); then, if the attribute has_ids is 1, ids. Seeds, ids and
+ * discrete actions are integers of any dtype, whose values are checked before they are converted.
  * Further results (recv, step) are those columns of a batch whose indices the attribute columns
  * holds, in their own dtype, or in 32 bits in place of 64. */
 void *pp_xla_send(void *frame);

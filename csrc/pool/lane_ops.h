@@ -68,6 +68,10 @@ typedef struct pp_lane_ops {
    * the batch. now: the time (pp_os_now), updated after the chunk. */
   bool (*help)(pp_pool *pool, int64_t *now);
 
+  /* For a receive with a timeout: returns whether other threads step all that is queued, and the
+   * caller must not help. */
+  bool (*is_replaced)(pp_pool *pool);
+
   /* After a wait without a result: returns an error if so many rows of the batch can't be written
    * any more, although enough environments are in flight. */
   int (*check_progress)(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
@@ -91,10 +95,15 @@ typedef struct pp_lane_ops {
   void (*set_track)(pp_pool *pool, int32_t i, pp_track *track);
   bool (*is_recording)(const pp_pool *pool);
 
-  /* Makes all workers end, and waits for those that are threads. May be called again. */
-  void (*stop)(pp_pool *pool);
+  /* Writes which environments threads are stepping now: for each thread the first and their number.
+   * Returns how many threads. */
+  int32_t (*stepping)(const pp_pool *pool, int32_t *env_ids, int32_t *counts, int32_t room);
 
-  /* After stop: frees what init made, even if init failed halfway. */
+  /* Makes all workers end, and waits until the time end (pp_os_now; INT64_MAX: no limit) at most
+   * for those that are threads. Returns whether these have ended. May be called again. */
+  bool (*stop)(pp_pool *pool, int64_t end);
+
+  /* After stop has returned true: frees what init made, even if init failed halfway. */
   void (*fini)(pp_pool *pool);
 } pp_lane_ops;
 

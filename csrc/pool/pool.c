@@ -32,19 +32,26 @@ int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
 
 /* --------------------------------------------------------------------------------- closing -- */
 
-void pp_pool_close(pp_pool *pool) {
-  if (pool->fork_generation != pp_os_fork_generation()) return;
+int pp_pool_close(pp_pool *pool, int64_t timeout) {
+  int64_t now = pp_os_now();
+  // a forked child has none of the threads
+  if (pool->fork_generation != pp_os_fork_generation()) return PP_OK;
   atomic_store_explicit(&pool->is_closed, true, memory_order_seq_cst);
   pp_gate_wake(pool->caller, INT32_MAX);
-  pthread_mutex_lock(&pool->closing);
-  pool->ops.stop(pool);
-  pthread_mutex_unlock(&pool->closing);
+  return pool->ops.stop(pool, timeout < 0 || timeout > INT64_MAX - now ? INT64_MAX : now + timeout)
+             ? PP_OK
+             : PP_AGAIN;
+}
+
+int32_t pp_pool_stepping(const pp_pool *pool, int32_t *env_ids, int32_t *counts, int32_t room) {
+  if (!env_ids || !counts || pool->fork_generation != pp_os_fork_generation()) return 0;
+  return pool->ops.stepping(pool, env_ids, counts, room);
 }
 
 void pp_pool_destroy(pp_pool *pool) {
   // a forked child has none of the threads, and a thread of the parent may have held a lock
   if (!pool || pool->fork_generation != pp_os_fork_generation()) return;
-  pp_pool_close(pool);
+  pp_pool_close(pool, -1);
   pp_trace_fini(pool);
   pool->ops.fini(pool);
   pp_ring_fini(&pool->ring);

@@ -51,7 +51,8 @@ struct pp_pool {
   /* No more results can be expected. Set by the thread that detects this, never cleared, and read
    * by all calls. Relaxed: it publishes nothing, and one more call does no harm. */
   _Atomic bool is_broken;
-  /* held by close while it waits for threads; other threads that close meanwhile wait for it */
+  /* held while threads that have ended are joined; other threads that close meanwhile wait for it
+   */
   pthread_mutex_t closing;
 
   /* Held by the thread that sends or takes a batch; guards is_in_flight, num_in_flight, entries,

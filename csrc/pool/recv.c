@@ -65,9 +65,8 @@ static bool sleep_until(waiter *it, bool (*is_done)(void *), int64_t end) {
 /* Waits for at most slice ns. Returns whether the batch is complete. has_timeout: the user has set
  * a timeout. */
 static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_timeout) {
-  // The caller can't leave a step of its own when the time is up, so it does not help if there is a
-  // timeout. But an ordered pool may have no other thread, and waits for every environment anyway.
-  bool may_help = pool->ring.is_ordered || !has_timeout;
+  // the caller can't leave a step of its own when the time is up
+  bool may_help = !has_timeout || !pool->ops.is_replaced(pool);
   int64_t start, now;
   waiter it = {pool, batch};
 

@@ -131,12 +131,14 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
                       options->num_envs, num_lanes, (long long)size, (long long)pool->layout.size);
 }
 
-static void stop(pp_pool *pool) {
+static bool stop(pp_pool *pool, int64_t end) {
   pp_processes *processes = pool->processes;
   for (int32_t i = 0; processes && i < processes->num_lanes; i++) {
     atomic_store_explicit(&processes->board.mailboxes[i].is_closing, 1, memory_order_seq_cst);
     pp_board_wake(&processes->board, i);
   }
+  (void)end;
+  return true;
 }
 
 static void fini(pp_pool *pool) {
@@ -383,6 +385,11 @@ static bool help(pp_pool *pool, int64_t *now) {
   return false;
 }
 
+static bool is_replaced(pp_pool *pool) {
+  (void)pool;
+  return true;
+}
+
 static bool is_far(const pp_pool *pool, const pp_batch *batch) {
   (void)pool;
   (void)batch;
@@ -394,6 +401,15 @@ static bool is_far(const pp_pool *pool, const pp_batch *batch) {
 static int32_t cores(const pp_pool *pool) {
   // each awake worker process takes a core
   return pool->topology.cores - pp_board_num_awake(&pool->processes->board);
+}
+
+/* the parent learns from mailboxes what worker processes do (pp_pool_current_env) */
+static int32_t stepping(const pp_pool *pool, int32_t *env_ids, int32_t *counts, int32_t room) {
+  (void)pool;
+  (void)env_ids;
+  (void)counts;
+  (void)room;
+  return 0;
 }
 
 static void stats(const pp_pool *pool, pp_stats *out) {
@@ -547,10 +563,12 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .count_written = pp_processes_count_written,
                                       .is_far = is_far,
                                       .help = help,
+                                      .is_replaced = is_replaced,
                                       .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
                                       .cores = cores,
                                       .stats = stats,
+                                      .stepping = stepping,
                                       .num_tracks = num_tracks,
                                       .alloc_track = alloc_track,
                                       .set_track = set_track,

@@ -19,27 +19,29 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
   lane->workers = calloc((size_t)num_threads, sizeof(*lane->workers));
   if (!lane->workers) return PP_ERR_MEMORY;
   lane->num_workers = num_threads - is_helped;
-  for (int32_t i = 0; i < lane->num_workers; i++) {
+  for (int32_t i = 0; i < num_threads; i++) {
     pp_thread *worker = &lane->workers[i];
     worker->lane = lane;
     worker->scratch.recorder = &worker->recorder;
     if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
-    // the first shard is the caller's, if it helps
-    worker->scratch.home = i + is_helped;
+    // the first shard is the caller's, if it helps, and its stand-in's
+    worker->scratch.home = i < lane->num_workers ? i + is_helped : 0;
   }
   if (pp_idset_init(&lane->named, first, end - first) < 0) return PP_ERR_MEMORY;
   return pp_queue_init(&lane->queue, first, end - first, num_threads);
 }
 
-int pp_lane_start(pp_lane *lane) {
-  for (; lane->num_started < lane->num_workers; lane->num_started++) {
+int pp_lane_start(pp_lane *lane, int32_t count) {
+  for (; lane->num_started < count; lane->num_started++) {
     pp_thread *worker = &lane->workers[lane->num_started];
     int status;
     // counted here, as the thread may take long to start and must be counted in the meantime
     pp_spin_awake(1);
+    atomic_fetch_add_explicit(&lane->num_running, 1, memory_order_seq_cst);
     status = pp_os_thread_start(&worker->thread, pp_thread_run, worker, "pp-worker");
     if (status < 0) {
       pp_spin_awake(-1);
+      atomic_fetch_sub_explicit(&lane->num_running, 1, memory_order_seq_cst);
       return status;
     }
   }
@@ -49,11 +51,35 @@ int pp_lane_start(pp_lane *lane) {
 void pp_lane_stop(pp_lane *lane) {
   if (atomic_exchange_explicit(&lane->is_closing, true, memory_order_seq_cst)) return;
   pp_gate_wake(&lane->gate, INT32_MAX);
-  for (int32_t i = 0; i < lane->num_started; i++) pthread_join(lane->workers[i].thread, NULL);
+}
+
+void pp_lane_leave(pp_lane *lane) {
+  atomic_fetch_sub_explicit(&lane->num_running, 1, memory_order_seq_cst);
+  pp_gate_wake(&lane->gate, INT32_MAX);
+}
+
+bool pp_lane_has_ended(const pp_lane *lane) {
+  return !atomic_load_explicit(&lane->num_running, memory_order_seq_cst);
+}
+
+bool pp_lane_wait(pp_lane *lane, int64_t end) {
+  while (!pp_lane_has_ended(lane)) {
+    int64_t left = end == INT64_MAX ? -1 : end - pp_os_now();
+    uint32_t epoch;
+    if (left <= 0 && end != INT64_MAX) return false;
+    epoch = pp_gate_enter(&lane->gate);
+    if (!pp_lane_has_ended(lane)) pp_gate_sleep(&lane->gate, epoch, left);
+    pp_gate_leave(&lane->gate);
+  }
+  return true;
+}
+
+void pp_lane_join(pp_lane *lane) {
+  while (lane->num_started > 0) pthread_join(lane->workers[--lane->num_started].thread, NULL);
 }
 
 void pp_lane_fini(pp_lane *lane) {
-  for (int32_t i = 0; lane->workers && i < lane->num_workers; i++) {
+  for (int32_t i = 0; lane->workers && i < lane->num_threads; i++) {
     pp_scratch_fini(&lane->workers[i].scratch);
   }
   free(lane->workers);
@@ -80,7 +106,7 @@ void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *
 
 /* takes one environment of another thread's leftover; returns the number of entries */
 static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
-  for (int32_t i = 0; i < lane->num_workers; i++) {
+  for (int32_t i = 0; i < lane->num_threads; i++) {
     if (pp_leftover_take(lane->workers[i].scratch.leftover, out)) return 1;
   }
   return 0;
@@ -135,6 +161,6 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
 
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare) {
   int64_t wanted = pp_grain_threads(&lane->grain, queued) - spare;
-  if (wanted > lane->num_workers) wanted = lane->num_workers;
+  if (wanted > lane->num_threads) wanted = lane->num_threads;
   if (wanted > 0) pp_gate_wake(&lane->gate, (int32_t)wanted);
 }

@@ -17,9 +17,10 @@ typedef struct pp_lane {
   const pp_stepper *stepper;
   struct pp_thread *workers;
   pp_scratch *caller;  /* the caller's scratch; null if the caller does not step */
-  int32_t num_workers; /* threads of the lane, without the caller; each has its scratch */
-  int32_t num_started; /* workers that run; they do until the lane is stopped */
-  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps */
+  int32_t num_workers; /* threads of the lane, without the caller and its stand-in */
+  int32_t num_started; /* workers that were started and not joined */
+  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps.
+                          workers has so many; the last, if the caller helps, is its stand-in */
   int32_t first_env;   /* owns first_env .. end_env-1 */
   int32_t end_env;
   int32_t node;  /* NUMA node */
@@ -27,6 +28,9 @@ typedef struct pp_lane {
   /* Set by close, read by workers: sequentially consistent before they sleep, like the pushes of
    * the queue; relaxed between two chunks, where an old value costs one more round. */
   _Atomic bool is_closing;
+  /* Workers that have not ended. Raised before they start; lowered by each as it ends, and read by
+   * those who wait for that: sequentially consistent, as the gate needs. */
+  _Atomic int32_t num_running;
 } pp_lane;
 
 /* a thread that serves one lane */
@@ -45,13 +49,26 @@ typedef struct pp_thread {
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped);
 
-/* Starts the workers, once all members are set. Returns a pp_status; on failure some workers may
- * run, until the lane is stopped. */
-int pp_lane_start(pp_lane *lane);
+/* Starts the first count of num_threads workers, without those that run, once all members are set.
+ * Returns a pp_status; on failure some workers may run, until the lane is stopped. */
+int pp_lane_start(pp_lane *lane, int32_t count);
 
-/* Ends the workers, each after its chunk, and waits for them. May be called again. */
+/* Tells the workers to end, each after its chunk. May be called again. */
 void pp_lane_stop(pp_lane *lane);
+
+/* After pp_lane_stop: waits until the time end (pp_os_now) at most, INT64_MAX for no limit, for
+ * the workers to end. Returns whether they have. */
+bool pp_lane_wait(pp_lane *lane, int64_t end);
+
+/* Returns whether no worker runs. */
+bool pp_lane_has_ended(const pp_lane *lane);
+
+/* Joins the workers, which have ended. Only one thread at a time may call it, or pp_lane_start. */
+void pp_lane_join(pp_lane *lane);
 void pp_lane_fini(pp_lane *lane);
+
+/* Called by a worker that ends. Its thread must be joined before the lane is freed. */
+void pp_lane_leave(pp_lane *lane);
 
 /* Takes one chunk of up to about `most` environments, and steps it. Returns how many it stepped, 0
  * if there is nothing to take. */

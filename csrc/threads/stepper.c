@@ -126,6 +126,11 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
   return joined;
 }
 
+/* records what a thread begins to step */
+static void note(pp_scratch *scratch, int32_t env_id, int32_t count) {
+  atomic_store_explicit(&scratch->stepping, PP_ENTRY(1, env_id, count), memory_order_relaxed);
+}
+
 static bool is_late(int64_t deadline) {
   return pp_os_now_roughly() > deadline;
 }
@@ -142,8 +147,9 @@ void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int6
   }
 }
 
-int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       int64_t deadline, pp_scratch *scratch) {
+/* does the work of pp_stepper_run, and leaves in scratch->stepping what it stepped last */
+static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
+                            int64_t deadline, pp_scratch *scratch) {
   bool has_runs = stepper->fleet->has_step_many &&
                   !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
@@ -156,6 +162,7 @@ int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32
     is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
     for (int32_t i = 0; i < length; i += part) {
       part = is_run ? run_length(stepper->fleet, env_id + i, length - i) : 0;
+      note(scratch, env_id + i, part > 1 ? part : 1);
       if (part > 1) {
         step_run(stepper, env_id + i, place + i, part, scratch);
         scratch->used_runs = true;
@@ -170,5 +177,12 @@ int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32
       }
     }
   }
+  return stepped;
+}
+
+int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
+                       int64_t deadline, pp_scratch *scratch) {
+  int32_t stepped = step_entries(stepper, entries, count, deadline, scratch);
+  atomic_store_explicit(&scratch->stepping, 0, memory_order_relaxed);
   return stepped;
 }

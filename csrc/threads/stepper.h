@@ -29,6 +29,9 @@ typedef struct pp_scratch {
   double *rewards;       /* PP_GRAIN_ROWS x num_players */
   pp_recorder *recorder; /* of the steps of this thread */
   bool used_runs;        /* step_many was called in the last chunk */
+  /* What this thread is stepping: a run of environments with place 1, or 0 for nothing. Written by
+   * this thread, read by one that closes the pool; relaxed, as it only names them in a message. */
+  _Atomic pp_entry stepping;
   /* chunks taken so far; written by this thread, read by any for statistics, relaxed */
   _Atomic int64_t chunks;
 } pp_scratch;

@@ -45,5 +45,6 @@ void *pp_thread_run(void *argument) {
   }
   pp_recorder_flush(&thread->recorder);
   pp_spin_awake(-1);
+  pp_lane_leave(lane);
   return NULL;
 }

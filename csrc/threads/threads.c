@@ -113,15 +113,35 @@ int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
   status = pp_scratch_init(&threads->scratch, pool->fleet.num_players);
   if (status >= 0) status = make_lanes(pool, options->thread_affinity_offset);
   for (int32_t i = 0; status >= 0 && i < threads->num_lanes; i++) {
-    status = pp_lane_start(&threads->lanes[i]);
+    status = pp_lane_start(&threads->lanes[i], threads->lanes[i].num_workers);
   }
   if (status >= 0) bind_states(pool);
   return status;
 }
 
-static void stop(pp_pool *pool) {
+/* joins the threads of all lanes, if all have ended; a stand-in may have started after a wait */
+static bool join(pp_pool *pool) {
   pp_threads *threads = pool->threads;
-  for (int32_t i = 0; threads && i < threads->num_lanes; i++) pp_lane_stop(&threads->lanes[i]);
+  bool has_ended = true;
+  pthread_mutex_lock(&pool->closing);
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    has_ended = has_ended && pp_lane_has_ended(&threads->lanes[i]);
+  }
+  for (int32_t i = 0; has_ended && i < threads->num_lanes; i++) pp_lane_join(&threads->lanes[i]);
+  pthread_mutex_unlock(&pool->closing);
+  return has_ended;
+}
+
+static bool stop(pp_pool *pool, int64_t end) {
+  pp_threads *threads = pool->threads;
+  if (!threads) return true;
+  for (int32_t i = 0; i < threads->num_lanes; i++) pp_lane_stop(&threads->lanes[i]);
+  do {
+    for (int32_t i = 0; i < threads->num_lanes; i++) {
+      if (!pp_lane_wait(&threads->lanes[i], end)) return false;
+    }
+  } while (!join(pool));
+  return true;
 }
 
 static void fini(pp_pool *pool) {
@@ -290,6 +310,28 @@ static bool help(pp_pool *pool, int64_t *now) {
   return false;
 }
 
+/* Starts the caller's stand-in. Returns whether there is one. */
+static bool start_stand_in(pp_pool *pool) {
+  pp_threads *threads = pool->threads;
+  pp_lane *lane = &threads->lanes[threads->home_lane];
+  pthread_mutex_lock(&pool->closing);
+  // a pool that is closed begins no work
+  if (!atomic_load_explicit(&pool->is_closed, memory_order_seq_cst) &&
+      pp_lane_start(lane, lane->num_threads) >= 0) {
+    atomic_store_explicit(&threads->has_stand_in, true, memory_order_release);
+  }
+  pthread_mutex_unlock(&pool->closing);
+  return atomic_load_explicit(&threads->has_stand_in, memory_order_relaxed);
+}
+
+/* The caller can't leave a step of its own when the time is up. In an unordered pool others step
+ * all; in an ordered one it has a stand-in, from the first timeout on. */
+static bool is_replaced(pp_pool *pool) {
+  pp_threads *threads = pool->threads;
+  return !pool->ring.is_ordered ||
+         atomic_load_explicit(&threads->has_stand_in, memory_order_acquire) || start_stand_in(pool);
+}
+
 /* ----------------------------------------------------------------------------- inline steps -- */
 
 enum {
@@ -407,13 +449,14 @@ static int32_t cores(const pp_pool *pool) {
 static void stats(const pp_pool *pool, pp_stats *out) {
   const pp_threads *threads = pool->threads;
   out->num_lanes = threads->num_lanes;
+  out->num_workers = atomic_load_explicit(&threads->has_stand_in, memory_order_acquire);
   out->chunks = atomic_load_explicit(&threads->scratch.chunks, memory_order_relaxed);
   for (int32_t i = 0; i < threads->num_lanes; i++) {
     const pp_lane *lane = &threads->lanes[i];
     out->num_workers += lane->num_workers;
     out->worker_waits += atomic_load_explicit(&lane->gate.waits, memory_order_relaxed);
     out->worker_wakes += atomic_load_explicit(&lane->gate.wakes, memory_order_relaxed);
-    for (int32_t w = 0; w < lane->num_workers; w++) {
+    for (int32_t w = 0; w < lane->num_threads; w++) {
       const pp_thread *worker = &lane->workers[w];
       out->chunks += atomic_load_explicit(&worker->scratch.chunks, memory_order_relaxed);
       out->refused_binds += atomic_load_explicit(&worker->was_refused, memory_order_relaxed);
@@ -421,10 +464,27 @@ static void stats(const pp_pool *pool, pp_stats *out) {
   }
 }
 
+static int32_t stepping(const pp_pool *pool, int32_t *env_ids, int32_t *counts, int32_t room) {
+  const pp_threads *threads = pool->threads;
+  int32_t found = 0;
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    const pp_lane *lane = &threads->lanes[i];
+    for (int32_t w = 0; w < lane->num_threads && found < room; w++) {
+      pp_entry run = atomic_load_explicit(&lane->workers[w].scratch.stepping, memory_order_relaxed);
+      if (!PP_ENTRY_PLACE(run)) continue;
+      env_ids[found] = PP_ENTRY_ENV(run);
+      counts[found++] = PP_ENTRY_LENGTH(run);
+    }
+  }
+  return found;
+}
+
 /* --------------------------------------------------------------------------------- traces -- */
 
+/* the last is the stand-in's, if it has started */
 static int32_t num_tracks(const pp_pool *pool) {
-  return pool->threads->num_workers;
+  const pp_threads *threads = pool->threads;
+  return threads->num_workers + atomic_load_explicit(&threads->has_stand_in, memory_order_acquire);
 }
 
 static pp_track *alloc_track(pp_pool *pool) {
@@ -434,7 +494,12 @@ static pp_track *alloc_track(pp_pool *pool) {
 
 static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   pp_lane *lane = pool->threads->lanes;
-  for (; i >= lane->num_workers; lane++) i -= lane->num_workers;
+  if (i == pool->threads->num_workers) {
+    lane += pool->threads->home_lane;
+    i = lane->num_workers;
+  } else {
+    for (; i >= lane->num_workers; lane++) i -= lane->num_workers;
+  }
   atomic_store_explicit(&lane->workers[i].recorder.track, track, memory_order_release);
 }
 
@@ -442,7 +507,7 @@ static bool is_recording(const pp_pool *pool) {
   const pp_threads *threads = pool->threads;
   for (int32_t i = 0; i < threads->num_lanes; i++) {
     const pp_lane *lane = &threads->lanes[i];
-    for (int32_t w = 0; w < lane->num_workers; w++) {
+    for (int32_t w = 0; w < lane->num_threads; w++) {
       if (pp_recorder_is_open(&lane->workers[w].recorder)) return true;
     }
   }
@@ -463,10 +528,12 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .count_written = count_written,
                                     .is_far = is_far,
                                     .help = help,
+                                    .is_replaced = is_replaced,
                                     .check_progress = check_progress,
                                     .collect_locked = collect_locked,
                                     .cores = cores,
                                     .stats = stats,
+                                    .stepping = stepping,
                                     .num_tracks = num_tracks,
                                     .alloc_track = alloc_track,
                                     .set_track = set_track,

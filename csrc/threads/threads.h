@@ -12,6 +12,9 @@ typedef struct pp_threads {
   int32_t num_workers; /* threads of all lanes, without the caller */
   int32_t home_lane;   /* on the node where the pool was made: the caller helps there first */
   bool caller_steps;   /* the caller is one of num_threads */
+  /* A thread of the home lane steps in place of the caller, in receives with a timeout. Set by the
+   * thread that receives, release, under pool->closing; read by any, acquire. */
+  _Atomic bool has_stand_in;
 
   /* Used by the receiving thread only: the one that has set pool->receiving. On a cache line of its
    * own, as the caller writes here while workers read what is above. */

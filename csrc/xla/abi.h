@@ -22,10 +22,13 @@ enum { PP_XLA_BUFFER = 1, PP_XLA_ATTR_ARRAY = 1, PP_XLA_ATTR_SCALAR = 3 };
 enum pp_xla_dtype {
   PP_XLA_PRED = 1,
   PP_XLA_S8 = 2,
+  PP_XLA_S16 = 3,
   PP_XLA_S32 = 4,
   PP_XLA_S64 = 5,
   PP_XLA_U8 = 6,
+  PP_XLA_U16 = 7,
   PP_XLA_U32 = 8,
+  PP_XLA_U64 = 9,
   PP_XLA_F32 = 11,
   PP_XLA_F64 = 12
 };

@@ -51,6 +51,8 @@ typedef struct call {
   const int32_t *env_ids;
   const int64_t *columns; /* indices of the columns that are results */
   int64_t num_columns;
+  void *owned[2]; /* memory for converted arguments */
+  int32_t num_owned;
   pp_error *error;
 } call;
 
@@ -102,6 +104,54 @@ static int wrong(const call *it, const char *what) {
                       what);
 }
 
+/* returns memory until the end of the call, or null and sets the error */
+static void *own(call *it, int64_t bytes) {
+  void *memory = malloc(bytes ? (size_t)bytes : 1);
+  if (memory) {
+    it->owned[it->num_owned++] = memory;
+  } else {
+    pp_error_set(it->error, PP_ERR_MEMORY, "no memory for the arguments of a call");
+  }
+  return memory;
+}
+
+static bool is_integer(const pp_xla_buffer *buffer) {
+  return buffer->dtype >= PP_XLA_S8 && buffer->dtype <= PP_XLA_U64;
+}
+
+/* Returns an element of integers. One above INT64_MAX becomes INT64_MAX, which is outside of every
+ * space, as in Python. */
+static int64_t integer_at(const pp_xla_buffer *buffer, int64_t i) {
+  switch (buffer->dtype) {
+    case PP_XLA_S8: return ((const int8_t *)buffer->data)[i];
+    case PP_XLA_S16: return ((const int16_t *)buffer->data)[i];
+    case PP_XLA_S32: return ((const int32_t *)buffer->data)[i];
+    case PP_XLA_S64: return ((const int64_t *)buffer->data)[i];
+    case PP_XLA_U8: return ((const uint8_t *)buffer->data)[i];
+    case PP_XLA_U16: return ((const uint16_t *)buffer->data)[i];
+    case PP_XLA_U32: return ((const uint32_t *)buffer->data)[i];
+    default: break;
+  }
+  uint64_t value = ((const uint64_t *)buffer->data)[i];
+  return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* the ids of a buffer of another dtype than int32 */
+static const int32_t *narrow_ids(call *it, const pp_xla_buffer *ids) {
+  int64_t count = ids->dims[0];
+  int32_t num_envs = it->pool->fleet.num_envs, *narrow = own(it, count * 4);
+  for (int64_t i = 0; narrow && i < count; i++) {
+    int64_t id = integer_at(ids, i);
+    if (id < 0 || id >= num_envs) {
+      pp_error_set(it->error, PP_ERR_ARGUMENT, "env_id %lld: choose 0 to %d", (long long)id,
+                   num_envs - 1);
+      return NULL;
+    }
+    narrow[i] = (int32_t)id;
+  }
+  return narrow;
+}
+
 /* reads the ids, which are the last argument if there are any; count is the number of rows before
  */
 static int read_ids(call *it, int64_t count) {
@@ -109,8 +159,9 @@ static int read_ids(call *it, int64_t count) {
   it->count = it->pool->fleet.num_envs;
   if (has_flag(it, "has_ids")) {
     ids = next_argument(it);
-    if (!ids || ids->dtype != PP_XLA_S32 || ids->rank != 1) return wrong(it, "env_id");
-    it->env_ids = ids->data;
+    if (!ids || !is_integer(ids) || ids->rank != 1) return wrong(it, "env_id");
+    it->env_ids = ids->dtype == PP_XLA_S32 ? ids->data : narrow_ids(it, ids);
+    if (!it->env_ids) return it->error->code;
     it->count = ids->dims[0];
   }
   if (it->next != it->frame->arguments.size || (count >= 0 && count != it->count) ||
@@ -118,6 +169,13 @@ static int read_ids(call *it, int64_t count) {
     return wrong(it, "the number of rows");
   }
   return PP_OK;
+}
+
+/* integers of a dtype that the engine lacks, as int64 */
+static const int64_t *widen(call *it, const pp_xla_buffer *given, int64_t count) {
+  int64_t *wide = own(it, count * 8);
+  for (int64_t i = 0; wide && i < count; i++) wide[i] = integer_at(given, i);
+  return wide;
 }
 
 static int read_actions(call *it, const void **actions, int32_t *dtype) {
@@ -128,18 +186,41 @@ static int read_actions(call *it, const void **actions, int32_t *dtype) {
   if (!given || given->rank < 1) return wrong(it, "the action");
   *actions = given->data;
   *dtype = dtype_of(given->dtype);
-  if (*dtype < 0 || elements(given) != each * given->dims[0]) return wrong(it, "the action");
+  if (elements(given) != each * given->dims[0]) return wrong(it, "the action");
+  if (*dtype < 0 && is_integer(given)) {
+    *actions = widen(it, given, elements(given));
+    *dtype = PP_INT64;
+    if (!*actions) return PP_ERR_MEMORY;
+  }
+  if (*dtype < 0) return wrong(it, "the action");
   return read_ids(it, given->dims[0]);
 }
 
-/* seeds of one word each, so their sizes are all 1 */
-static int read_seeds(call *it, const uint32_t **words) {
+/* reads seeds, as words of 32 bits and the number of words of each */
+static int read_seeds(call *it, const uint32_t **words, const int32_t **sizes) {
   const pp_xla_buffer *given;
+  uint32_t *next;
+  int32_t *size;
   *words = NULL;
+  *sizes = NULL;
   if (!has_flag(it, "has_seeds")) return read_ids(it, -1);
   given = next_argument(it);
-  if (!given || given->dtype != PP_XLA_U32 || given->rank != 1) return wrong(it, "the seed");
-  *words = given->data;
+  if (!given || !is_integer(given) || given->rank != 1) return wrong(it, "the seed");
+  *words = next = own(it, given->dims[0] * 12);
+  if (!next) return PP_ERR_MEMORY;
+  *sizes = size = (int32_t *)(next + 2 * given->dims[0]);
+  for (int64_t i = 0; i < given->dims[0]; i++) {
+    int64_t value = integer_at(given, i);
+    uint64_t seed =
+        given->dtype == PP_XLA_U64 ? ((const uint64_t *)given->data)[i] : (uint64_t)value;
+    if (value < 0) {
+      return pp_error_set(it->error, PP_ERR_ARGUMENT, "seed=%lld: choose 0 or more",
+                          (long long)value);
+    }
+    *next++ = (uint32_t)seed;
+    if (seed >> 32) *next++ = (uint32_t)(seed >> 32);
+    size[i] = 1 + (seed >> 32 != 0);
+  }
   return read_ids(it, given->dims[0]);
 }
 
@@ -243,18 +324,10 @@ static int do_send(call *it) {
 static int do_reset(call *it) {
   const uint32_t *words;
   const int32_t *sizes;
-  int32_t one[64];
-  int32_t *all = one;
-  int status = read_seeds(it, &words);
+  int status = read_seeds(it, &words, &sizes);
   if (status < 0) return status;
-  if (words && it->count > 64) all = malloc(sizeof(*all) * (size_t)it->count);
-  if (!all) return pp_error_set(it->error, PP_ERR_MEMORY, "no memory for seeds");
-  for (int64_t i = 0; words && i < it->count; i++) all[i] = 1;
-  sizes = words ? all : NULL;
-  status =
-      pp_pool_send_reset(it->pool, it->env_ids, (int32_t)it->count, words, sizes, NULL, it->error);
-  if (all != one) free(all);
-  return status;
+  return pp_pool_send_reset(it->pool, it->env_ids, (int32_t)it->count, words, sizes, NULL,
+                            it->error);
 }
 
 static int do_recv(call *it) {
@@ -300,16 +373,19 @@ static void *run(const pp_xla_frame *frame, bool receives, int (*work)(call *)) 
   int status;
 
   if (is_question(frame) || frame->stage != PP_XLA_EXECUTE) return NULL;
+  pp_shared_park();
   status = begin(&it, receives);
   if (status >= 0) {
     // XLA's threads flush denormal numbers to zero, and this one may step environments
     pp_float_mode mode = pp_float_mode_reset();
     status = check_results(&it, receives);
     if (status >= 0) status = work(&it);
+    while (it.num_owned > 0) free(it.owned[--it.num_owned]);
     pp_float_mode_restore(mode);
     if (status >= 0) write_handle(&it);
     pp_shared_end(it.share, status >= 0);
   }
+  pp_shared_park();
   if (status >= 0) return NULL;
   return fail(frame, error.text[0] ? error.text : pp_status_name(status), code_of(status));
 }

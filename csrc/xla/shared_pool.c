@@ -1,23 +1,25 @@
-/* Shared pools: the table of the pools that programs may use. */
+/* Shared pools: the table of the pools that programs may use, and the end of their calls. */
 #include "shared_pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "os/os.h"
 #include "pool/error.h"
+#include "pool/gate.h"
 #include "pool/pool.h"
 
 /* guards all that follows, and the members of shares, but spare while the share is used or taken */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* broadcast when a call ends */
-static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+/* where threads wait for a call to end; what they wait for is read and written under the lock */
+static pp_gate ended;
 static pp_shared_pool *shares;
 static int32_t last_number;
 
 /* in a forked child, whose pools are its parent's: a thread of the parent may have held the lock */
 static void forget(void) {
   pthread_mutex_init(&lock, NULL);
-  pthread_cond_init(&ended, NULL);
+  pp_gate_init(&ended, false);
   shares = NULL;
 }
 
@@ -32,6 +34,12 @@ static pp_shared_pool *find_locked(int32_t number) {
   pp_shared_pool *share = shares;
   while (share && share->number != number) share = share->next;
   return share;
+}
+
+/* the same for those who begin to use it */
+static pp_shared_pool *find_open_locked(int32_t number) {
+  pp_shared_pool *share = find_locked(number);
+  return share && share->is_ending ? NULL : share;
 }
 
 int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error) {
@@ -54,17 +62,37 @@ int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error) {
   return PP_OK;
 }
 
-void pp_xla_unshare(int32_t number) {
+/* removes a share that no call uses; returns whether there is none of this number (any more) */
+static bool remove_share(int32_t number) {
   pp_shared_pool **at, *share;
+  bool is_removed;
   pthread_mutex_lock(&lock);
   for (at = &shares; *at && (*at)->number != number;) at = &(*at)->next;
   share = *at;
-  if (share) {
+  is_removed = !share || !share->is_used;
+  if (share) share->is_ending = true;
+  if (share && is_removed) {
     *at = share->next;
-    while (share->is_used) pthread_cond_wait(&ended, &lock);
     free(share);
   }
   pthread_mutex_unlock(&lock);
+  return is_removed;
+}
+
+int pp_xla_unshare(int32_t number, int64_t timeout) {
+  int64_t now = pp_os_now(), end = timeout > INT64_MAX - now ? INT64_MAX : now + timeout;
+  while (!remove_share(number)) {
+    int64_t left = timeout < 0 ? -1 : end - pp_os_now();
+    uint32_t epoch;
+    bool is_removed;
+    if (!left || (left < 0 && timeout >= 0)) return PP_AGAIN;
+    epoch = pp_gate_enter(&ended);
+    is_removed = remove_share(number);
+    if (!is_removed) pp_gate_sleep(&ended, epoch, left);
+    pp_gate_leave(&ended);
+    if (is_removed) break;
+  }
+  return PP_OK;
 }
 
 uint32_t pp_xla_calls(int32_t number) {
@@ -81,7 +109,7 @@ int pp_xla_enter(int32_t number, void **memory, pp_error *error) {
   pp_shared_pool *share;
   int status = PP_OK;
   pthread_mutex_lock(&lock);
-  share = find_locked(number);
+  share = find_open_locked(number);
   if (!share) {
     status = pp_error_set(error, PP_ERR_CLOSED, "the pool is closed");
   } else if (share->is_used) {
@@ -132,7 +160,7 @@ int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_poo
                     pp_error *error) {
   int status;
   pthread_mutex_lock(&lock);
-  *out = find_locked(number);
+  *out = find_open_locked(number);
   status = check_locked(*out, calls, receives, error);
   if (status >= 0) (*out)->is_used = true;
   pthread_mutex_unlock(&lock);
@@ -143,6 +171,29 @@ void pp_shared_end(pp_shared_pool *share, bool is_done) {
   pthread_mutex_lock(&lock);
   share->calls += is_done;
   share->is_used = false;
-  pthread_cond_broadcast(&ended);
   pthread_mutex_unlock(&lock);
+  // a thread that waits for the end may have freed the share
+  pp_gate_wake(&ended, INT32_MAX);
+}
+
+/* ---------------------------------------------------------------------------------- parking -- */
+
+enum { PARKED_S = 600 };
+
+static _Atomic uint32_t parked; /* never changes: sleepers wait for a change */
+static pthread_t ending_thread; /* written before is_ending */
+/* Set by the thread that ends the process, release; read by calls, acquire. */
+static _Atomic bool is_ending;
+
+void pp_xla_park(void) {
+  ending_thread = pthread_self();
+  atomic_store_explicit(&is_ending, true, memory_order_release);
+}
+
+void pp_shared_park(void) {
+  int64_t end, left;
+  if (!atomic_load_explicit(&is_ending, memory_order_acquire)) return;
+  if (pthread_equal(pthread_self(), ending_thread)) return;
+  end = pp_os_now() + PARKED_S * INT64_C(1000000000);
+  while ((left = end - pp_os_now()) > 0) pp_os_wait(&parked, 0, left);
 }

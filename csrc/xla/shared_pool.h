@@ -14,6 +14,7 @@ typedef struct pp_shared_pool {
   uint32_t calls; /* made by programs, modulo 2**32 */
   bool is_used;   /* by a call of a program */
   bool is_taken;  /* by receives outside of programs */
+  bool is_ending; /* no new call may use it */
 } pp_shared_pool;
 
 /* Finds a share and makes the caller its only user. calls: of the program's handle. receives:
@@ -24,5 +25,9 @@ int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_poo
 
 /* Ends that. is_done: the call counts, and the handle that it was given is old. */
 void pp_shared_end(pp_shared_pool *share, bool is_done);
+
+/* Called where a call of a program begins and where it ends: after pp_xla_park it sleeps, in any
+ * thread but the one that ends the process. */
+void pp_shared_park(void);
 
 #endif

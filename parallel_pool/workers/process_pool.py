@@ -628,23 +628,28 @@ class ProcessPool(EnvCalls):
 
     # ----------------------------------------------------------------------------------- end --
 
-    def close(self, *, grace: float | None = supervisor.GRACE) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Ends the workers, each after its current step; arrays of results stay valid.
 
         Args:
-            grace: seconds until workers that have not ended are killed; None for 0.
+            timeout: seconds until workers that have not ended are killed; None for 5. May be
+                math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
         """
         interrupt = None
         is_over = False
         while not is_over:
             try:
-                super().close()
+                super().close(timeout=timeout)
+                grace = seconds(timeout)
                 if hasattr(self, "_supervisor"):
-                    self._supervisor.close(grace=grace)
+                    self._supervisor.close(grace=supervisor.GRACE if grace is None else grace)
                 is_over = True
             except KeyboardInterrupt as error:
                 # a second Ctrl-C skips the grace; the workers must end all the same
-                interrupt, grace = error, 0.0
+                interrupt, timeout = error, 0.0
         if interrupt is not None:
             raise interrupt
 

@@ -413,7 +413,7 @@ class Supervisor:
         if os.getpid() != self._pid:
             return
         try:
-            lib.pp_pool_close(self._handle)
+            lib.pp_pool_close(self._handle, 0)
             with self._lock:
                 self._is_closed = True
             if self.timer is not None:
@@ -480,7 +480,7 @@ class Supervisor:
         """
         if os.getpid() != self._pid or self not in _supervisors:
             return
-        lib.pp_pool_close(self._handle)
+        lib.pp_pool_close(self._handle, 0)
         try:
             _thread.start_new_thread(self.close, ())
         except RuntimeError:  # there are too many threads

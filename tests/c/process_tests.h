@@ -256,7 +256,7 @@ __attribute__((unused)) static void test_pool_close(test_pool *w) {
   pp_stats stats;
   pp_pool_stats(w->c.pool, &stats);
   CHECK_EQ(stats.env_steps, w->rows);
-  pp_pool_close(w->c.pool);
+  pp_pool_close(w->c.pool, -1);
   for (int32_t i = 0; i < w->num_lanes; i++) {
     int how = -1;
     if (!w->pids[i]) continue;

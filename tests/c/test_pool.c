@@ -513,8 +513,8 @@ TEST(close_ends_a_receive_of_another_thread) {
     }
     REQUIRE(pthread_create(&thread, NULL, receive_until_closed, &h) == 0);
     while (!atomic_load(&h.is_waiting)) usleep(100);
-    pp_pool_close(c.pool);
-    pp_pool_close(c.pool);
+    pp_pool_close(c.pool, -1);
+    pp_pool_close(c.pool, -1);
     pthread_join(thread, NULL);
     CHECK_EQ(h.seen, PP_ERR_CLOSED);
     CHECK_EQ(pp_pool_send(c.pool, NULL, 3, zeros, PP_INT64, &c.error), PP_ERR_CLOSED);
@@ -547,7 +547,7 @@ TEST(only_one_thread_receives) {
   }
   CHECK_EQ(status, PP_ERR_STATE);
   CHECK(strstr(c.error.text, "another thread is receiving"));
-  pp_pool_close(c.pool);
+  pp_pool_close(c.pool, -1);
   pthread_join(thread, NULL);
   CHECK_EQ(h.seen, PP_ERR_CLOSED);
   client_close(&c);
@@ -561,7 +561,7 @@ typedef struct closer {
 
 static void *close_pool(void *arg) {
   closer *me = arg;
-  pp_pool_close(me->pool);
+  pp_pool_close(me->pool, -1);
   me->saw_end = !atomic_load(me->is_stepping);
   return NULL;
 }
@@ -601,6 +601,55 @@ TEST(every_close_returns_after_the_threads_have_ended) {
   client_close(&c);
 }
 
+/* an environment whose step does not return until the test says so */
+static _Atomic int32_t may_return;
+
+static int endless_step(pp_env *env, const void *action, pp_result *result) {
+  (void)action, (void)result;
+  while (env->id == 2 && !atomic_load(&may_return)) usleep(100);
+  return PP_OK;
+}
+
+/* returns once a thread steps environment 2 */
+static void wait_for_endless_step(pp_pool *pool) {
+  int32_t env_ids[4], counts[4], found;
+  do {
+    found = pp_pool_stepping(pool, env_ids, counts, 4);
+    while (found > 0 && env_ids[found - 1] != 2) found--;
+  } while (!found);
+  CHECK_EQ(counts[found - 1], 1);
+  CHECK_EQ(pp_pool_stepping(pool, env_ids, counts, 0), 0);
+  CHECK_EQ(pp_pool_stepping(pool, NULL, counts, 4), 0);
+}
+
+TEST(close_gives_up_on_a_step_that_does_not_return) {
+  for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
+    client c = make_client("test/Fault-v0", 4);
+    pp_env_def endless = *c.def;
+    int64_t zeros[4] = {0};
+    endless.step = endless_step;
+    c.def = &endless;
+    // the caller of an ordered pool is its only thread, until a receive has a timeout
+    c.options.num_threads = 1;
+    c.options.batch_size = batch_size;
+    atomic_store(&may_return, 0);
+    REQUIRE(client_open(&c));
+    CHECK_EQ(client_reset(&c), batch_size);
+    if (batch_size == 2) CHECK_EQ(client_recv(&c), 2);
+    CHECK_EQ(pp_pool_send(c.pool, NULL, 4, zeros, PP_INT64, &c.error), PP_OK);
+    if (batch_size == 4) CHECK_EQ(client_try(&c, 1000000), 0);
+    wait_for_endless_step(c.pool);
+    CHECK_EQ(pp_pool_close(c.pool, 0), PP_AGAIN);
+    CHECK_EQ(pp_pool_close(c.pool, 1000000), PP_AGAIN);
+    CHECK_EQ(pp_pool_recv(c.pool, c.fresh, -1, &c.error), PP_ERR_CLOSED);
+    wait_for_endless_step(c.pool);
+    atomic_store(&may_return, 1);
+    CHECK_EQ(pp_pool_close(c.pool, -1), PP_OK);
+    CHECK_EQ(pp_pool_close(c.pool, 0), PP_OK);
+    client_close(&c);
+  }
+}
+
 TEST(close_abandons_what_is_queued_and_in_flight) {
   for (int32_t batch_size = 1; batch_size <= 64; batch_size *= 4) {
     client c = make_client("test/Fault-v0", 64);
@@ -609,7 +658,7 @@ TEST(close_abandons_what_is_queued_and_in_flight) {
     set_number(&c, "spin", 2000);
     REQUIRE(client_open(&c));
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 64, NULL, NULL, NULL, &c.error), PP_OK);
-    pp_pool_close(c.pool);
+    pp_pool_close(c.pool, -1);
     CHECK_EQ(pp_pool_recv(c.pool, c.fresh, -1, &c.error), PP_ERR_CLOSED);
     client_close(&c);
   }
@@ -779,7 +828,7 @@ TEST(a_forked_child_has_no_pool_but_can_make_one) {
     bad += pp_pool_step(c.pool, NULL, 16, zeros, PP_INT64, c.fresh, &c.error) != PP_ERR_FORKED;
     bad += pp_pool_needs_reset(c.pool, 0) != PP_ERR_FORKED;
     bad += strstr(c.error.text, "parent") == NULL;
-    pp_pool_close(c.pool);
+    pp_pool_close(c.pool, -1);
     pp_pool_destroy(c.pool);
     // the child's pool starts threads of its own; those of its parent do not exist there
 #if !defined(__SANITIZE_THREAD__) /* which has no threads after a fork */

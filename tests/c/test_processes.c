@@ -356,7 +356,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
     pp_os_thread_start(&helpers[i].thread, help, &helpers[i], "helper");
   }
   play(&w, ROUNDS);
-  pp_pool_close(w.c.pool);
+  pp_pool_close(w.c.pool, -1);
   for (int32_t i = 0; i < num_lanes; i++) {
     pthread_join(helpers[i].thread, NULL);
     // the mapping is the pool's
@@ -578,7 +578,7 @@ TEST(a_pool_is_closed_while_threads_receive_and_ask) {
     pp_os_thread_start(&receiver.thread, receive_on, &receiver, "receiver");
     pp_os_thread_start(&asker.thread, ask_on, &asker, "asker");
     usleep((useconds_t)(round * 400));
-    pp_pool_close(w.c.pool);
+    pp_pool_close(w.c.pool, -1);
     pthread_join(receiver.thread, NULL);
     pthread_join(asker.thread, NULL);
     CHECK_EQ(asker.last, PP_ERR_CLOSED);
@@ -601,7 +601,7 @@ static int be_a_child(test_pool *w) {
   if (pp_pool_answer(pool, 0, 0, &bytes, &size, NULL) != PP_ERR_FORKED) return 13;
   if (pp_pool_worker_died(pool, 0, PP_DEATH_FAIL, ids, NULL) != PP_ERR_FORKED) return 14;
   if (pp_batch_alloc(pool)) return 15;
-  pp_pool_close(pool);
+  pp_pool_close(pool, -1);
   pp_pool_destroy(pool);
   for (int32_t i = 0; i < w->c.capacity; i++) pp_batch_free(w->c.given[i], w->c.size);
   // and it may have a pool of its own

@@ -395,7 +395,7 @@ TEST(an_environment_in_flight_is_refused) {
 TEST(a_closed_pool_neither_saves_nor_restores) {
   static pair p;
   REQUIRE(pair_open(&p, "CartPole-v1"));
-  pp_pool_close(p.c.pool);
+  pp_pool_close(p.c.pool, -1);
   CHECK_EQ(pp_pool_get_state(p.c.pool, 0, NULL, 0, &p.c.error), PP_ERR_CLOSED);
   CHECK_EQ(restore(&p.c, &p.taken), PP_ERR_CLOSED);
   client_close(&p.c);

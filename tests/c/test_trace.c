@@ -436,7 +436,7 @@ TEST(the_last_steps_before_a_close_are_in_the_trace) {
     sums all = {0};
     int32_t tracks = pp_pool_trace_start(c.pool, &c.error);
     CHECK_EQ(client_reset(&c), NUM_ENVS);
-    pp_pool_close(c.pool);
+    pp_pool_close(c.pool, -1);
     pp_pool_trace_stop(c.pool);
     read_tracks(c.pool, tracks, &all);
     CHECK_EQ(all.worked + all.reset, NUM_ENVS);

@@ -39,7 +39,7 @@ static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num
 
 static void close_wild(wild *x) {
   for (int32_t i = 0; i < x->w.num_lanes; i++) pp_worker_close(x->workers[i].worker);
-  pp_pool_close(x->w.c.pool);
+  pp_pool_close(x->w.c.pool, -1);
   client_close(&x->w.c);
 }
 

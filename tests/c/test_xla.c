@@ -164,8 +164,8 @@ static int32_t share(client *c, void **spare) {
 /* calls of programs have permuted the blocks of the pool and the spare one */
 static void end(client *c, int32_t number, void *spare) {
   int64_t size = c->size;
-  pp_pool_close(c->pool);
-  pp_xla_unshare(number);
+  pp_pool_close(c->pool, -1);
+  pp_xla_unshare(number, -1);
   pp_batch_free(spare, size);
   client_close(c);
 }
@@ -295,8 +295,14 @@ TEST(wrong_calls_change_nothing) {
   it.actions[2] = 0;
   it.action_dtype = PP_XLA_F32;
   CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
-  it.action_dtype = PP_XLA_U32;
+  it.action_dtype = PP_XLA_PRED;
   CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  // as an unsigned number, -1 does not wrap
+  it.action_dtype = PP_XLA_U32;
+  it.actions[2] = -1;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  CHECK(strstr(it.failed.text, "action 4294967295 of environment 2") != NULL);
+  it.actions[2] = 0;
   it.action_dtype = PP_XLA_S32;
   it.rows = 2;
   it.ids[0] = it.ids[1] = 3;
@@ -332,14 +338,60 @@ TEST(wrong_calls_change_nothing) {
   end(&c, number, spare);
 }
 
+/* an environment whose step does not return until the test says so */
+static _Atomic int32_t is_stepping, may_return;
+
+static int endless_step(pp_env *env, const void *action, pp_result *result) {
+  (void)env, (void)action, (void)result;
+  atomic_store(&is_stepping, 1);
+  while (!atomic_load(&may_return)) usleep(100);
+  return PP_OK;
+}
+
+static void *step_once(void *arg) {
+  CHECK_EQ(step(arg), PP_XLA_FAILED_PRECONDITION);
+  return NULL;
+}
+
+TEST(unshare_gives_up_on_a_call_that_does_not_return) {
+  client c = make_client("test/Fault-v0", NUM_ENVS);
+  pp_env_def endless = *c.def;
+  pthread_t thread;
+  void *spare;
+  int32_t number;
+  endless.step = endless_step;
+  c.def = &endless;
+  // the program's thread is the only one
+  c.options.num_threads = 1;
+  REQUIRE(client_open(&c));
+  number = share(&c, &spare);
+  call it = make_call(&c, number, 0);
+  CHECK_EQ(reset(&it, false), 0);
+  CHECK_EQ(recv(&it), 0);
+  REQUIRE(pthread_create(&thread, NULL, step_once, &it) == 0);
+  while (!atomic_load(&is_stepping)) usleep(100);
+  CHECK_EQ(pp_pool_close(c.pool, 0), PP_OK);
+  CHECK_EQ(pp_xla_unshare(number, 0), PP_AGAIN);
+  CHECK_EQ(pp_xla_unshare(number, 1000000), PP_AGAIN);
+  // it is there, but takes no more calls
+  CHECK_EQ(pp_xla_enter(number, NULL, &c.error), PP_ERR_CLOSED);
+  CHECK_EQ(recv(&(call){.handle = {number, 2}}), PP_XLA_INVALID_ARGUMENT);
+  atomic_store(&may_return, 1);
+  CHECK_EQ(pp_xla_unshare(number, -1), PP_OK);
+  CHECK_EQ(pp_xla_unshare(number, 0), PP_OK);
+  pthread_join(thread, NULL);
+  drop_call(&it);
+  end(&c, number, spare);
+}
+
 TEST(pools_of_processes_and_other_memory_are_refused) {
   client c = open_pool("CartPole-v1", NUM_ENVS, 1);
   int32_t number = -1;
   CHECK_EQ(pp_xla_share(c.pool, NULL, &number, &c.error), PP_ERR_ARGUMENT);
   CHECK_EQ(number, -1);
-  pp_pool_close(c.pool);
+  pp_pool_close(c.pool, -1);
   CHECK_EQ(pp_xla_share(c.pool, c.fresh, &number, &c.error), PP_ERR_CLOSED);
-  pp_xla_unshare(number);
+  pp_xla_unshare(number, -1);
   CHECK_EQ(pp_xla_calls(number), 0);
   client_close(&c);
 }

@@ -206,7 +206,7 @@ def test_close_from_another_thread_ends_recv() -> None:
 
     def close() -> None:
         until_stepping(pool, 2)
-        pool.close(grace=0.0)
+        pool.close(timeout=0.0)
 
     closing = Thread(close)
     with pytest.raises(ClosedError, match="the pool is closed"):
@@ -220,7 +220,7 @@ def test_close_from_another_thread_ends_recv() -> None:
 
 def test_close_from_another_thread_ends_a_call() -> None:
     pool = pool_of()
-    closing = Thread(lambda: [time.sleep(0.1), pool.close(grace=0.0)])
+    closing = Thread(lambda: [time.sleep(0.1), pool.close(timeout=0.0)])
     with pytest.raises(ClosedError):
         pool.apply(lambda env: time.sleep(1e6))
     closing.finish()
@@ -252,7 +252,7 @@ def test_a_second_thread_in_recv_is_refused() -> None:
             except PoolTimeoutError:
                 pass
         assert "another thread is receiving" in str(refused)
-        pool.close(grace=0.0)
+        pool.close(timeout=0.0)
         thread.finish()
         assert len(ended) == 1
 
@@ -262,8 +262,8 @@ def test_many_threads_close_at_once() -> None:
     pids = pids_of(pool)
     pool.reset()
     pool.send(ACTIONS)
-    threads = [Thread(lambda: pool.close(grace=0.2)) for _ in range(4)]
-    pool.close(grace=0.2)
+    threads = [Thread(lambda: pool.close(timeout=0.2)) for _ in range(4)]
+    pool.close(timeout=0.2)
     assert all_ended(pids)
     for thread in threads:
         thread.finish()
@@ -281,7 +281,7 @@ def test_a_signal_handler_may_close_the_pool_at_any_point() -> None:
         done, handled = threading.Event(), threading.Semaphore(0)
 
         def handle(*_: Any, pool: ProcessPool = pool, handled: Any = handled) -> None:
-            pool.close(grace=0.001)
+            pool.close(timeout=0.001)
             handled.release()
 
         def send_signals(done: threading.Event = done, handled: Any = handled) -> None:
@@ -292,7 +292,7 @@ def test_a_signal_handler_may_close_the_pool_at_any_point() -> None:
         signal.signal(signal.SIGUSR1, handle)
         sending = Thread(send_signals)
         try:
-            pool.close(grace=0.05)
+            pool.close(timeout=0.05)
         finally:
             done.set()
             sending.join(TEST_TIMEOUT)
@@ -314,7 +314,7 @@ def test_a_signal_handler_may_close_the_pool_while_a_lock_is_held(held: str) -> 
         "worker": worker_of(pool, 1)._lock,
         "watcher": own._watcher._thread._lock,
     }
-    signal.signal(signal.SIGUSR1, lambda *_: pool.close(grace=0.01))
+    signal.signal(signal.SIGUSR1, lambda *_: pool.close(timeout=0.01))
     try:
         with locks[held]:
             signal.raise_signal(signal.SIGUSR1)
@@ -345,7 +345,7 @@ def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
         pool.send(ACTIONS)
         until_stepping(pool, 2)
         try:
-            InClose(place).run(partial(pool.close, grace=0.01))
+            InClose(place).run(partial(pool.close, timeout=0.01))
             interrupted = False
         except KeyboardInterrupt:
             pass
@@ -371,7 +371,7 @@ def test_close_ends_workers_that_are_being_started(at: str, tmp_path: Any) -> No
     kill(pool, 1)
     if at == "made":
         wait_for(lambda: made.calls == 2)
-    pool.close(grace=0.0)
+    pool.close(timeout=0.0)
     assert not pool._supervisor._starting and not pool._supervisor._starters
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
 
@@ -443,7 +443,7 @@ def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
                 with pytest.raises(ForkedError, match="belongs to the parent process"):
                     refused()
             pool.close()
-            pool.close(grace=0.0)
+            pool.close(timeout=0.0)
 
         # at the fork, another thread holds none or one of these locks
         for lock in (

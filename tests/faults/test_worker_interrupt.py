@@ -140,7 +140,7 @@ class Closing(threading.Thread):
 
 thread = Closing()
 thread.start()
-interrupted(lambda: pool.close(grace=1000), "closing")
+interrupted(lambda: pool.close(timeout=1000), "closing")
 thread.join()
 assert others() == [] and pool.closed
 pool.close()

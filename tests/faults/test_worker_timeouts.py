@@ -62,7 +62,7 @@ def test_an_environment_that_hangs_is_waited_for_or_killed() -> None:
         pool.step(ACTIONS)
         with pytest.raises(PoolTimeoutError):
             pool.step(ACTIONS, timeout=0.2)
-        pool.close(grace=0.1)
+        pool.close(timeout=0.1)
     with pool_of(sleep_for_ever, timeout=0.3) as pool:
         pool.reset(seed=0)
         with pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.3 s"):
@@ -225,7 +225,7 @@ def test_a_timeout_may_be_infinite() -> None:
         assert pool.call("steps", timeout=math.inf) == [0, 0, 0, 0]
     pool = ProcessPool([Closing], start_method="fork")
     with pytest.warns(SlowWorkerWarning, match="which closes its environments"):
-        pool.close(grace=math.inf)
+        pool.close(timeout=math.inf)
     assert not pool._supervisor.deaths
 
 

@@ -59,7 +59,7 @@ def test_an_environment_that_hangs_in_step_is_named(soon: None) -> None:
         )
         assert "environment 2 in step" in warning_of(lambda: pool.recv(timeout=1.5))
         with pytest.warns(SlowWorkerWarning, match="to be killed in .* environment 2 in step"):
-            pool.close(grace=1.2)
+            pool.close(timeout=1.2)
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_several_environments_that_hang_in_reset_are_named(soon: None) -> None:
             until_stepping(pool, env_id)
         text = warning_of(lambda: pool.recv(timeout=1.0))
         assert "environment 0 in reset" in text and "; and 4 more:" in text
-        pool.close(grace=0.0)
+        pool.close(timeout=0.0)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_an_environment_that_hangs_in_a_call_is_named(soon: None) -> None:
         call = pool.send_call("render", env_ids=[3])
         text = warning_of(lambda: pool.recv_call(call, 1.0))
         assert f"call render of environments [3] (worker process {worker_of(pool, 1).pid})" in text
-        pool.close(grace=0.0)
+        pool.close(timeout=0.0)
 
 
 @pytest.mark.slow

@@ -404,10 +404,15 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         """Records where the time goes while a `with` block runs; see `Pool.trace`."""
         return self._pool.trace(path, **options)
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads; `close` calls this. Keywords are ignored."""
+    def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
+        """Ends the threads; `close` calls this.
+
+        Args:
+            timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
+            kwargs: ignored.
+        """
         if hasattr(self, "_pool"):
-            self._pool.close()
+            self._pool.close(timeout=timeout)
 
 
 def _check_mode(mode: Any) -> AutoresetMode:

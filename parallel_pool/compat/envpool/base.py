@@ -322,16 +322,19 @@ class EnvPool:
         ids: list[int] = (self.all_env_ids if env_id is None else np.atleast_1d(env_id)).tolist()
         return ids
 
-    def close(self, **kwargs: Any) -> None:
+    def close(self, timeout: float | None = None, **kwargs: Any) -> None:
         """Ends the threads; later calls raise `ClosedError`, arrays stay valid.
 
         Args:
+            timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
             kwargs: accepted for compatibility with Gymnasium's `close`, and ignored.
         """
         self.closed = True
-        self._pool.close()
-        if self._renderer is not None:
-            self._renderer.close()
+        try:
+            self._pool.close(timeout=timeout)
+        finally:
+            if self._renderer is not None:
+                self._renderer.close()
 
     def __len__(self) -> int:
         return self._pool.num_envs

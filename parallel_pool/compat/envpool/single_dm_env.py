@@ -251,9 +251,13 @@ class SingleDMEnv(dm_env.Environment):  # type: ignore[misc]
         """Records where the time goes while a `with` block runs; see `Pool.trace`."""
         return self._envs.trace(path, **options)
 
-    def close(self) -> None:
-        """Ends the environment; later calls raise `ClosedError`, arrays stay valid."""
-        self._envs.close()
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the environment; later calls raise `ClosedError`, arrays stay valid.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. See `Pool.close`.
+        """
+        self._envs.close(timeout)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id})"

@@ -17,7 +17,6 @@ from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.workers.process_pool import Call, ProcessPool, listed
 from parallel_pool.workers.spaces import iterate_objects
-from parallel_pool.workers.supervisor import GRACE
 
 if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.async_calls import Reset, Step
@@ -328,7 +327,7 @@ class ProcessVectorEnv(AsyncCalls):
         """
         self._warn_of_pending()
         if hasattr(self, "pool"):
-            self.pool.close(grace=0.0 if terminate else GRACE if timeout is None else timeout)
+            self.pool.close(timeout=0.0 if terminate else timeout)
 
 
 def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:

@@ -119,10 +119,14 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         """Returns the picture, uint8 (height, width, 3); None without a render mode."""
         return None if self.render_mode is None else self._open().render()[0]
 
-    def close(self) -> None:
-        """Closes the pool."""
+    def close(self, timeout: float | None = None) -> None:
+        """Closes the pool.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. See `Pool.close`.
+        """
         if self.pool is not None:
-            self.pool.close()
+            self.pool.close(timeout=timeout)
 
     def _open(self) -> Pool:
         assert self.pool is not None

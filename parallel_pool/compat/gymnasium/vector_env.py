@@ -690,15 +690,20 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
             f" give {name}=... to make_vec if it is an option, or {native_attributes.CURE}"
         )
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads and closes windows; `close` calls this. Keywords are ignored."""
+    def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
+        """Ends the threads and closes windows; `close` calls this.
+
+        Args:
+            timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
+            kwargs: ignored.
+        """
         self._warn_of_pending()
         if self._renderer is not None:
             self._renderer.close()
         if hasattr(self, "_reference"):
             self._reference.close()
         if hasattr(self, "pool"):
-            self.pool.close()
+            self.pool.close(timeout=timeout)
 
 
 def _chosen(request: ResetRequest) -> tuple[Array | None, Any]:

@@ -39,10 +39,10 @@ class Functions(NamedTuple):
     Attributes:
         handle: int32 (2,); says which pool, and how many calls programs have made of it.
         recv: `handle, result = recv(handle)`.
-        send: `handle = send(handle, actions, env_ids=None)`.
-        step: `handle, result = step(handle, actions, env_ids=None)`.
+        send: `handle = send(handle, action, env_id=None)`.
+        step: `handle, result = step(handle, action, env_id=None)`.
         reset: `handle, result = reset(handle, seeds=None)`; synchronous pools only.
-        async_reset: `handle = async_reset(handle, seeds=None, env_ids=None)`, then `recv`.
+        async_reset: `handle = async_reset(handle, seeds=None, env_id=None)`, then `recv`.
     """
 
     handle: Any
@@ -135,9 +135,9 @@ def _functions(pool: Pool, show: Show, show_reset: Show) -> Functions:
         handle, columns = calls.recv(handle)
         return handle, show(columns)
 
-    def step(handle: Any, actions: Any, env_ids: Any = None) -> tuple[Any, Any]:
+    def step(handle: Any, action: Any, env_id: Any = None) -> tuple[Any, Any]:
         """Sends actions and receives; returns the next handle and what `step` returns in Python."""
-        handle, columns = calls.step(handle, actions, env_ids)
+        handle, columns = calls.step(handle, action, env_id)
         return handle, show(columns)
 
     def reset(handle: Any, seeds: Any = None) -> tuple[Any, Any]:

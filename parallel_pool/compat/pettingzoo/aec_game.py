@@ -112,11 +112,15 @@ class AECGame(AECEnv, EzPickle):  # type: ignore[misc]
             self._renderer = renderer.make_env_renderer(self.pool, None, self.render_mode)
         return self._paint()
 
-    def close(self) -> None:
-        """Ends the game and closes its window."""
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the game and closes its window.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. See `Pool.close`.
+        """
         if self._renderer is not None:
             self._renderer.close()
-        self.pool.close()
+        self.pool.close(timeout=timeout)
 
     # --------------------------------------------------------------------------------- private --
 

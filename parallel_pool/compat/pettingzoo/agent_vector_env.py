@@ -247,9 +247,14 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
     def _of_rows(self, of_envs: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(value for value in of_envs for _ in self.agents)
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Closes the environments; `close` calls this."""
-        self.envs.close()
+    def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
+        """Closes the environments; `close` calls this.
+
+        Args:
+            timeout: see `PoolParallelEnv.close`.
+            kwargs: ignored.
+        """
+        self.envs.close(timeout)
 
     def __repr__(self) -> str:
         return f"AgentVectorEnv(num_envs={self.num_envs}, agents={self.agents})"

@@ -163,11 +163,15 @@ class AtariGame(ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         pygame.display.flip()
         return None
 
-    def close(self) -> None:
-        """Ends the game, and closes its window."""
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the game, and closes its window.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. See `Pool.close`.
+        """
         if self._window is not None:
             import pygame
 
             pygame.display.quit()
             self._window = None
-        self.pool.close()
+        self.pool.close(timeout=timeout)

@@ -276,10 +276,14 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             return None
         return self._renderer.paint(0)
 
-    def close(self) -> None:
-        """Ends the game, and closes its window."""
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the game, and closes its window.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. See `Pool.close`.
+        """
         self._renderer.close()
-        self._pool.close()
+        self._pool.close(timeout=timeout)
 
 
 def _size(space: Space[Any]) -> int:

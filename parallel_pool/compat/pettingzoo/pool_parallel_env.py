@@ -485,9 +485,14 @@ class PoolParallelEnv:
         """Whether `close` was called."""
         return self.pool.closed
 
-    def close(self) -> None:
-        """Ends the threads, or the worker processes, each after the environment it is stepping."""
-        (self.pool if self.vector_env is None else self.vector_env).close()
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the threads, or the worker processes, each after the environment it is stepping.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. Worker processes that still run then are
+                killed. For threads see `Pool.close`.
+        """
+        (self.pool if self.vector_env is None else self.vector_env).close(timeout=timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -126,8 +126,8 @@ class Agents:
         own = {key: value for key, value in infos.items() if key != "live"}
         return row_infos.rows_of(own, self.num_envs)
 
-    def close(self) -> None:
-        self.vector_env.close()
+    def close(self, timeout: float | None = None) -> None:
+        self.vector_env.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 

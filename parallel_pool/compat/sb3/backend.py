@@ -89,5 +89,5 @@ class Backend(Protocol):
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
         """Returns for each of these environments whether it has this wrapper."""
 
-    def close(self) -> None:
-        """Ends the threads or processes and closes windows."""
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the threads or processes and closes windows; see `PoolVecEnv.close`."""

@@ -68,8 +68,8 @@ class Cluster:
             info[TRUNCATED] = is_truncated
         return observations, rewards.astype(np.float32), dones, found
 
-    def close(self) -> None:
-        self.pool.close()
+    def close(self, timeout: float | None = None) -> None:
+        self.pool.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 

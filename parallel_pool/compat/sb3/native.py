@@ -227,11 +227,11 @@ class Native:
             else:
                 self._failed = ()
 
-    def close(self) -> None:
+    def close(self, timeout: float | None = None) -> None:
         if self._renderer is not None:
             self._renderer.close()
         self._reference.close()
-        self.pool.close()
+        self.pool.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 

@@ -179,8 +179,8 @@ class Process:
                 if self.pool.in_flight == before:
                     raise
 
-    def close(self) -> None:
-        self.pool.close()
+    def close(self, timeout: float | None = None) -> None:
+        self.pool.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 

@@ -294,9 +294,14 @@ class PoolVecEnv(VecEnv):
         trace: Trace = self.pool.trace(path, **options)
         return trace
 
-    def close(self) -> None:
-        """Ends the threads or worker processes and closes windows; arrays stay valid."""
-        self._backend.close()
+    def close(self, timeout: float | None = None) -> None:
+        """Ends the threads or worker processes and closes windows; arrays stay valid.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. Worker processes that still run then are
+                killed. For threads see `Pool.close`.
+        """
+        self._backend.close(timeout)
 
     # ------------------------------------------------------------------- single environments --
 

@@ -91,9 +91,9 @@ class TorchEnv:
             error.batch = tensors(error.batch)
             raise
 
-    def close(self) -> None:
-        """Closes the environments; tensors stay valid."""
-        self.envs.close()
+    def close(self, **keywords: Any) -> None:
+        """Closes the environments with their own keywords, such as timeout; tensors stay valid."""
+        self.envs.close(**keywords)
 
     def __getattr__(self, name: str) -> Any:
         # only for names that this object lacks; "envs" itself, before __init__ has set it

@@ -1,0 +1,331 @@
+"""Endless steps: a step in C that never returns hangs neither close, nor Ctrl-C, nor the exit."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parallel_pool
+from parallel_pool import closing
+from parallel_pool._native import ffi, lib
+from parallel_pool.errors import ClosedError, PoolTimeoutError
+from parallel_pool.pool import Pool
+from tests.sampling import thinned
+from tests.timeouts import TEST_TIMEOUT, wait_for
+
+# the last environment spins in its first step, for ever
+START = """
+import contextlib, gc, os, signal, sys, threading, time, warnings
+import numpy as np
+from parallel_pool import closing
+from parallel_pool._native import ffi, lib
+from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
+from parallel_pool.pool import Pool
+
+closing.CLOSE_TIMEOUT = closing.DELETE_TIMEOUT = 0.05
+
+
+def wait_for_step(pool, env_id):
+    with contextlib.suppress(PoolTimeoutError):
+        # a thread takes the place of an ordered pool's caller
+        pool.recv(timeout=0)
+    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
+    while not lib.pp_pool_stepping(pool._handle, first, count, 1) or first[0] != env_id:
+        time.sleep(0.001)
+
+
+def endless(num_envs=4, batch_size=2, num_threads=3):
+    pool = Pool(
+        *("test/Fault-v0", num_envs),
+        batch_size=batch_size,
+        num_threads=num_threads,
+        options={"spin": 10**15, "slow_env": num_envs - 1},
+    )
+    pool.send_reset()
+    for _ in range(num_envs // batch_size):
+        pool.recv()
+    # a thread may not have left a reset whose row was received
+    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
+    while lib.pp_pool_stepping(pool._handle, first, count, 1):
+        time.sleep(0.001)
+    pool.send(np.zeros(num_envs, int))
+    wait_for_step(pool, num_envs - 1)
+    return pool
+
+
+def works():
+    with Pool("test/Fault-v0", 3, num_threads=2) as pool:
+        pool.reset()
+
+
+def interrupted(call):
+    # Ctrl-C reaches a call that waits
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        timer.join()
+        return
+    raise AssertionError("not interrupted")
+
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+NAMED = "a step or reset of environment 3 did not return within 0.05 s"
+
+# what a program does, and how many warnings that gives
+PROGRAMS = {
+    "ends": ("pool = endless()", 1),
+    "ends with an ordered pool": ("pool = endless(batch_size=4)", 1),
+    "closes": ("pool = endless()\npool.close()\nworks()", 1),
+    "closes twice": ("pool = endless()\npool.close()\npool.close()\nworks()", 2),
+    "closes and deletes": ("pool = endless()\npool.close()\ndel pool\nworks()", 1),
+    "deletes": ("pool = endless()\ndel pool\nworks()", 1),
+    "collects a cycle": (
+        "cycle = [endless()]\ncycle.append(cycle)\ndel cycle\ngc.collect()\nworks()",
+        1,
+    ),
+    "ends with a cycle": ("cycle = [endless()]\ncycle.append(cycle)", 1),
+    "ends with many pools": ("pools = [endless(num_envs) for num_envs in (2, 4, 6)]", 1),
+    "forks": (
+        """
+pool = endless()
+pid = os.fork()
+if not pid:
+    try:
+        pool.recv()
+    except ForkedError:
+        pool.close()
+        works()
+        os._exit(5)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+""",
+        1,
+    ),
+    "forks after it gave up": (
+        """
+pool = endless()
+pool.close()
+pid = os.fork()
+if not pid:
+    pool.close()
+    del pool
+    works()
+    os._exit(5)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+""",
+        1,
+    ),
+    "a daemon thread waits": (
+        """
+pool = endless()
+def receive():
+    try:
+        pool.recv()
+    except ClosedError:
+        pass
+threading.Thread(target=receive, daemon=True).start()
+time.sleep(0.1)
+""",
+        1,
+    ),
+    "interrupts a receive": (
+        """
+pool = endless(batch_size=4)
+interrupted(pool.recv)
+assert pool.in_flight == 4
+try:
+    pool.recv(timeout=0.1)
+except PoolTimeoutError:
+    pass
+""",
+        1,
+    ),
+    "interrupts a close": (
+        """
+pool = endless()
+interrupted(lambda: pool.close(timeout=float("inf")))
+assert pool.closed
+try:
+    pool.recv()
+except ClosedError:
+    pass
+pool.close()
+works()
+""",
+        1,
+    ),
+    "interrupts a step": (
+        """
+pool = Pool("test/Fault-v0", 4, num_threads=2, options={"spin": 10**15, "slow_env": 3})
+pool.reset()
+interrupted(lambda: pool.step([0, 0, 0, 0], timeout=1000))
+assert pool.in_flight == 4
+try:
+    pool.step([0, 0, 0, 0], timeout=1000)
+except StateError as error:
+    assert "pending (4 environments)" in str(error)
+""",
+        1,
+    ),
+    "makes warnings errors": (
+        """
+warnings.simplefilter("error")
+pool = endless()
+try:
+    pool.close()
+except RuntimeWarning as error:
+    sys.stderr.write(str(error))
+works()
+""",
+        1,
+    ),
+}
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", START + script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TEST_TIMEOUT,
+    )
+
+
+@pytest.mark.parametrize("name", thinned(PROGRAMS, 3))
+def test_a_program_goes_on_and_ends(name: str) -> None:
+    script, count = PROGRAMS[name]
+    done = run(script + "\nsys.exit(7)")
+    assert (done.returncode, done.stdout) == (7, ""), done.stderr
+    assert done.stderr.count(NAMED) == count, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_thread_that_outlives_the_interpreter_writes_to_memory_that_is_there() -> None:
+    """Its step returns, and writes its row, when all objects of Python are gone."""
+    script = """
+import ctypes
+pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": 1000})
+pool.reset()
+pool.send([0])
+wait_for_step(pool, 0)
+# called with the exit status after the interpreter has ended: sleeps as many seconds
+ctypes.CDLL(None).on_exit(ctypes.cast(ctypes.CDLL(None).sleep, ctypes.c_void_p), None)
+sys.exit(3)
+"""
+    done = run(script)
+    assert (done.returncode, done.stdout) == (3, ""), done.stderr
+    assert done.stderr.count("did not return within 0.05 s") == 1, done.stderr
+
+
+def slow_pool(sleep_ms: int) -> Pool:
+    """Returns a pool in whose thread a step runs."""
+    pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": sleep_ms})
+    pool.reset()
+    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
+    pool.send([0])
+    with pytest.raises(PoolTimeoutError):
+        pool.recv(timeout=0)
+    wait_for(lambda: lib.pp_pool_stepping(pool._handle, first, count, 1))
+    return pool
+
+
+def test_a_step_that_returns_later_frees_the_memory() -> None:
+    pool = slow_pool(300)
+    keeper = weakref.ref(pool._keeper)
+    with pytest.warns(RuntimeWarning, match="environment 0 did not return within 0 s"):
+        pool.close(timeout=0)
+    del pool
+    gc.collect()
+    assert keeper() is not None
+
+    def is_freed() -> bool:
+        Pool("test/Fault-v0", 1, num_threads=1).close()
+        gc.collect()
+        return keeper() is None
+
+    wait_for(is_freed)
+
+
+def test_close_waits_for_a_step_that_returns_in_time() -> None:
+    pool = slow_pool(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pool.close()
+    assert pool._keeper not in closing._open
+    with pytest.raises(ClosedError):
+        pool.recv()
+
+
+def single() -> Any:
+    from parallel_pool.compat.gymnasium.single_env import class_of
+
+    env = class_of("test/Fault-v0")()
+    env.reset()
+    return env
+
+
+def vector_env() -> Any:
+    from parallel_pool.compat.gymnasium import PoolVectorEnv
+
+    return PoolVectorEnv("test/Fault-v0", 2)
+
+
+def vec_env() -> Any:
+    from parallel_pool.compat.sb3 import PoolVecEnv
+
+    return PoolVecEnv("test/Fault-v0", 2)
+
+
+def parallel_env() -> Any:
+    from parallel_pool.compat.pettingzoo import PoolParallelEnv
+
+    return PoolParallelEnv("test/Duel-v0", num_envs=2)
+
+
+APIS: dict[str, Callable[[], Any]] = {
+    "Pool": lambda: Pool("test/Fault-v0", 2),
+    "PoolVectorEnv": vector_env,
+    "TorchEnv": lambda: vector_env().torch(),
+    "single": single,
+    "PoolVecEnv": vec_env,
+    "EnvPool": lambda: parallel_pool.make("test/Fault-v0", env_type="gymnasium", num_envs=2),
+    "EnvPool's dm_env": lambda: parallel_pool.make_dm("test/Fault-v0", num_envs=2),
+    "PoolParallelEnv": parallel_env,
+}
+
+
+@pytest.mark.parametrize("api", thinned(APIS, 3))
+def test_close_of_every_api_takes_a_timeout(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float | None] = []
+    close = closing.Keeper.close
+
+    def see(self: closing.Keeper, timeout: float | None = None) -> None:
+        seen.append(timeout)
+        close(self, timeout)
+
+    monkeypatch.setattr(closing.Keeper, "close", see)
+    first, second = APIS[api](), APIS[api]()
+    first.close()
+    second.close(timeout=0.25)
+    assert seen == [None, 0.25]
+
+
+@pytest.mark.parametrize("wrong", [-1, "soon", True, float("nan")])
+def test_wrong_timeouts_are_refused(wrong: Any) -> None:
+    pool = Pool("CartPole-v1", 2)
+    with pytest.raises((TypeError, ValueError), match="timeout="):
+        pool.close(timeout=wrong)
+    assert not pool.closed
+    pool.close(timeout=np.float32(1))
