@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h" /* NumPy's generator */
-#include "pp_env.h"      /* the only header of the engine that an environment needs */
+#include "base/random.h"      /* NumPy's generator */
+#include "base/state_check.h" /* ranges of restored values */
+#include "pp_env.h"           /* the only header of the engine that an environment needs */
 
 /* ------------------------------------------------------------------------------- constants -- */
 
@@ -171,6 +172,19 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
+/* Refuses the state of a forged snapshot, before it is restored. Without this, a position anywhere
+ * would be stepped and drawn. Only values that index, count or end loops need a check; an
+ * environment whose state is nothing but floats to calculate with needs no check_state. */
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const walk *it = state;
+  const corridor *shared = env->shared;
+  (void)size; /* state_size, as there is no load */
+  return pp_state_check_range(env, "position", it->position, 0, shared->length - 1) &&
+                 pp_state_check_range(env, "slips", it->slips, 0, PP_STATE_MOST)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 /* Draws the corridor: grey cells, a green goal, a red walker. The engine first calls it without
  * pixels, to learn the size. Optional. */
 static int render(pp_env *env, pp_image *image) {
@@ -215,5 +229,6 @@ const pp_env_def pp_env_test_template_v0 = {
     .step = step,
     .observe = observe,
     .step_many = step_many,
+    .check_state = check_state,
     .render = render,
 };

@@ -17,7 +17,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 4,
+  PP_ENV_ABI = 5,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
@@ -321,6 +321,18 @@ typedef struct pp_env_def {
    * the size, and writes so many bytes unless bytes is null. */
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
+
+  /* Refuses states that no environment can have, before anything of a snapshot is restored; null:
+   * any bytes are a state with which the callbacks stay within their memory and come to an end.
+   * Anybody can make a snapshot of any bytes, so check what is used as an index, a count, the bound
+   * of a loop or the case of a switch; a number that is only calculated with needs no check, NaN
+   * included. base/state_check.h has checks of ranges and generators.
+   * state is a copy of the plain state, aligned as env->state, with size == state_size; or, if
+   * there is a load, its bytes and their size, which are not aligned. rng, elapsed,
+   * max_episode_steps and drawn options of env are the snapshot's, too; env->state is still the
+   * present state, and env->cache is null. The state of an environment that was never reset (zeros,
+   * or what init made) must pass. Return PP_ERR_ARGUMENT; nothing has changed then. */
+  int (*check_state)(const pp_env *env, const void *state, int64_t size);
 
   int (*render)(pp_env *env, pp_image *image);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
 #include "error.h"
 #include "fleet.h"
 
@@ -272,10 +273,11 @@ void pp_draws_save(const pp_draws *draws, int32_t env_id, int32_t limit, char *b
   }
 }
 
-/* returns whether a value is one that a draw can give; all values if it has not been drawn yet */
+/* returns whether a value is one that a draw can give */
 static bool can_give(const pp_draw *draw, const saved_value *saved) {
   switch (draw->kind) {
-    case PP_DRAW_INTEGER: return draw->first <= saved->i && saved->i <= draw->last;
+    case PP_DRAW_INTEGER:
+      return draw->first <= saved->i && saved->i <= draw->last && saved->f == (double)saved->i;
     case PP_DRAW_CHOICE: break;
     default: return draw->low <= saved->f && saved->f <= draw->high;
   }
@@ -285,29 +287,43 @@ static bool can_give(const pp_draw *draw, const saved_value *saved) {
   return false;
 }
 
-bool pp_draws_check(const pp_draws *draws, const char *bytes) {
-  bytes += sizeof(pp_rng);
+bool pp_draws_check(const pp_draws *draws, const char *bytes, bool is_seeded, int32_t elapsed) {
+  pp_rng rng;
+  if (!draws->count) return true;
+  memcpy(&rng, bytes, sizeof(rng));
+  if (!pp_state_check_rng(&rng, is_seeded)) return false;
+  bytes += sizeof(rng);
   for (int32_t i = 0; i < draws->count; i++, bytes += sizeof(saved_value)) {
     saved_value saved;
     memcpy(&saved, bytes, sizeof(saved));
     if (!can_give(&draws->list[i], &saved)) return false;
+    // a limit of 0 is none
+    if (draws->list[i].option == draws->num_options && saved.i > 0 && elapsed > saved.i) {
+      return false;
+    }
   }
   return true;
+}
+
+void pp_draws_read(const pp_draws *draws, const char *bytes, pp_value *values, int32_t *limit) {
+  bytes += sizeof(pp_rng);
+  for (int32_t i = 0; i < draws->count; i++, bytes += sizeof(saved_value)) {
+    const pp_draw *draw = &draws->list[i];
+    saved_value saved;
+    memcpy(&saved, bytes, sizeof(saved));
+    if (draw->option == draws->num_options) {
+      *limit = (int32_t)saved.i;
+      continue;
+    }
+    values[draw->option].f = saved.f;
+    // draws of these kinds write only the float
+    if (draw->kind == PP_DRAW_UNIFORM || draw->kind == PP_DRAW_LOG_UNIFORM) continue;
+    values[draw->option].i = saved.i;
+  }
 }
 
 void pp_draws_load(pp_draws *draws, int32_t env_id, int32_t *limit, const char *bytes) {
   if (!draws->count) return;
   memcpy(&draws->rngs[env_id], bytes, sizeof(pp_rng));
-  bytes += sizeof(pp_rng);
-  for (int32_t i = 0; i < draws->count; i++, bytes += sizeof(saved_value)) {
-    saved_value saved;
-    memcpy(&saved, bytes, sizeof(saved));
-    if (draws->list[i].option == draws->num_options) {
-      *limit = (int32_t)saved.i;
-    } else {
-      pp_value *value = value_of(draws, env_id, draws->list[i].option);
-      value->i = saved.i;
-      value->f = saved.f;
-    }
-  }
+  pp_draws_read(draws, bytes, value_of(draws, env_id, 0), limit);
 }

@@ -43,11 +43,13 @@ void pp_draws_limit(pp_draws *draws, int32_t env_id, int32_t *limit);
 /* Returns whether an option is drawn; option num_options is max_episode_steps. */
 bool pp_draws_has(const pp_draws *draws, int32_t option);
 
-/* Snapshots: the generator and the values that are in force. check returns whether bytes hold
- * values that can have been drawn. */
+/* Snapshots: the generator and the values that are in force. check returns whether bytes hold a
+ * generator and values that an environment can have; is_seeded: its seed has been taken. read puts
+ * the values over those of an environment, and changes nothing else. */
 size_t pp_draws_saved_size(const pp_draws *draws);
 void pp_draws_save(const pp_draws *draws, int32_t env_id, int32_t limit, char *bytes);
-bool pp_draws_check(const pp_draws *draws, const char *bytes);
+bool pp_draws_check(const pp_draws *draws, const char *bytes, bool is_seeded, int32_t elapsed);
+void pp_draws_read(const pp_draws *draws, const char *bytes, pp_value *values, int32_t *limit);
 void pp_draws_load(pp_draws *draws, int32_t env_id, int32_t *limit, const char *bytes);
 
 #endif

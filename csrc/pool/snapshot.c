@@ -1,9 +1,11 @@
 /* Snapshot: saves one environment as bytes, and restores it from them. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/pack.h"
+#include "base/state_check.h"
 #include "error.h"
 #include "pool.h"
 
@@ -189,54 +191,135 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
   return status;
 }
 
-/* ------------------------------------------------------------------------------- restoring -- */
+/* -------------------------------------------------------------------------------- checking -- */
 
-/* returns whether the size of an environment's own part is what its state needs */
-static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size) {
+/* Memory in which check_state sees what a snapshot would restore, before anything is changed. All
+ * is null if the definition has no such callback. */
+typedef struct candidate {
+  char *memory;
+  char *state;       /* aligned as states are; null if load reads the snapshot's bytes itself */
+  pp_value *options; /* null: no option is drawn */
+} candidate;
+
+/* returns PP_OK or PP_ERR_MEMORY */
+static int candidate_init(candidate *room, const pp_fleet *fleet, pp_error *error) {
+  enum { LINE = 64 };
+  size_t state = fleet->def->load ? 0 : (fleet->config.state_size + LINE - 1) / LINE * LINE;
+  size_t options =
+      fleet->draws.count ? sizeof(pp_value) * (size_t)fleet->def->num_options : (size_t)0;
+  size_t size = (state + options + LINE) / LINE * LINE;
+
+  *room = (candidate){0};
+  if (!fleet->def->check_state) return PP_OK;
+  room->memory = aligned_alloc(LINE, size);
+  if (!room->memory) {
+    return pp_error_set(error, PP_ERR_MEMORY, "no memory for a state of %zu bytes", size);
+  }
+  if (!fleet->def->load) room->state = room->memory;
+  if (fleet->draws.count) room->options = (pp_value *)(void *)(room->memory + state);
+  return PP_OK;
+}
+
+static snapshot_head head_of(const char *bytes) {
+  snapshot_head head;
+  memcpy(&head, bytes, sizeof(head));
+  return head;
+}
+
+/* Returns whether the size of an environment's own part is what its state needs; then a plain state
+ * is in room->state, if there is room. */
+static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size, candidate *room) {
   size_t needed = fleet->config.state_size;
-  if (is_packed(fleet)) return pp_unpack(own, (size_t)size, NULL, needed);
-  return fleet->def->load || size == (int64_t)needed;
+  if (is_packed(fleet)) return pp_unpack(own, (size_t)size, room->state, needed);
+  if (fleet->def->load) return true;
+  if (size != (int64_t)needed) return false;
+  if (room->state) memcpy(room->state, own, needed);
+  return true;
+}
+
+/* Returns whether the engine can have made these numbers: with others, indices would be out of
+ * range, and a generator that was never seeded repeats itself, for ever in loops that wait for
+ * another number. The returns need no check: nothing but sums depends on them. */
+static bool is_possible(const pp_fleet *fleet, const snapshot_head *head, const char *draws) {
+  bool is_seeded;
+  if (head->seed_size < 0 || head->seed_size > PP_SEED_WORDS) return false;
+  if (head->phase < PP_RUNNING || head->phase > PP_FRESH || head->elapsed < 0) return false;
+  // the first reset takes the pending seed
+  is_seeded = head->phase != PP_FRESH || head->seed_size == 0;
+  return pp_state_check_rng(&head->rng, is_seeded) &&
+         pp_draws_check(&fleet->draws, draws, is_seeded, head->elapsed);
+}
+
+static int refuse_damaged(int32_t env_id, pp_error *error) {
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "environment %d: the snapshot is damaged: give what get_state returned",
+                      env_id);
+}
+
+/* asks the environment about its own part, as load would give it */
+static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size,
+                     candidate *room, pp_error *error) {
+  const pp_env_def *def = fleet->def;
+  const char *draws = bytes + sizeof(snapshot_head) + returns_bytes(fleet);
+  const char *own = bytes + sizeof(snapshot_head) + engine_bytes(fleet);
+  snapshot_head head = head_of(bytes);
+  pp_error reason = {0};
+  pp_env env = fleet->envs[env_id];
+  int status;
+
+  env.rng = &head.rng;
+  env.elapsed = &head.elapsed;
+  env.error = &reason;
+  // it belongs to the present state
+  env.cache = NULL;
+  if (room->options) {
+    memcpy(room->options, env.options, sizeof(*env.options) * (size_t)def->num_options);
+    pp_draws_read(&fleet->draws, draws, room->options, &env.max_episode_steps);
+    env.options = room->options;
+  }
+  status = room->state ? def->check_state(&env, room->state, (int64_t)fleet->config.state_size)
+                       : def->check_state(&env, own, size - (own - bytes));
+  if (status >= 0) return PP_OK;
+  return pp_error_set(error, status == PP_ERR_MEMORY ? PP_ERR_MEMORY : PP_ERR_ARGUMENT,
+                      "environment %d: the snapshot is damaged, it holds no state of %.60s (%s): "
+                      "give what get_state returned",
+                      env_id, def->id, reason.text[0] ? reason.text : "no reason given");
 }
 
 static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *bytes, int64_t size,
-                          pp_error *error) {
+                          candidate *room, pp_error *error) {
   snapshot_head head = {0};
   int64_t own = size - (int64_t)(sizeof(head) + engine_bytes(fleet));
-  if (size >= (int64_t)sizeof(head)) memcpy(&head, bytes, sizeof(head));
+  if (size >= (int64_t)sizeof(head)) head = head_of(bytes);
   if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: these bytes are no snapshot of this version, or the "
                         "snapshot is damaged: give what get_state returned",
                         env_id);
   }
-  // even with a forged checksum no index may be out of range
-  if (head.checksum != checksum(bytes, size) || head.seed_size < 0 ||
-      head.seed_size > PP_SEED_WORDS || head.phase < PP_RUNNING || head.phase > PP_FRESH) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "environment %d: the snapshot is damaged: give what get_state returned",
-                        env_id);
-  }
+  if (head.checksum != checksum(bytes, size)) return refuse_damaged(env_id, error);
   if (head.identity != identity(fleet, env_id) || head.num_players != fleet->num_players ||
-      own < 0 || !fits_state(fleet, (const char *)bytes + (size - own), own)) {
+      own < 0 || !fits_state(fleet, (const char *)bytes + (size - own), own, room)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",
                         env_id, fleet->def->id);
   }
-  if (!pp_draws_check(&fleet->draws, (const char *)bytes + sizeof(head) + returns_bytes(fleet))) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "environment %d: the snapshot is damaged: give what get_state returned",
-                        env_id);
+  // the checksum has no key, so anybody can make it fit numbers of their own
+  if (!is_possible(fleet, &head, (const char *)bytes + sizeof(head) + returns_bytes(fleet))) {
+    return refuse_damaged(env_id, error);
   }
-  return PP_OK;
+  return fleet->def->check_state ? check_own(fleet, env_id, bytes, size, room, error) : PP_OK;
 }
+
+/* ------------------------------------------------------------------------------- restoring -- */
 
 /* restores from a checked snapshot; only the load callback can fail */
 static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size) {
   pp_env *env = &fleet->envs[env_id];
   const char *returns = bytes + sizeof(snapshot_head), *own = returns + engine_bytes(fleet);
   int64_t own_size = size - (own - bytes);
-  snapshot_head head;
+  const snapshot_head head = head_of(bytes);
 
   // what the cache holds belongs to the old state
   memset(env->cache, 0, fleet->config.cache_size);
@@ -250,7 +333,6 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
   } else {
     memcpy(env->state, own, (size_t)own_size);
   }
-  memcpy(&head, bytes, sizeof(head));
   memcpy(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns,
          returns_bytes(fleet));
   memcpy(fleet->seeds[env_id], head.seed, sizeof(head.seed));
@@ -278,19 +360,23 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error) {
   int status = pp_pool_check(pool, error);
   pp_fleet *fleet = &pool->fleet;
+  candidate room;
 
   if (status >= 0 && (count < 0 || (count && (!env_ids || !snapshots || !sizes)))) {
     status = pp_error_set(error, PP_ERR_ARGUMENT,
                           "%d snapshots: give as many env_ids, snapshots and sizes", count);
   }
+  if (status >= 0) status = candidate_init(&room, fleet, error);
   if (status < 0) return status;
   // held throughout, so that no thread sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
   for (int32_t i = 0; i < count && status >= 0; i++) {
     status = pp_pool_check_idle_locked(pool, env_ids[i], error);
-    if (status >= 0) status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], error);
+    if (status >= 0)
+      status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], &room, error);
   }
   if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, error);
   pthread_mutex_unlock(&pool->lock);
+  free(room.memory);
   return status;
 }

@@ -270,13 +270,19 @@ TEST(damaged_snapshots_are_refused) {
   }
 }
 
+/* repairs the checksum of a forged snapshot */
+static void repair(char *bytes, int64_t size) {
+  uint64_t sum = checksum(bytes, size);
+  memcpy(bytes, &sum, sizeof(sum));
+}
+
 /* a forged snapshot with the right checksum is refused for a number that no environment can have */
 TEST(numbers_that_no_environment_has_are_refused) {
   static pair p;
   static char bytes[MAX_BYTES];
   REQUIRE(pair_open(&p, "CartPole-v1"));
   int64_t size = p.taken.sizes[0];
-  for (int32_t way = 0; way < 10; way++) {
+  for (int32_t way = 0; way < 15; way++) {
     snapshot_head head;
     memcpy(bytes, p.taken.bytes[0], (size_t)size);
     memcpy(&head, bytes, sizeof(head));
@@ -290,12 +296,59 @@ TEST(numbers_that_no_environment_has_are_refused) {
     if (way == 7) head.identity++;
     // more and less than the environment's state
     int64_t length = way == 8 ? size + 8 : way == 9 ? size - 8 : size;
+    if (way == 10) head.rng.inc_low ^= 1;
+    if (way == 11) head.rng.has_uint32 = 2;
+    if (way == 12) head.elapsed = -1;
+    // a generator that was never seeded, without a seed that the next reset takes
+    if (way >= 13) head.rng = (pp_rng){0};
+    if (way == 14) head.phase = PP_FRESH;
     memcpy(bytes, &head, sizeof(head));
-    head.checksum = checksum(bytes, length);
-    memcpy(bytes, &head.checksum, sizeof(head.checksum));
+    repair(bytes, length);
     CHECK_EQ(restore_one(&p.c, 1, bytes, length), PP_ERR_ARGUMENT);
   }
   pair_close(&p);
+}
+
+/* one draw, and environments that are equal in all else */
+static pp_variation vary(const client *c, const pp_draw *draw) {
+  static const int32_t set_of[NUM_ENVS];
+  return (pp_variation){
+      .num_sets = 1, .values = c->values, .set_of = set_of, .draws = draw, .num_draws = 1};
+}
+
+/* the same for the generator of drawn values and the limit that it has drawn */
+TEST(draws_that_no_environment_has_are_refused) {
+  client c = make_client("CartPole-v1", NUM_ENVS);
+  static char bytes[MAX_BYTES], good[MAX_BYTES];
+  const pp_draw limit = {
+      .option = c.def->num_options, .kind = PP_DRAW_INTEGER, .first = 20, .last = 30};
+  const pp_variation variation = vary(&c, &limit);
+  c.options.variation = &variation;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), NUM_ENVS);
+  int64_t size = take_snapshot(&c, 0, good);
+  for (int32_t way = 0; way < 6; way++) {
+    struct {
+      pp_rng rng;
+      int64_t i;
+      double f;
+    } drawn;
+    snapshot_head head = head_of(good);
+    size_t at = sizeof(head) + sizeof(double);
+    memcpy(bytes, good, (size_t)size);
+    memcpy(&drawn, good + at, sizeof(drawn));
+    if (way == 0) drawn.rng.inc_low ^= 1;
+    if (way == 1) drawn.rng = (pp_rng){0};
+    if (way == 2) drawn.i = 31;
+    if (way == 3) drawn.f += 1;
+    if (way == 4) head.elapsed = (int32_t)drawn.i + 1;
+    if (way == 5) head.elapsed = (int32_t)drawn.i;
+    memcpy(bytes, &head, sizeof(head));
+    memcpy(bytes + at, &drawn, sizeof(drawn));
+    repair(bytes, size);
+    CHECK_EQ(restore_one(&c, 1, bytes, size), way == 5 ? PP_OK : PP_ERR_ARGUMENT);
+  }
+  client_close(&c);
 }
 
 TEST(several_environments_are_all_restored_or_none) {
@@ -352,7 +405,7 @@ TEST(a_closed_pool_neither_saves_nor_restores) {
 /* ---------------------------------------------------------------------------------- failing -- */
 
 /* an environment that counts its steps, and whose callbacks fail as `failing` says */
-static enum { NOTHING, SIZE, SAVE, LOAD } failing;
+static enum { NOTHING, SIZE, SAVE, LOAD, STATE } failing;
 static int32_t failing_env;
 
 static int fail(pp_env *env, const char *where) {
@@ -393,6 +446,31 @@ static int fussy_load(pp_env *env, const void *bytes, int64_t size) {
   return PP_OK;
 }
 
+/* what the last call of check_state has seen */
+static struct {
+  const pp_env *env;
+  const void *state;
+  int64_t value, present;
+  int32_t elapsed;
+  bool has_cache, has_reason;
+  int32_t calls;
+} seen_state;
+
+static int fussy_check_state(const pp_env *env, const void *state, int64_t size) {
+  if (size != sizeof(int64_t)) return fail((pp_env *)(uintptr_t)env, "size");
+  seen_state.env = env;
+  seen_state.state = state;
+  memcpy(&seen_state.value, state, sizeof(int64_t));
+  memcpy(&seen_state.present, env->state, sizeof(int64_t));
+  seen_state.elapsed = *env->elapsed;
+  seen_state.has_cache = env->cache != NULL;
+  seen_state.calls++;
+  if (failing != STATE || env->id != failing_env) return PP_OK;
+  if (seen_state.has_reason) snprintf(env->error->text, PP_ERROR_TEXT, "count=-7");
+  // any failure is a refusal
+  return PP_ERR_ENV;
+}
+
 static const pp_field fussy_fields[] = {
     {.name = "obs", .dtype = PP_INT64, .low = 0, .high = 1e9},
 };
@@ -412,7 +490,16 @@ static const pp_env_def fussy = {
     .observe = fussy_observe,
     .save = fussy_save,
     .load = fussy_load,
+    .check_state = fussy_check_state,
 };
+
+/* the same, but the engine copies the state */
+static pp_env_def plain_fussy(void) {
+  pp_env_def def = fussy;
+  def.save = NULL;
+  def.load = NULL;
+  return def;
+}
 
 static int fussy_open(client *c) {
   *c = make_client("CartPole-v1", NUM_ENVS);
@@ -472,5 +559,98 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
   CHECK_EQ(restore(&c, &taken), PP_OK);
   play(&c, 1, 4);
   for (int32_t i = 0; i < NUM_ENVS; i++) CHECK_EQ(((int64_t *)column(&c, "obs"))[i], 5);
+  client_close(&c);
+}
+
+TEST(a_refused_state_changes_no_environment) {
+  const pp_env_def plain = plain_fussy();
+  for (int32_t is_plain = 0; is_plain < 2; is_plain++) {
+    client c = make_client("CartPole-v1", NUM_ENVS);
+    static snapshots taken, before, after;
+    c.def = is_plain ? &plain : &fussy;
+    failing = NOTHING;
+    failing_env = 3;
+    REQUIRE(client_open(&c) && CHECK_EQ(client_reset(&c), NUM_ENVS));
+    play(&c, 4, 1);
+    take_snapshots(&c, &taken);
+    play(&c, 5, 2);
+    take_snapshots(&c, &before);
+    failing = STATE;
+    for (int32_t has_reason = 0; has_reason < 2; has_reason++) {
+      seen_state.has_reason = has_reason;
+      CHECK_EQ(restore(&c, &taken), PP_ERR_ARGUMENT);
+      CHECK(strstr(c.error.text,
+                   has_reason ? "environment 3: the snapshot is damaged, it holds no state of "
+                                "test/Fussy-v0 (count=-7): give what get_state returned"
+                              : "(no reason given)") != NULL);
+      // environments before it are as they were, and none needs a reset
+      take_snapshots(&c, &after);
+      CHECK(memcmp(before.bytes, after.bytes, sizeof(before.bytes)) == 0);
+    }
+    failing = NOTHING;
+    CHECK_EQ(restore(&c, &taken), PP_OK);
+    play(&c, 1, 4);
+    for (int32_t i = 0; i < NUM_ENVS; i++) CHECK_EQ(((int64_t *)column(&c, "obs"))[i], 5);
+    client_close(&c);
+  }
+}
+
+TEST(check_state_sees_what_the_snapshot_would_restore) {
+  const pp_env_def plain = plain_fussy();
+  for (int32_t is_plain = 0; is_plain < 2; is_plain++) {
+    client c = make_client("CartPole-v1", NUM_ENVS);
+    static snapshots taken;
+    c.def = is_plain ? &plain : &fussy;
+    failing = NOTHING;
+    REQUIRE(client_open(&c) && CHECK_EQ(client_reset(&c), NUM_ENVS));
+    play(&c, 4, 1);
+    take_snapshots(&c, &taken);
+    play(&c, 5, 2);
+    seen_state.calls = 0;
+    CHECK_EQ(restore_one(&c, 2, taken.bytes[2], taken.sizes[2]), PP_OK);
+    CHECK_EQ(seen_state.calls, 1);
+    CHECK_EQ(seen_state.value, 4);
+    CHECK_EQ(seen_state.present, 9);
+    CHECK_EQ(seen_state.elapsed, 4);
+    CHECK(!seen_state.has_cache);
+    if (is_plain) CHECK_EQ((uintptr_t)seen_state.state % 64, 0);
+    client_close(&c);
+  }
+}
+
+/* the options of the present episode would refuse or let pass states of another one */
+static int32_t seen_length;
+
+static int check_drawn(const pp_env *env, const void *state, int64_t size) {
+  (void)state, (void)size;
+  seen_length = (int32_t)env->options[0].i;
+  return PP_OK;
+}
+
+static const pp_option drawn_options[] = {
+    {.name = "length", .type = PP_OPT_INT, .number = 5, .low = 1, .high = 1000, .varies = 1}};
+
+TEST(check_state_sees_the_drawn_options_of_the_snapshot) {
+  const pp_draw draw = {.kind = PP_DRAW_INTEGER, .first = 1, .last = 1000};
+  pp_env_def def = plain_fussy();
+  client c = make_client("CartPole-v1", NUM_ENVS);
+  const pp_variation variation = vary(&c, &draw);
+  static char bytes[MAX_BYTES];
+  pp_value first[1], second[1];
+  int32_t limit;
+  def.options = drawn_options;
+  def.num_options = 1;
+  def.check_state = check_drawn;
+  c.def = &def;
+  c.options.variation = &variation;
+  failing = NOTHING;
+  REQUIRE(client_open(&c) && CHECK_EQ(client_reset(&c), NUM_ENVS));
+  CHECK_EQ(pp_pool_option_values(c.pool, 1, first, &limit, &c.error), PP_OK);
+  int64_t size = take_snapshot(&c, 1, bytes);
+  CHECK_EQ(client_reset(&c), NUM_ENVS);
+  CHECK_EQ(pp_pool_option_values(c.pool, 1, second, &limit, &c.error), PP_OK);
+  CHECK(first->i != second->i);
+  CHECK_EQ(restore_one(&c, 1, bytes, size), PP_OK);
+  CHECK_EQ(seen_length, first->i);
   client_close(&c);
 }

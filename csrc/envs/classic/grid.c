@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/state_check.h"
+
 int grid_reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how, (void)result;
   *(grid_state *)env->state = (grid_state){0};
@@ -85,11 +87,21 @@ int grid_step_many(const pp_run *run, const grid_rules *rules) {
   memset(run->reward, 0, sizeof(double) * GRID_PLAYERS * (size_t)run->count);
   for (int32_t i = 0; i < run->count; i++) {
     grid_state *it = (grid_state *)(void *)(run->states + (size_t)i * run->state_stride);
-    // the engine resets a game that is over, and shows nothing of this step
-    if (it->is_over) continue;
+    // the engine resets this game, and shows nothing of this step
+    if (run->ended[i]) continue;
     move(it, actions + GRID_PLAYERS * i, rules, run->reward + GRID_PLAYERS * i, &run->terminated[i],
          &run->truncated[i]);
     write_row(it, run->fields, i, rules);
   }
   return PP_OK;
+}
+
+int grid_check_state(const pp_env *env, const void *state, const grid_rules *rules) {
+  const grid_state *it = state;
+  return pp_state_check_bytes(env, "cells", it->cells, GRID_MAX_CELLS, GRID_PLAYERS) &&
+                 pp_state_check_range(env, "is_over", it->is_over, 0, 1) &&
+                 pp_state_check_range(env, "selected", it->selected, 0, GRID_PLAYERS - 1) &&
+                 pp_state_check_range(env, "pieces", it->pieces, 0, rules->num_cells)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
 }

@@ -71,7 +71,10 @@ int grid_step(pp_env *env, const void *action, pp_result *result, const grid_rul
 /* Writes the rows of GRID_FIELDS. */
 int grid_observe(pp_env *env, void *const *fields, const grid_rules *rules);
 
-/* Both for several environments. */
+/* Refuses a game that can't be: cells, pieces and players out of range. */
+int grid_check_state(const pp_env *env, const void *state, const grid_rules *rules);
+
+/* Steps and observes several environments. */
 int grid_step_many(const pp_run *run, const grid_rules *rules);
 
 #endif

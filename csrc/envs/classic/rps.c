@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { PLAYERS = 2, SHOWN_ROUNDS = 5 };
@@ -68,6 +69,18 @@ static int observe(pp_env *env, void *const *fields, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const match *it = state;
+  int64_t hands = env->options[NUM_ACTIONS].i;
+  (void)size;
+  for (int32_t i = 0; i < SHOWN_ROUNDS * PLAYERS; i++) {
+    int32_t hand = it->hands[i / PLAYERS][i % PLAYERS];
+    if (!pp_state_check_range(env, "hand", hand, 0, hands)) return PP_ERR_ARGUMENT;
+  }
+  return pp_state_check_range(env, "rounds", it->rounds, 0, INT32_MAX - 1) ? PP_OK
+                                                                           : PP_ERR_ARGUMENT;
+}
+
 static const pp_option options[NUM_OPTIONS] = {
     [NUM_ACTIONS] = {.name = "num_actions",
                      .type = PP_OPT_INT,
@@ -115,4 +128,5 @@ const pp_env_def pp_env_classic_rps_v2 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .check_state = check_state,
 };

@@ -37,6 +37,11 @@ static int step_many(void *shared, const pp_run *run) {
   return grid_step_many(run, &rules);
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  return grid_check_state(env, state, &rules);
+}
+
 static const char *const players[] = {"player_1", "player_2"};
 static const pp_field fields[] = {GRID_FIELDS(3, 3, CELLS)};
 static const pp_option options[] = {{.name = "screen_height",
@@ -55,4 +60,5 @@ const pp_env_def pp_env_classic_tictactoe_v3 = {
     .step = step,
     .observe = observe,
     .step_many = step_many,
+    .check_state = check_state,
 };

@@ -3,6 +3,7 @@
  * world->own: of a collector the kind of the treasure that it holds, of a deposit the kind that it
  * takes, of a treasure its kind; NOTHING for a free collector and for a treasure that is not there.
  */
+#include "base/state_check.h"
 #include "world.h"
 
 enum { COLLECTORS = MPE_NUM_COMMON, DEPOSITS, TREASURES, NUM_OPTIONS, MAX_KINDS = 6 };
@@ -226,6 +227,20 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
   return out;
 }
 
+static bool check(const mpe_world *world, const pp_env *env) {
+  int32_t entities = world->shared->num_agents + world->shared->num_landmarks;
+  for (int32_t i = 0; i < entities; i++) {
+    int32_t kind = world->own[i];
+    if (!pp_state_check_range(env, "kind", kind, NOTHING, kinds_of(world->shared) - 1)) {
+      return false;
+    }
+  }
+  // the first reset makes it, after it has seeded the engine's
+  if (pp_state_check_rng(&world->state->rng, env->rng->inc_low & 1)) return true;
+  snprintf(env->error->text, sizeof(env->error->text), "the second generator is none");
+  return false;
+}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 static const mpe_scenario scenario = {.make = make,
@@ -233,6 +248,7 @@ static const mpe_scenario scenario = {.make = make,
                                       .reward = reward,
                                       .observe = observe,
                                       .after_step = after_step,
+                                      .check = check,
                                       .benchmark = benchmark};
 
 static int configure(pp_config *config) {

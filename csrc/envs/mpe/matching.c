@@ -18,7 +18,7 @@ typedef struct assignment {
   double cost[MOST][MOST];
   double agent_price[MOST], target_price[MOST];
   int32_t target_of[MOST], agent_of[MOST];
-  int32_t path[MOST];    /* the agent from which a target was reached */
+  int32_t path[MOST];    /* the agent from which a target was reached; first the new one */
   double shortest[MOST]; /* the length of that path */
   bool has_agent[MOST], has_target[MOST];
 } assignment;
@@ -31,7 +31,8 @@ static int32_t find_path(assignment *it, int32_t agent, double *length) {
   for (int32_t i = 0; i < it->count; i++) {
     it->has_agent[i] = it->has_target[i] = false;
     it->shortest[i] = INFINITY;
-    it->path[i] = NONE;
+    // no path is shorter than infinity if positions are NaN, which only forged snapshots have
+    it->path[i] = agent;
   }
   while (sink == NONE) {
     int32_t next = NONE;

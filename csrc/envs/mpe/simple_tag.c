@@ -13,7 +13,7 @@ enum {
 };
 
 /* of the agents' speed and sensitivity, for each stage of the curriculum */
-static const double SPEED_FACTORS[] = {0.5, 0.75, 1.0};
+static const double SPEED_FACTORS[MPE_MAX_STAGE + 1] = {0.5, 0.75, 1.0};
 
 /* ------------------------------------------------------------------------------ setting up -- */
 
@@ -149,7 +149,7 @@ static const pp_option options[NUM_OPTIONS] = {
     [SEEN_LANDMARKS] = MPE_NEIGHBORS("num_landmark_neighbors", "landmarks"),
 };
 
-static const pp_option reset_options[] = {MPE_STAGE(2)};
+static const pp_option reset_options[] = {MPE_STAGE(MPE_MAX_STAGE)};
 
 const pp_env_def pp_env_mpe_simple_tag_v3 = {
     MPE_DEFINITION("simple_tag_v3", options, NUM_OPTIONS, configure),

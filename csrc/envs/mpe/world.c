@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/half.h"
+#include "base/state_check.h"
 
 static const double TIME_STEP = 0.1, DAMPING = 0.25, CONTACT_FORCE = 1e2, CONTACT_MARGIN = 1e-3;
 static const double SENSITIVITY = 5.0;
@@ -509,4 +510,22 @@ int mpe_expose(pp_env *env, void *target) {
   }
   for (int32_t i = 0; i < messages; i++) *out++ = world.message[i];
   return PP_OK;
+}
+
+int mpe_check_state(const pp_env *env, const void *state, int64_t size) {
+  const mpe_shared *shared = env->shared;
+  // only read
+  mpe_world world = world_of(shared, (void *)(uintptr_t)state);
+  const mpe_state *it = world.state;
+  // worlds without goals leave them 0
+  int32_t last = shared->num_landmarks ? shared->num_landmarks - 1 : 0;
+  (void)size;
+  return pp_state_check_range(env, "cycles", it->cycles, 0, INT32_MAX - 1) &&
+                 pp_state_check_range(env, "stage", it->stage, 0, MPE_MAX_STAGE) &&
+                 pp_state_check_range(env, "goals[0]", it->goals[0], 0, last) &&
+                 pp_state_check_range(env, "goals[1]", it->goals[1], 0, last) &&
+                 pp_state_check_range(env, "is_done", it->is_done, 0, 1) &&
+                 (!shared->scenario->check || shared->scenario->check(&world, env))
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
 }

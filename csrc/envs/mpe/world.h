@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "pp_env.h"
 
+enum { MPE_MAX_STAGE = 2 /* the last stage of any curriculum */ };
 enum { MPE_MAX_AGENTS = 64, MPE_MAX_LANDMARKS = 64, MPE_NAME = 24 };
 
 typedef struct mpe_point {
@@ -39,7 +40,7 @@ typedef struct mpe_state {
   int32_t stage;    /* of the curriculum */
   double speed;     /* factor on the controls and the speed of agents that are no adversaries */
   int32_t goals[2]; /* landmarks; each world says which */
-  bool is_done;     /* the agents are where they should be */
+  uint8_t is_done;  /* the agents are where they should be */
   double gain;      /* reward of the last step that all agents share */
   double range;     /* largest coordinate at the start of the episode, by absolute value */
   pp_rng rng;       /* a second generator, for worlds that draw in steps */
@@ -71,6 +72,9 @@ typedef struct mpe_scenario {
   float *(*observe)(const mpe_world *world, int32_t agent, float *out);
   /* Changes the world after the physics of a step; null: nothing happens. */
   void (*after_step)(const mpe_world *world);
+  /* Returns whether a restored world can be, beyond what all worlds have in common; null: nothing
+   * but that matters. */
+  bool (*check)(const mpe_world *world, const pp_env *env);
   /* Writes an agent's benchmark data, at most benchmark_size numbers; null: there are none. */
   void (*benchmark)(const mpe_world *world, int32_t agent, double *out);
 } mpe_scenario;
@@ -181,7 +185,7 @@ static inline int32_t mpe_neighbors(const pp_value *value) {
   .reference = "mpe2 1.1.1 " title, .reward_threshold = NAN, .options = table,                    \
   .num_options = count, .action_dtypes = 1 << PP_FLOAT64 | 1 << PP_FLOAT16, .configure = make_it, \
   .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe,           \
-  .expose = mpe_expose
+  .expose = mpe_expose, .check_state = mpe_check_state
 
 /* Makes what all environments share; the pool's fields and sizes follow from it. */
 int mpe_configure(pp_config *config, const mpe_scenario *scenario);
@@ -190,6 +194,7 @@ int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result);
 int mpe_step(pp_env *env, const void *action, pp_result *result);
 int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset);
 int mpe_expose(pp_env *env, void *target);
+int mpe_check_state(const pp_env *env, const void *state, int64_t size);
 
 /* Sets the number of agents and landmarks, with mpe2's default properties. Returns PP_ERR_ARGUMENT
  * if there are too many. */

@@ -4,6 +4,7 @@
  * of the rounds count double. The first player who leads by five wins.
  */
 #include "base/random.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { NUM_PLAYERS = 2, NUM_MOVES = 3, LEAD = 5 };
@@ -85,6 +86,21 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const duel *game = state;
+  (void)size;
+  for (int i = 0; i < NUM_PLAYERS; i++) {
+    if (!pp_state_check_range(env, "score", game->score[i], 0, INT32_MAX / 2) ||
+        !pp_state_check_range(env, "last_move", game->last_moves[i], 0, NUM_MOVES - 1)) {
+      return PP_ERR_ARGUMENT;
+    }
+  }
+  return pp_state_check_range(env, "round", game->round, 0, INT32_MAX / 2) &&
+                 pp_state_check_range(env, "stake", game->stake, 0, 2)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_test_duel_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -105,4 +121,5 @@ const pp_env_def pp_env_test_duel_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .check_state = check_state,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { NUM_PLAYERS = 3, FIRST_POINTS = 3 };
@@ -84,6 +85,18 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const elimination *game = state;
+  (void)size;
+  for (int i = 0; i < NUM_PLAYERS; i++) {
+    if (!pp_state_check_range(env, "points", game->points[i], 0, FIRST_POINTS + NUM_PLAYERS)) {
+      return PP_ERR_ARGUMENT;
+    }
+  }
+  return pp_state_check_bytes(env, "has_ended", game->has_ended, NUM_PLAYERS, 1) ? PP_OK
+                                                                                 : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_test_elimination_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -99,4 +112,5 @@ const pp_env_def pp_env_test_elimination_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .check_state = check_state,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { FAIL_ON, FAIL_AT_STEP, FAIL_ENV, SPIN, SLEEP_MS, SLOW_ENV, NUM_OPTIONS };
@@ -117,6 +118,15 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return is_reset ? PP_OK : maybe_fail(env, "observe", it->steps);
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const fault *it = state;
+  (void)size;
+  return pp_state_check_range(env, "steps", it->steps, 0, PP_STATE_MOST) &&
+                 pp_state_check_range(env, "resets", it->resets, 0, PP_STATE_MOST)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_test_fault_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -135,4 +145,5 @@ const pp_env_def pp_env_test_fault_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .check_state = check_state,
 };

@@ -1,7 +1,7 @@
 /* test/Heap-v0: a diary in allocated memory, to test environments whose state is not plain data.
  *
  * Every step appends the action plus a random number to the diary, so the size of a snapshot grows
- * during an episode. It needs all of init, fini, save and load.
+ * during an episode. It needs all of init, fini, save, load and check_state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,14 +92,18 @@ static int64_t save(pp_env *env, void *bytes) {
   return (int64_t)size;
 }
 
+/* before load, which gets the same bytes and changes the diary */
+static int check_state(const pp_env *env, const void *bytes, int64_t size) {
+  (void)bytes;
+  if (size % (int64_t)sizeof(int64_t) == 0) return PP_OK;
+  snprintf(env->error->text, sizeof(env->error->text), "%lld bytes are no whole number of entries",
+           (long long)size);
+  return PP_ERR_ARGUMENT;
+}
+
 static int load(pp_env *env, const void *bytes, int64_t size) {
   diary *book = env->state;
   const int64_t entry_size = (int64_t)sizeof(*book->entries);
-  if (size < 0 || size % entry_size != 0) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "a snapshot of %lld bytes is not a whole number of entries", (long long)size);
-    return PP_ERR_ARGUMENT;
-  }
   int status = make_room(env, size / entry_size);
   if (status != PP_OK) return status;
   if (size > 0) memcpy(book->entries, bytes, (size_t)size);
@@ -126,4 +130,5 @@ const pp_env_def pp_env_test_heap_v0 = {
     .observe = observe,
     .save = save,
     .load = load,
+    .check_state = check_state,
 };

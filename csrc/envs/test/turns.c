@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { NUM_PLAYERS = 3, ROUND = NUM_PLAYERS + 1, FIRST_LIMIT = 5 };
@@ -88,6 +89,20 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const turns *game = state;
+  (void)size;
+  for (int i = 0; i < NUM_PLAYERS; i++) {
+    if (!pp_state_check_range(env, "moves", game->moves[i], 0, PP_STATE_MOST)) {
+      return PP_ERR_ARGUMENT;
+    }
+  }
+  return pp_state_check_range(env, "turn", game->turn, 0, FIRST_LIMIT + 3) &&
+                 pp_state_check_range(env, "limit", game->limit, 0, FIRST_LIMIT + 3)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_test_turns_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -111,4 +126,5 @@ const pp_env_def pp_env_test_turns_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .check_state = check_state,
 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { STICK, HIT, NUM_ACTIONS };
@@ -160,6 +161,25 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
+/* A negative total would let the dealer draw for seconds. */
+static bool is_hand(const pp_env *env, const hand *it) {
+  enum { MOST = LIMIT + TEN };
+  return pp_state_check_range(env, "total", it->total, 0, MOST) &&
+         pp_state_check_range(env, "num_cards", it->num_cards, 0, MOST) &&
+         pp_state_check_range(env, "first", it->first, 0, TEN) &&
+         pp_state_check_range(env, "has_ace", it->has_ace, 0, 1);
+}
+
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const table_of_two *it = state;
+  (void)size;
+  return is_hand(env, &it->player) && is_hand(env, &it->dealer) &&
+                 pp_state_check_range(env, "suit", it->suit, 0, SUITS - 1) &&
+                 pp_state_check_range(env, "face", it->face, 0, FACES - 1)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 const pp_env_def pp_env_blackjack_v1 = {
@@ -181,4 +201,5 @@ const pp_env_def pp_env_blackjack_v1 = {
     .step = step,
     .observe = observe,
     .step_many = step_many,
+    .check_state = check_state,
 };

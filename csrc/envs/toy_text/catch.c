@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mt19937.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { HEIGHT, WIDTH, NUM_OPTIONS };
@@ -79,7 +80,8 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 static double move(catch_state *it, const board *shared, int64_t action, uint8_t *terminated) {
   int32_t paddle = it->paddle + (int32_t)(action - STAY), last = shared->width - 1;
   it->paddle = paddle < 0 ? 0 : paddle > last ? last : paddle;
-  it->ball_row++;
+  // a forged snapshot may go on when the ball is down
+  if (it->ball_row < shared->height - 1) it->ball_row++;
   if (it->ball_row < shared->height - 1) return 0;
   *terminated = 1;
   return it->ball_column == it->paddle ? 1 : -1;
@@ -124,6 +126,18 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const catch_state *it = state;
+  const board *shared = env->shared;
+  (void)size;
+  return pp_state_check_mt19937(env, &it->random) &&
+                 pp_state_check_range(env, "ball_row", it->ball_row, 0, shared->height - 1) &&
+                 pp_state_check_range(env, "ball_column", it->ball_column, 0, shared->width - 1) &&
+                 pp_state_check_range(env, "paddle", it->paddle, 0, shared->width - 1)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_catch_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -144,4 +158,5 @@ const pp_env_def pp_env_catch_v0 = {
     .step = step,
     .observe = observe,
     .step_many = step_many,
+    .check_state = check_state,
 };

@@ -77,7 +77,7 @@ static int configure(pp_config *config) {
       .state_size = sizeof(table_state), .num_fields = 2, .fields = fields,                       \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},    \
       .configure = configure, .release = table_release, .reset = table_reset, .step = table_step, \
-      .observe = table_observe, .step_many = table_step_many
+      .observe = table_observe, .step_many = table_step_many, .check_state = table_check_state
 
 const pp_env_def pp_env_cliff_walking_v1 = {
     CLIFF_DEFINITION("CliffWalking-v1"),

@@ -231,7 +231,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
       .num_fields = 2, .fields = fields,                                                       \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS}, \
       .configure = configure, .release = table_release, .reset = table_reset, .step = step,    \
-      .observe = table_observe, .step_many = table_step_many
+      .observe = table_observe, .step_many = table_step_many, .check_state = table_check_state
 
 const pp_env_def pp_env_frozen_lake_v1 = {
     LAKE_DEFINITION("FrozenLake-v1"),

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/mt19937.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
 enum { FORWARD, BACK, NUM_ACTIONS };
@@ -81,6 +82,15 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const chain *it = state;
+  (void)size;
+  return pp_state_check_mt19937(env, &it->random) &&
+                 pp_state_check_range(env, "position", it->position, 0, LENGTH - 1)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 const pp_env_def pp_env_nchain_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -98,4 +108,5 @@ const pp_env_def pp_env_nchain_v0 = {
     .step = step,
     .observe = observe,
     .step_many = step_many,
+    .check_state = check_state,
 };

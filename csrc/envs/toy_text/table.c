@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/state_check.h"
+
 /* ------------------------------------------------------------------------------- the table -- */
 
 table *table_create(int64_t num_states, int32_t num_actions) {
@@ -127,6 +129,17 @@ void table_observe_many(const pp_run *run) {
     if (observations) observations[i] = state->state;
     if (probabilities) probabilities[i] = state->probability;
   }
+}
+
+bool table_has(const table *it, const pp_env *env, const table_state *state) {
+  return pp_state_check_range(env, "state", state->state, 0, it->num_states - 1) &&
+         pp_state_check_range(env, "last_action", state->last_action, -1, it->num_actions - 1) &&
+         pp_state_check_range(env, "resets", state->resets, 0, PP_STATE_MOST);
+}
+
+int table_check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  return table_has(env->shared, env, state) ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {

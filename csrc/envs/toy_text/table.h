@@ -92,12 +92,16 @@ void table_act_many(const table *it, const pp_run *run);
 /* Writes the fields of a run: the state and prob. */
 void table_observe_many(const pp_run *run);
 
+/* Returns whether an environment can have this state; if not, the reason is in its error. */
+bool table_has(const table *it, const pp_env *env, const table_state *state);
+
 /* Callbacks of environments whose state is a table_state, whose fields are the state and prob, and
  * which share nothing but the table. table_observe needs only that they begin with these. */
 int table_reset(pp_env *env, const pp_reset *how, pp_result *result);
 int table_step(pp_env *env, const void *action, pp_result *result);
 int table_step_many(void *shared, const pp_run *run);
 int table_observe(pp_env *env, void *const *rows, int32_t is_reset);
+int table_check_state(const pp_env *env, const void *state, int64_t size);
 void table_release(void *shared);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/state_check.h"
 #include "table.h"
 
 enum { SIDE = 5, PLACES = 4, IN_TAXI = PLACES, NUM_ACTIONS = 6 };
@@ -27,7 +28,7 @@ typedef struct scene {
 
 typedef struct taxi {
   table_state at;
-  bool is_fickle; /* the passenger will change its mind at the first move with it */
+  uint8_t is_fickle; /* the passenger will change its mind at the first move with it */
 } taxi;
 
 /* what all environments share */
@@ -291,6 +292,16 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const taxi *it = state;
+  const rules *shared = env->shared;
+  (void)size;
+  return table_has(shared->transitions, env, &it->at) &&
+                 pp_state_check_bytes(env, "is_fickle", &it->is_fickle, 1, 1)
+             ? PP_OK
+             : PP_ERR_ARGUMENT;
+}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 /* the members that both definitions share */
@@ -300,7 +311,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
       .fields = fields,                                                                         \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},  \
       .configure = configure, .release = release, .reset = reset, .step = step,                 \
-      .observe = observe, .step_many = step_many
+      .observe = observe, .step_many = step_many, .check_state = check_state
 
 const pp_env_def pp_env_taxi_v4 = {
     TAXI_DEFINITION("Taxi-v4"),
