@@ -433,6 +433,7 @@ def _link(model: Any) -> str:
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
         "state_spec": spec,
         **_state_parts(model, data, spec),
+        **_cursors(model, spec),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": _address("mjcb_time") or 0,
@@ -473,6 +474,28 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     numbers = {"state_parts": len(parts)}
     for i, (offset, is_inline, size) in enumerate(parts):
         numbers |= {f"part{i}": offset, f"part{i}_inline": is_inline, f"part{i}_size": size}
+    return numbers
+
+
+def _cursors(model: Any, spec: int) -> dict[str, int]:
+    """Returns the numbers of a state that MuJoCo uses as indices, and what they index.
+
+    They are in the ring buffers of actuators and sensors with a delay, which newer versions have. A
+    buffer is a number of the user's, the cursor, the times and the values.
+    """
+    mujoco = _mujoco()
+    found: list[tuple[int, int]] = []
+    if getattr(model, "nhistory", 0):
+        history = int(mujoco.mjtState.mjSTATE_HISTORY)
+        start = mujoco.mj_stateSize(model, spec & (history - 1))
+        for kind in ("actuator", "sensor"):
+            addresses = getattr(model, f"{kind}_historyadr")
+            lengths = getattr(model, f"{kind}_history")[:, 0]
+            pairs = zip(addresses.tolist(), lengths.tolist(), strict=True)
+            found += [(start + address + 1, length) for address, length in pairs if address >= 0]
+    numbers = {"cursors": len(found)}
+    for i, (place, length) in enumerate(found):
+        numbers |= {f"cursor{i}": place, f"cursor{i}_length": length}
     return numbers
 
 
