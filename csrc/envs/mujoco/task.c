@@ -496,6 +496,20 @@ static bool check_cursors(const pp_env *env, const double *numbers) {
   return true;
 }
 
+/* Checks that infos of integers are some, as observe converts them. */
+static bool check_infos(const pp_env *env, const double *infos) {
+  const mujoco_shared *shared = env->shared;
+  for (int32_t i = 0; i < shared->task->num_infos; i++) {
+    const pp_field *info = &shared->task->infos[i];
+    if (info->dtype == PP_INT64 && !(fabs(*infos) <= 0x1p53)) {
+      snprintf(env->error->text, sizeof(env->error->text), "%s=%g", info->name, *infos);
+      return false;
+    }
+    infos += numbers_of(shared, info);
+  }
+  return true;
+}
+
 /* The head indexes the states. All numbers but cursors are only calculated with: MuJoCo resets a
  * simulation whose numbers are huge or NaN (docs/internals/mujoco.md). */
 int mujoco_check_state(const pp_env *env, const void *state, int64_t size) {
@@ -503,10 +517,11 @@ int mujoco_check_state(const pp_env *env, const void *state, int64_t size) {
   const mujoco_shared *shared = env->shared;
   const state_head *head = state;
   const double *numbers = (const double *)(const void *)(head + 1);
+  const double *infos = numbers + (state_infos(env) - state_numbers(env));
   bool is_possible = pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&
                      pp_state_check_range(env, "current", head->current, 0, 1) &&
                      check_cursors(env, numbers) &&
-                     check_cursors(env, numbers + shared->state_numbers);
+                     check_cursors(env, numbers + shared->state_numbers) && check_infos(env, infos);
   return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
