@@ -15,11 +15,13 @@ from parallel_pool import __main__ as cli
 from parallel_pool import registry, testing
 from parallel_pool.source import start
 from parallel_pool.testing import command, supervisor
+from parallel_pool.testing.messages import ADD_CHECK
 from tests.sampling import sampled, thinned
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "writing-an-environment.md"
 FIRST = "callbacks write all of their rows, and nothing else"
+LAST = "forged snapshots are refused or do no harm"
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +67,8 @@ def test_a_start_passes(capsys: pytest.CaptureFixture[str]) -> None:
         assert "  ok    sanitizers find nothing" in printed
 
 
-# What the page shows: a heading, the change of the start, and further arguments.
-MISTAKES: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
+# What the page shows: a heading, the change of the start (or several), and further arguments.
+MISTAKES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "A syntax error": (("it->speed = 0;", "it->speed = 0"), ()),
     "An old ABI": ((".abi = PP_ENV_ABI", ".abi = 2"), ()),
     "An observation outside its space": (
@@ -80,6 +82,22 @@ MISTAKES: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
     "An endless step": (
         ("int has_crashed =", "while (it->position < 0) continue;\n  int has_crashed ="),
         ("--timeout", "2"),
+    ),
+    "An index that a snapshot brings": (
+        [
+            ("  double speed;\n", "  double speed;\n  int64_t wind; /* an index of winds */\n"),
+            (
+                "static const double end = 2",
+                "static const double winds[] = {0.01, 0, -0.01}, end = 2",
+            ),
+            (
+                "direction * env->options[PUSH].f;",
+                "direction * env->options[PUSH].f + winds[it->wind];\n"
+                "  it->wind = (it->wind + 1) % 3;",
+            ),
+            ("it->speed = 0;", "it->speed = 0;\n  it->wind = 0;"),
+        ],
+        (),
     ),
 }
 
@@ -101,8 +119,8 @@ def plain(text: str) -> str:
 def test_the_page_shows_what_a_mistake_prints(
     mistake: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit, arguments = MISTAKES[mistake]
-    change(edit)
+    edits, arguments = MISTAKES[mistake]
+    change(*(edits if isinstance(edits, list) else [edits]))
     status, printed = check(capsys, *arguments)
     assert status == 1
     shown = section(mistake)
@@ -111,7 +129,82 @@ def test_the_page_shows_what_a_mistake_prints(
     for line in shown[1:]:
         if "sanitizers" in line and not runs_sanitizers():
             continue
-        assert plain(line) in plain(printed), line
+        # what follows on some lines depends on the machine
+        assert plain(line.removesuffix(" ...")) in plain(printed), line
+
+
+# A state that a snapshot can harm: an integer in it, and how step uses the integer.
+def add_integer(use: str, *more: tuple[str, str]) -> None:
+    change(
+        ("  double speed;\n", "  double speed;\n  int64_t count;\n"),
+        ("it->speed = 0;", "it->speed = 0;\n  it->count = 1;"),
+        ("int has_stopped =", f"{use}\n  int has_stopped ="),
+        *more,
+    )
+
+
+CHECK_STATE = """
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  const cart *it = (const cart *)state;
+  (void)size;
+  return pp_state_check_range(env, "count", it->count, 0, 1) ? PP_OK : PP_ERR_ARGUMENT;
+}
+
+/* parallel_pool finds"""
+
+# what goes wrong, by use of the integer, and words of the message
+FORGED = {
+    "SIGSEGV": (
+        "it->speed += 0.01 * lows[it->count];",
+        "the process ended with SIGSEGV in step after a forged snapshot (",
+    ),
+    "a write beyond the reward": (
+        "result->reward[it->count & 2] = 0;",
+        "): step: result->reward has 8 bytes, and the byte 9 behind them was written",
+    ),
+    "an endless loop": (
+        "for (volatile int64_t i = 0; i < it->count; i++) {}",
+        "step after a forged snapshot (",
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", sampled(FORGED, {"a write beyond the reward"}))
+def test_a_forged_snapshot_needs_check_state(harm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    use, words = FORGED[harm]
+    add_integer(use)
+    status, printed = check(capsys, "--timeout", "5")
+    assert status == 1
+    (line,) = [each for each in printed.splitlines() if each.startswith(f"  FAIL  {LAST}: ")]
+    assert words in line and line.endswith(ADD_CHECK), line
+    # an endless loop of seconds is ended by the rule, a longer one by the deadline
+    if harm == "an endless loop":
+        assert "did not return within 5 s" in line or "s of the processor's time" in line
+
+
+def test_check_state_refuses_what_does_harm(capsys: pytest.CaptureFixture[str]) -> None:
+    add_integer(
+        "it->speed += 0.01 * lows[it->count];",
+        ("/* parallel_pool finds", CHECK_STATE.lstrip()),
+        (".observe = observe,", ".observe = observe,\n    .check_state = check_state,"),
+        ('#include "pp_env.h" ', '#include "base/state_check.h"\n#include "pp_env.h" '),
+    )
+    status, printed = check(capsys)
+    assert status == 0, printed
+    assert f"  ok    {LAST}" in printed
+
+
+def test_a_check_that_changes_the_state_is_found() -> None:
+    spoiled = CHECK_STATE.replace("(void)size;", "(void)size;\n  ((cart *)state)->count = 1;")
+    add_integer(
+        "",
+        ("/* parallel_pool finds", spoiled.lstrip()),
+        (".observe = observe,", ".observe = observe,\n    .check_state = check_state,"),
+        ('#include "pp_env.h" ', '#include "base/state_check.h"\n#include "pp_env.h" '),
+    )
+    (env_id,) = parallel_pool.load_source("my_env.c")
+    with pytest.raises(testing.ContractError, match="check_state changes what it checks"):
+        testing.NATIVE_CHECKS[-1](env_id)
 
 
 # Further mistakes: changes of the start, the check that must find it, and words of the message.

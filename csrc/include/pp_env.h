@@ -326,7 +326,8 @@ typedef struct pp_env_def {
    * any bytes are a state with which the callbacks stay within their memory and come to an end.
    * Anybody can make a snapshot of any bytes, so check what is used as an index, a count, the bound
    * of a loop or the case of a switch; a number that is only calculated with needs no check, NaN
-   * included. base/state_check.h has checks of ranges and generators.
+   * included. base/state_check.h has checks of ranges and generators. A state at the end of an
+   * episode is possible, and the snapshot may say that the episode goes on: step must bear that.
    * state is a copy of the plain state, aligned as env->state, with size == state_size; or, if
    * there is a load, its bytes and their size, which are not aligned. rng, elapsed,
    * max_episode_steps and drawn options of env are the snapshot's, too; env->state is still the

@@ -13,7 +13,7 @@ from parallel_pool import registry
 from parallel_pool.errors import EnvError, PoolError
 from parallel_pool.specs import Definition
 from parallel_pool.testing import guards, speed, suite
-from parallel_pool.testing.messages import LOAD, SPEED, STOPPING, Job, Notes
+from parallel_pool.testing.messages import FORGED, LOAD, SPEED, STOPPING, Job, Notes
 from parallel_pool.testing.play import ContractError
 
 
@@ -39,7 +39,7 @@ def main(job_text: str, pipe: int, note_file: int) -> None:
         notes.write("")
         report(check=check.name)
         more: dict[str, Any] = {"few": few}
-        if check.name == STOPPING:
+        if check.name in (STOPPING, FORGED):
             more |= {"told": notes.callback, "zone": 0 if job.sanitized else guards.ZONE}
         found = outcome(partial(check, definition, options=options, **more))
         report(**found)

@@ -74,6 +74,7 @@ class Guarded:
     Attributes:
         definition: for pools, whose threads must be the caller's: num_threads=1.
         failure: what a callback did wrong first; None for nothing.
+        state_size: bytes of the environment's own state, behind which is a zone.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Guarded:
         self._told, self._zone = told, zone
         self._fields: tuple[Field, ...] = ()
         self._num_players = 1
-        self._state_size = int(definition.raw.state_size)
+        self.state_size = int(definition.raw.state_size)
         # the zone behind each state, by the number of the environment
         self._tails: dict[int, CData] = {}
         self._looks = 0
@@ -114,6 +115,9 @@ class Guarded:
         raw.observe = self._function("int(pp_env *, void *const *, int32_t)", self._observe)
         # the engine calls it only for steps that are cheaper than a function of Python's
         raw.step_many = ffi.NULL
+        if raw.check_state:
+            kind = "int(pp_env *, void *, int64_t)"
+            raw.check_state = self._function(kind, self._check_state)
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
         self.definition = Definition(raw)
@@ -143,12 +147,12 @@ class Guarded:
     def _configure(self, config: CData) -> int:
         self._told("configure", -1)
         status = int(self._original.configure(config))
-        self._state_size = int(config.state_size)
+        self.state_size = int(config.state_size)
         config.state_size += ZONE
         return status
 
     def _init(self, env: CData) -> int:
-        tail = ffi.cast("char *", env.state) + self._state_size
+        tail = ffi.cast("char *", env.state) + self.state_size
         ffi.memmove(tail, PATTERN, ZONE)
         self._tails[env.id] = tail
         self._told("init", env.id)
@@ -160,6 +164,16 @@ class Guarded:
         self._told("seed", env.id)
         status = int(self._original.seed(env, seed))
         self._check_states("seed")
+        return status
+
+    def _check_state(self, env: CData, state: CData, size: int) -> int:
+        self._told("check_state", env.id)
+        before = ffi.buffer(state, size)[:]
+        # what load gets has no zone
+        own = size if self._original.load else self.state_size
+        status = int(self._original.check_state(env, state, own))
+        require(ffi.buffer(state, size)[:] == before, "check_state changes what it checks")
+        self._check_states("check_state")
         return status
 
     def _reset(self, env: CData, how: CData, result: CData) -> int:
@@ -249,7 +263,7 @@ class Guarded:
         run, ended = ffi.new("pp_run *"), ffi.new("uint8_t *", 0)
         values = {
             "states": ffi.cast("char *", env.state),
-            "state_stride": self._state_size + ZONE,
+            "state_stride": self.state_size + ZONE,
             "actions": action,
             "reward": ffi.cast("double *", rewards.at),
             "terminated": ffi.cast("uint8_t *", flags[0].at),
@@ -286,7 +300,7 @@ class Guarded:
             require(
                 ffi.buffer(tail, ZONE)[:] == PATTERN,
                 f"{name} writes beyond the state of environment {env_id}, which has"
-                f" {self._state_size} bytes: compare with .state_size",
+                f" {self.state_size} bytes: compare with .state_size",
             )
 
 
@@ -324,7 +338,8 @@ def observe(env: str | Definition, *, few: bool = False, **settings: Any) -> Non
 
 
 # settings of pools whose callbacks are watched
-GUARDED = {"num_threads": 1, "autoreset": "same_step", "max_episode_steps": 23}
+LIMIT = 23
+GUARDED = {"num_threads": 1, "autoreset": "same_step", "max_episode_steps": LIMIT}
 
 
 def _guarded_run(

@@ -18,6 +18,9 @@ NOTE_BYTES = 256
 LOAD, SPEED = "the definition can be loaded", "speed"
 # the check after whose failure no other makes sense
 STOPPING = "callbacks write all of their rows, and nothing else"
+# the check after which an environment should get a check_state, and the words that say so
+FORGED = "forged snapshots are refused or do no harm"
+ADD_CHECK = ". Add check_state, which refuses states that no environment can have"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
-from parallel_pool.testing import contract, guards, gymnasium_env
-from parallel_pool.testing.messages import STOPPING
+from parallel_pool.testing import contract, forged, guards, gymnasium_env
+from parallel_pool.testing.messages import FORGED, STOPPING
 from parallel_pool.testing.play import Run
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ NATIVE_CHECKS = (
     Check("time limits end episodes", _limits),
     Check("snapshots restore an environment", _in_modes(contract.snapshots, MODES)),
     Check("close ends all calls", contract.close),
+    # the last: it may end the process
+    Check(FORGED, forged.snapshots),
 )
 
 PYTHON_CHECKS = (

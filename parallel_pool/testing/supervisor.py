@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from parallel_pool.testing.messages import LOAD, NOTE_BYTES, Job, Notes
+from parallel_pool.testing.messages import ADD_CHECK, FORGED, LOAD, NOTE_BYTES, Job, Notes
 
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
@@ -75,13 +75,14 @@ def run(
             if not (in_time and _has_ended(child)):
                 child.kill()
             status = child.wait()
+        cure = ADD_CHECK if check == FORGED else ""
         if not in_time:
-            show(Line(check, False, endless(notes.read(), timeout)))
+            show(Line(check, False, endless(notes.read(), timeout) + cure))
             return "endless"
         if status:
             errors.seek(0)
             text = errors.read().decode(errors="replace")
-            show(Line(check, False, crash(status, notes.read(), text, source)))
+            show(Line(check, False, crash(status, notes.read(), text, source) + cure))
             return "crashed"
     return ""
 
