@@ -17,10 +17,13 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from ale_py import roms
 
+from parallel_pool import registry
 from parallel_pool.envs import mujoco as family
 from parallel_pool.errors import EnvError
 from parallel_pool.pool import Pool
+from parallel_pool.specs import Definition
 from parallel_pool.testing.forgery import HEAD_BYTES, literal, seal, sealed, unpacked
 from tests.c_library import compile_c
 from tests.forked import in_child
@@ -51,7 +54,7 @@ def action_of(pool: Pool) -> Any:
     return np.zeros((1, *players, *spec.action.shape), spec.action.dtype)
 
 
-def played(env: str, steps: int = 30, **settings: Any) -> Pool:
+def played(env: str | Definition, steps: int = 30, **settings: Any) -> Pool:
     pool = Pool(env, 1, seed=1, **settings)
     pool.reset()
     for _ in range(steps):
@@ -254,7 +257,7 @@ def test_no_forged_console_ends_the_process(env: str, places: Places) -> None:
             behind = places.random
 
             def states() -> Iterator[bytes]:
-                for _ in range(400):
+                for _ in range(250):
                     copy = bytearray(state)
                     width = choose.choice((1, 2, 4, 8))
                     before = choose.random() < 0.8
@@ -267,6 +270,29 @@ def test_no_forged_console_ends_the_process(env: str, places: Places) -> None:
                     yield bytes(copy)
 
             check_alive(pool, list(states()))
+
+    in_child(forge)
+
+
+def test_no_forged_state_of_a_vector_env_ends_the_process(places: Places) -> None:
+    """AtariVectorEnv's environments have no id of their own."""
+    rom = Path(roms.get_rom_path("pong")).read_bytes()
+
+    def forge() -> None:
+        choose = random.Random(5)
+        with played(
+            registry.builtin()["_AleVector-v0"], options={"game": "pong", "rom": rom}
+        ) as pool:
+            state = bytes(state_of(pool, pool.get_state()[0]))
+            states = []
+            for _ in range(150):
+                copy = bytearray(state)
+                # what is in front of the pictures, and what is between them
+                start, room = choose.choice(((0, places.screens), (places.random, 2600)))
+                at = start + choose.randrange(room)
+                copy[at] = choose.getrandbits(8)
+                states.append(bytes(copy))
+            check_alive(pool, states)
 
     in_child(forge)
 
