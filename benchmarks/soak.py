@@ -1,7 +1,8 @@
 """A soak test of millions of steps with crashes: `python -m benchmarks.soak --steps 10000000`.
 
-Environments raise exceptions and end their process, and workers are killed from outside. No row may
-be lost, doubled or torn, and the memory of all processes together must not grow.
+Environments raise exceptions and end their process, and workers are killed from outside. Native
+environments beside them are restored from forged snapshots. No row may be lost, doubled or torn,
+and the memory of all processes together must not grow.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import counting, machine, tree
+from benchmarks.forging import Forging
 from benchmarks.ledger import Ledger
 
 # If two samples are further apart than this many seconds, restarts included, the pool has hung.
@@ -32,6 +34,8 @@ HANGS_AFTER = 120
 # Allowed growth from the second fifth of the samples to the last: the larger of a share and some
 # KB for memory, and a number of open files.
 GROWTH, GROWTH_KB, GROWTH_FILES = 0.05, 8 * 1024, 8
+# rows between two forged snapshots
+FORGE_EVERY = 200
 
 
 @dataclass
@@ -64,6 +68,7 @@ class Result:
     """The result of a soak test.
 
     Attributes:
+        accepted, refused: forged snapshots that were.
         faults: descriptions of all faults; empty if there were none.
     """
 
@@ -72,6 +77,8 @@ class Result:
     restarts: int
     killed: int
     samples: list[Sample]
+    accepted: int = 0
+    refused: int = 0
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
@@ -80,6 +87,7 @@ class Result:
         lines = [
             f"{self.rows} rows in {self.seconds:.0f} s, {self.rows / self.seconds:.0f} per second",
             f"{self.restarts} rows of restarts; {self.killed} workers killed from outside",
+            f"forged snapshots: {self.accepted} accepted, {self.refused} refused",
             f"memory {first.memory_kb} KB at first, {last.memory_kb} KB at last;"
             f" shared {first.shared_kb} and {last.shared_kb} KB",
             f"open files {first.files} and {last.files}; processes {first.processes} and"
@@ -123,6 +131,7 @@ def soak(
     *,
     seed: int = 0,
     alive: Callable[[], None] = lambda: None,
+    forging: Forging | None = None,
 ) -> Result:
     """Steps a vector environment of `Counting` and checks every row.
 
@@ -131,11 +140,13 @@ def soak(
         kill_every: average number of rows between two kills from outside; 0 for no kills.
         sample_every: number of rows between two samples of memory.
         alive: called at each sample.
+        forging: restores a forged snapshot every FORGE_EVERY rows; None: there are none.
     """
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
     ledger, killed, start = Ledger(obs), 0, time.perf_counter()
     kill_at, sample_at = kill_every or math.inf, 0
+    forge_at = FORGE_EVERY if forging else math.inf
     samples = []
     while ledger.rows < steps:
         actions = draw.integers(counting.ACTIONS, size=env.num_envs)
@@ -144,6 +155,9 @@ def soak(
         if ledger.rows >= kill_at:
             killed += kill_one(obs["count"][:, counting.PID].tolist(), choose)
             kill_at = ledger.rows + int(choose.expovariate(1 / kill_every)) + 1
+        if forging and ledger.rows >= forge_at:
+            forging.step()
+            forge_at += FORGE_EVERY
         if ledger.rows >= sample_at:
             alive()
             samples.append(Sample.take(ledger.rows))
@@ -153,7 +167,11 @@ def soak(
     ledger.close(lives, totals)
     faults = [f"{ledger.num_wrong} wrong rows"] * bool(ledger.num_wrong) + ledger.wrong
     faults += growth(samples)
-    return Result(ledger.rows, seconds, ledger.restarts, killed, samples, faults)
+    made = Result(ledger.rows, seconds, ledger.restarts, killed, samples, faults=faults)
+    if forging:
+        made.accepted, made.refused = forging.accepted, forging.refused
+        faults += forging.faults
+    return made
 
 
 def alive() -> None:
@@ -197,13 +215,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         on_error="restart",
     )
     kill_every, sample_every = 4 * options.crash_every, max(1, options.steps // 200)
+    forging = Forging()
     try:
-        result = soak(env, options.steps, kill_every, sample_every, alive=alive)
+        result = soak(env, options.steps, kill_every, sample_every, alive=alive, forging=forging)
         workers = env.get_attr("pid")
     finally:
         # close() must not hang either
         alive()
         env.close()
+        forging.close()
         faulthandler.cancel_dump_traceback_later()
     result.faults += left_behind(workers)
     moment, facts = machine.moment(), machine.facts()

@@ -317,6 +317,20 @@ def test_snapshots_hold_what_players_are_owed() -> None:
             pool.set_state(states, [1])
 
 
+def test_a_forged_record_of_players_does_no_harm() -> None:
+    """Bools that are neither 0 nor 1 would make NumPy count more players than there are."""
+    with make_gymnasium(TURNS, num_envs=2, seed=4) as pool:
+        pool.reset()
+        (state,) = pool.get_state([0])
+        players, tables = pool.config["max_num_players"], pool._rows.live_players._tables()
+        begin = len(state) - sum(each[0].nbytes for each in tables)
+        forged = state[:begin] + b"\x07" * (3 * players) + state[begin + 3 * players :]
+        pool.set_state([forged], [0])
+        for each in tables[:3]:
+            assert each[0].view(np.uint8).tolist() == [1] * players
+        assert np.flatnonzero(tables[1][0]).tolist() == list(range(players))
+
+
 def test_a_failed_environment_has_no_rows() -> None:
     with make_gymnasium(TURNS, num_envs=2, seed=0, fail_at=2) as pool:
         _, info = pool.reset([0])

@@ -19,7 +19,9 @@ from benchmarks import (
     rivals,
     soak,
 )
+from benchmarks.forging import Forging
 from benchmarks.ledger import Ledger
+from parallel_pool.pool import Pool
 
 
 class Restarting:
@@ -100,6 +102,35 @@ def test_a_soak_finds_no_fault_in_a_correct_pool() -> None:
     assert all(s.zombies <= before for s in result.samples)
     assert "3000 rows" in result.summary()
     assert "FAULT" not in result.summary()
+
+
+def test_a_soak_restores_forged_snapshots() -> None:
+    forging = Forging()
+    result = soak.soak(
+        Restarting(4, crash_every=10**9), 20_000, 0, sample_every=3000, forging=forging
+    )
+    forging.close()
+    assert result.faults == []
+    assert result.accepted + result.refused == 100
+    assert min(result.accepted, result.refused) > 5
+    assert f"{result.refused} refused" in result.summary()
+
+
+def test_a_neighbour_that_a_forged_snapshot_changes_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a write beyond a state would do."""
+    forging = Forging(["CartPole-v1"])
+
+    def spoil(self: Forging, pool: Pool) -> None:
+        pool.step([0], [2])
+
+    monkeypatch.setattr(Forging, "_go_on", spoil)
+    result = soak.soak(Restarting(2, crash_every=10**9), 4000, 0, sample_every=600, forging=forging)
+    forging.close()
+    assert len(result.faults) == result.accepted > 5
+    assert result.faults[0].startswith("CartPole-v1, ")
+    assert result.faults[0].endswith("a neighbour changed")
 
 
 def test_a_soak_agrees_with_gymnasiums_own_vector_environment() -> None:
