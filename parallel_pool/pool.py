@@ -266,6 +266,7 @@ class Pool(BasePool):
 
         Raises:
             StateError: an environment is in flight.
+            MemoryError: there is no memory for the snapshots; the pool is as before.
         """
         return [self._get_state(env_id) for env_id in self._id_list(env_ids)]
 
@@ -276,10 +277,16 @@ class Pool(BasePool):
         environment's own `load` callback has an effect: the environments before it are restored,
         the one that failed starts a new episode at its next step, and those after it are unchanged.
 
+        Any bytes give an error or a state that does no harm: they may come from a file that
+        somebody else wrote. (For environments of your own their `check_state` sees to that.) But
+        a snapshot does not prove who made it: somebody may have changed its numbers.
+
         Raises:
             TypeError: a snapshot is not bytes.
             StateError: an environment is in flight.
-            ValueError: a snapshot is of another environment, other options, or damaged.
+            ValueError: a snapshot is of another environment, other options, or damaged, or holds
+                values that no environment has.
+            MemoryError: there is no memory to check them; the pool is as before.
             PoolError, or the exception of its status: an environment's `load` callback failed.
         """
         ids = self._id_list(env_ids)
@@ -304,10 +311,18 @@ class Pool(BasePool):
     def _get_state(self, env_id: int) -> bytes:
         room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
         check(room)
-        buffer = ffi.new("char[]", room)
-        size = lib.pp_pool_get_state(self._handle, env_id, buffer, room, own_error.raw)
-        check(size)
-        state: bytes = ffi.buffer(buffer, size)[:]
+        try:
+            buffer = ffi.new("char[]", room)
+            size = lib.pp_pool_get_state(self._handle, env_id, buffer, room, own_error.raw)
+            check(size)
+            state: bytes = ffi.buffer(buffer, size)[:]
+        except MemoryError as error:
+            # Python's own has no text
+            raise MemoryError(
+                str(error)
+                or f"no memory for a snapshot of environment {env_id}, up to {room} bytes: drop"
+                " snapshots and results you keep"
+            ) from None
         return state
 
     # --------------------------------------------------------------------------------- state --

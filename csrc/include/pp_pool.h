@@ -293,12 +293,13 @@ int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id);
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error);
 
-/* Restores the environments named, each from its own snapshot, all of them or none. The exception
- * is a load callback that fails: environments before that one are restored, that one starts a new
- * episode at its next step, and those after it are unchanged. No other thread may change the
- * arguments during the call. Returns PP_ERR_STATE while one of them is in flight, PP_ERR_ARGUMENT
- * if a snapshot is damaged or of another kind of environment, or the status of the load callback.
- */
+/* Restores the environments named, each from its own snapshot, all of them or none. Whatever their
+ * bytes are, the result is an error or states that do no harm (see check_state in pp_env.h). The
+ * exception is a load callback that fails: environments before that one are restored, that one
+ * starts a new episode at its next step, and those after it are unchanged. No other thread may
+ * change the arguments during the call. Returns PP_ERR_STATE while one of them is in flight,
+ * PP_ERR_ARGUMENT if a snapshot is damaged or of another kind of environment, PP_ERR_MEMORY, or the
+ * status of the load callback. */
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
 

@@ -45,6 +45,11 @@ def explained(entry_point: Any) -> Iterator[None]:
     except (DependencyNotInstalled, ModuleNotFoundError) as error:
         if isinstance(error, MissingDependencyError):
             raise
+        if extra == "mujoco":
+            from parallel_pool.envs import mujoco
+
+            if reason := mujoco.mismatch():
+                raise MissingDependencyError(reason) from error
         missing = error if isinstance(error, ModuleNotFoundError) else error.__cause__ or error
         raise MissingDependencyError(
             f"{entry_point} needs a package that is not installed ({missing}): {install(extra)}"

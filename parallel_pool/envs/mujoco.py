@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib.metadata
 import importlib.util
 import os
 import struct
@@ -31,6 +32,8 @@ OPENGL = (
     " set MUJOCO_GL=osmesa; neither needs a screen"
 )
 VERSIONS = "3.1 to 4.x"
+# what the one package of MuJoCo 3 is since 4.0
+PACKAGES = ("mujoco", "mujoco-core", "mujoco-studio")
 
 # EnvPool's names of options
 ALIASES = {"use_contact_force": "use_contact_forces"}
@@ -209,8 +212,44 @@ def _mujoco() -> Any:
                 f"mujoco can't be imported with MUJOCO_GL={backend}"
                 f" ({type(error).__name__}: {error}): {OPENGL}"
             ) from error
-        raise MissingDependencyError(f"MuJoCo is not installed ({error}): {INSTALL}") from error
+        raise MissingDependencyError(mismatch() or _why_not(error)) from error
     return mujoco
+
+
+def mismatch() -> str | None:
+    """Returns a sentence if the installed mujoco and mujoco-core have different versions.
+
+    Since 4.0 mujoco is two packages, the library with its bindings (mujoco-core) and the module
+    that imports them. It refuses to be imported with another version of mujoco-core.
+    """
+    outer, core = _installed("mujoco"), _installed("mujoco-core")
+    if outer is None or core is None or outer == core:
+        return None
+    return (
+        f"mujoco {outer} and mujoco-core {core} are installed, which must have the same version:"
+        f" pip install 'mujoco=={outer}' 'mujoco-core=={outer}'"
+    )
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _why_not(error: Exception) -> str:
+    """Returns why mujoco can't be imported, and the command that mends it."""
+    version = _installed("mujoco")
+    if version is None or (isinstance(error, ModuleNotFoundError) and error.name == "mujoco"):
+        return f"MuJoCo is not installed ({error}): {INSTALL}"
+    names = PACKAGES if int(version.partition(".")[0]) >= 4 else PACKAGES[:1]
+    packages = " ".join(f"'{name}=={version}'" for name in names)
+    reason = " ".join(str(error).split())
+    return (
+        f"mujoco {version} is installed, but can't be imported ({type(error).__name__}: {reason}):"
+        f" pip install --force-reinstall --no-deps {packages}"
+    )
 
 
 # ------------------------------------------------------------------------------------- models --
@@ -318,12 +357,13 @@ def capture_warnings() -> Iterator[list[str]]:
 
 @cache
 def library() -> ctypes.CDLL:
-    """Returns the MuJoCo library that Python's mujoco has loaded."""
-    folder = Path(_mujoco().__file__).parent
-    files = sorted([*folder.glob("libmujoco.so.*"), *folder.glob("libmujoco*.dylib")])
-    if not files:
-        raise MissingDependencyError(f"{folder} has no libmujoco: {INSTALL}")
-    return ctypes.CDLL(str(files[0]))
+    """Returns the MuJoCo library that Python's mujoco has loaded.
+
+    A symbol is also searched for in the libraries that an opened one was linked with. So opening
+    the bindings finds the library that they use, whatever else lies in their folder: an upgrade may
+    leave the library of an earlier version there.
+    """
+    return ctypes.CDLL(_mujoco()._functions.__file__)
 
 
 def _address(name: str) -> int | None:
@@ -393,6 +433,7 @@ def _link(model: Any) -> str:
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
         "state_spec": spec,
         **_state_parts(model, data, spec),
+        **_cursors(model, spec),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": _address("mjcb_time") or 0,
@@ -433,6 +474,28 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     numbers = {"state_parts": len(parts)}
     for i, (offset, is_inline, size) in enumerate(parts):
         numbers |= {f"part{i}": offset, f"part{i}_inline": is_inline, f"part{i}_size": size}
+    return numbers
+
+
+def _cursors(model: Any, spec: int) -> dict[str, int]:
+    """Returns the numbers of a state that MuJoCo uses as indices, and what they index.
+
+    They are in the ring buffers of actuators and sensors with a delay, which newer versions have. A
+    buffer is a number of the user's, the cursor, the times and the values.
+    """
+    mujoco = _mujoco()
+    found: list[tuple[int, int]] = []
+    if getattr(model, "nhistory", 0):
+        history = int(mujoco.mjtState.mjSTATE_HISTORY)
+        start = mujoco.mj_stateSize(model, spec & (history - 1))
+        for kind in ("actuator", "sensor"):
+            addresses = getattr(model, f"{kind}_historyadr")
+            lengths = getattr(model, f"{kind}_history")[:, 0]
+            pairs = zip(addresses.tolist(), lengths.tolist(), strict=True)
+            found += [(start + address + 1, length) for address, length in pairs if address >= 0]
+    numbers = {"cursors": len(found)}
+    for i, (place, length) in enumerate(found):
+        numbers |= {f"cursor{i}": place, f"cursor{i}_length": length}
     return numbers
 
 

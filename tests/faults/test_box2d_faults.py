@@ -24,6 +24,7 @@ from parallel_pool.envs import box2d, box2d_memory
 from parallel_pool.envs.box2d_renderer import Renderer
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from parallel_pool.pool import Pool
+from parallel_pool.testing.forgery import sealed
 
 LANDER = "LunarLander-v3"
 CONTINUOUS = "LunarLanderContinuous-v3"
@@ -354,11 +355,11 @@ END_BYTES = 48
 
 
 def check_damaged(pool: Pool, damaged: Sequence[bytes]) -> None:
-    """Snapshots that are refused change nothing, and the environment goes on."""
+    """Snapshots whose checksums fit are refused and change nothing, and the environment goes on."""
     good, before = pool.get_state(), pool.observe().obs
     for each in damaged:
-        with pytest.raises((ValueError, parallel_pool.PoolError), match=r"snapshot|record"):
-            pool.set_state([each])
+        with pytest.raises(ValueError, match="not the record of an episode"):
+            pool.set_state([sealed(each)])
         np.testing.assert_array_equal(pool.observe().obs, before)
         pool.set_state(good)
     pool.step([pool.spec.action_space().sample()])
@@ -379,6 +380,8 @@ def test_damaged_records_are_refused(id: str) -> None:
             good[:-END_BYTES] + good[1 - END_BYTES :],
             good[:actions],
             *(good[:-8] + struct.pack("<q", count) for count in (-1, -2, 9, 11, 2**62, -(2**63))),
+            # a generator that repeats itself
+            good[:-END_BYTES] + bytes(40) + good[-8:],
         ]
         if id == LANDER:
             damaged.append(good[:actions] + b"\4" + good[actions + 1 :])
@@ -391,7 +394,6 @@ COMMANDS_BYTES = 20
 
 
 def test_damaged_records_of_walkers_are_refused() -> None:
-    """The checksum refuses most; those here have a right one."""
     with Pool(WALKER, 1, seed=1) as pool:
         (never,) = pool.get_state()
         pool.reset()
@@ -405,6 +407,7 @@ def test_damaged_records_of_walkers_are_refused() -> None:
             good[:actions] + good[actions + 1 :],
             good[:actions] + b"\0" * COMMANDS_BYTES + good[actions:],
             good[:end],
+            good[:end] + bytes(40) + good[-16:],
             # a torque beyond the largest, NaN, and signs that are none
             good[:actions] + struct.pack("<f", 80.5) + good[actions + 4 :],
             good[:actions] + struct.pack("<f", np.nan) + good[actions + 4 :],
@@ -422,3 +425,27 @@ def test_damaged_records_of_walkers_are_refused() -> None:
         check_damaged(pool, damaged)
         pool.set_state([never])
         assert pool.needs_reset(0)
+
+
+@pytest.mark.parametrize("id", [LANDER, WALKER])
+def test_a_record_that_goes_on_after_the_end_is_refused(id: str) -> None:
+    """No environment does, and so no test says that Box2D then reaches no assertion."""
+    lander = id == LANDER
+    with Pool(id, 1, seed=1) as pool:
+        pool.reset()
+        idle = [0] if lander else np.zeros((1, 4), np.float32)
+        while not pool.needs_reset(0):
+            pool.step(idle)
+        (good,) = pool.get_state()
+        size, end = (1, END_BYTES) if lander else (COMMANDS_BYTES, WALKER_END_BYTES)
+        numbers = struct.unpack("<q" if lander else "<qq", good[40 - end :])
+        behind = good[len(good) - end - (0 if lander else 2 * numbers[1]) : 40 - end]
+        head = good[: len(good) - len(behind) - 8 * len(numbers)]
+        longer = struct.pack("<q", numbers[0] + 3) + good[len(good) - 8 * (len(numbers) - 1) :]
+        if lander:
+            longer = longer[:8]
+        pool.set_state([good])
+        with pytest.raises(ValueError, match=r"ends after \d+ of \d+ actions"):
+            pool.set_state([sealed(head + bytes(3 * size) + behind + longer)])
+        pool.reset()
+        pool.step(idle)

@@ -12,11 +12,7 @@ from parallel_pool import registry
 from tests import forged_states
 from tests.sampling import ATARI_GAMES, sampled
 
-# Families whose definitions have no check_state yet. Delete this list, and its use in IDS, when
-# they have: nothing else has to change.
-UNCHECKED = ("ale", "atari", "atari_players", "box2d", "mujoco")
-
-IDS = sorted(id for id, found in registry.definitions().items() if found.family not in UNCHECKED)
+IDS = sorted(registry.definitions())
 FAMILIES = sorted({registry.find(env).family for env in IDS})
 # of families whose steps or whose making take long, those that make check and the sanitizers run
 FEW = {

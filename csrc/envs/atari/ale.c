@@ -11,6 +11,7 @@
 
 #include "ale_options.h"
 #include "base/random.h"
+#include "console_check.h"
 #include "frame_count.h"
 #include "picture/preprocessing.h"
 #include "picture/screen.h"
@@ -185,6 +186,8 @@ static pp_move read_move(const pp_ale_options *shared, const void *action) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
+  int status = pp_console_check_power(env, self->counted.has_power);
+  if (status < 0) return status;
   pp_move move = read_move(shared, action);
   bool lost_life = false;
   if (shared->is_preprocessed) {
@@ -228,6 +231,16 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
     memcpy(rows[RAM], pp_console_ram(&self->counted.console), PP_RAM_BYTES);
   }
   return PP_OK;
+}
+
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  const pp_ale_options *shared = env->shared;
+  const play *self = state, *present = env->state;
+  bool is_possible =
+      pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
+      (!shared->is_preprocessed || pp_frames_check(env, &self->frames, &shared->preprocessor));
+  return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 static int render(pp_env *env, pp_image *image) {

@@ -11,6 +11,8 @@
 
 #include "api_common.h"
 #include "base/mt19937.h"
+#include "base/state_check.h"
+#include "console_check.h"
 #include "frame_count.h"
 #include "picture/preprocessing.h"
 #include "picture/screen.h"
@@ -220,6 +222,8 @@ static int64_t play_frames(const shared_data *shared, play *self, pp_move move) 
 static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
+  int status = pp_console_check_power(env, self->counted.has_power);
+  if (status < 0) return status;
   int64_t reward = play_frames(shared, self, read_move(shared, action));
   bool ended = has_ended(shared, self);
   bool is_terminal = pp_counted_game_over(&self->counted) ||
@@ -244,6 +248,17 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
     *(int32_t *)rows[EPISODE_FRAMES] = (int32_t)self->counted.episode_frames;
   if (rows[LOST_LIFE]) *(uint8_t *)rows[LOST_LIFE] = self->lost_life;
   return PP_OK;
+}
+
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  const shared_data *shared = env->shared;
+  const play *self = state, *present = env->state;
+  bool is_possible = pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
+                     pp_state_check_mt19937(env, &self->noop_random) &&
+                     pp_state_check_range(env, "elapsed", self->elapsed, 0, shared->max_frames) &&
+                     pp_frames_check(env, &self->frames, &shared->preprocessor);
+  return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 static int render(pp_env *env, pp_image *image) {

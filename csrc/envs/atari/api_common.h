@@ -90,13 +90,13 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
    .high = 255}
 
 // The part of a pp_env_def that is the same for all three APIs. The file that uses it must define
-// `fields`, NUM_FIELDS, and the callbacks configure, release, init, seed, reset, step, observe and
-// render.
+// `fields`, NUM_FIELDS, and the callbacks configure, release, init, seed, reset, step, observe,
+// check_state and render.
 #define PP_ATARI_DEF(table, count)                                                          \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = table, \
   .num_options = count, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
   .release = release, .init = init, .seed = seed, .reset = reset, .step = step,             \
-  .observe = observe, .render = render,                                                     \
+  .observe = observe, .check_state = check_state, .render = render,                         \
   .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}
 
 #endif  // PP_ENVS_ATARI_API_COMMON_H_

@@ -14,7 +14,9 @@
 
 #include "api_common.h"
 #include "base/mt19937.h"
+#include "base/state_check.h"
 #include "console/console.h"
+#include "console_check.h"
 #include "picture/frame_stack.h"
 #include "picture/screen.h"
 #include "pp_env.h"
@@ -239,6 +241,8 @@ static bool play_frames(const shared_data *shared, play *self, int button) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
+  int status = pp_console_check_power(env, self->has_power);
+  if (status < 0) return status;
   int32_t lives_before = self->lives;
   bool over = play_frames(shared, self, shared->setup.actions[*(const int64_t *)action]);
   self->lives = pp_console_lives(&self->console);
@@ -280,6 +284,18 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);
   if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), PP_RAM_BYTES);
   return PP_OK;
+}
+
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  const shared_data *shared = env->shared;
+  const play *self = state, *present = env->state;
+  bool is_possible =
+      pp_state_check_range(env, "has_power", self->has_power, 0, 1) &&
+      pp_state_check_range(env, "oldest", self->oldest, 0, shared->stack_num - 1) &&
+      pp_state_check_mt19937(env, &self->noop_random) &&
+      pp_console_check(env, &self->console, &present->console, &shared->setup, self->has_power);
+  return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 static int render(pp_env *env, pp_image *image) {

@@ -21,6 +21,10 @@ typedef struct pp_counted_console {
 void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed,
                          double sticky);
 
+// Checks a console that is to replace `present`: see pp_console_check.
+bool pp_counted_check(const pp_env *env, const pp_counted_console *counted,
+                      const pp_counted_console *present, const pp_setup *setup);
+
 // Starts a new game.
 void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup);
 

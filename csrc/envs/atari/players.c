@@ -7,9 +7,12 @@
 // for each player.
 #include "players.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
+#include "console_check.h"
 #include "picture/frame_stack.h"
 #include "players_options.h"
 
@@ -194,6 +197,8 @@ int pp_players_step(pp_env *env, const void *action, pp_result *result) {
   pp_match *match = env->state;
   const pp_cartridge *cartridge = shared->setup.cartridge;
   const int64_t *chosen = action;
+  int status = pp_console_check_power(env, match->has_power);
+  if (status < 0) return status;
   memset(match->has_ended, 0, sizeof match->has_ended);
   for (int32_t left = shared->frame_skip; left > 0; --left) {
     uint8_t actions[PP_MAX_PLAYERS] = {0};
@@ -230,6 +235,27 @@ int pp_players_observe(pp_env *env, void *const *rows, int32_t is_reset) {
   uint8_t *ram = rows[PP_PLAYERS_RAM_FIELD];
   if (ram) memcpy(ram, pp_console_ram(&match->console), PP_RAM_BYTES);
   return PP_OK;
+}
+
+// Checks bytes that are to be read as bool, which may only be 0 and 1.
+static bool check_flags(const pp_env *env, const char *state, size_t at, int64_t count) {
+  return pp_state_check_bytes(env, "flags", (const uint8_t *)state + at, count, 1);
+}
+
+int pp_players_check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  const pp_players_options *shared = env->shared;
+  const pp_match *match = state, *present = env->state;
+  bool is_possible =
+      check_flags(env, state, offsetof(pp_match, has_power), 1) &&
+      check_flags(env, state, offsetof(pp_match, has_held), 1) &&
+      check_flags(env, state, offsetof(pp_match, is_out), PP_MAX_PLAYERS) &&
+      check_flags(env, state, offsetof(pp_match, has_ended), PP_MAX_PLAYERS) &&
+      pp_state_check_bytes(env, "held", match->held, PP_MAX_PLAYERS, PP_ACTIONS - 1) &&
+      pp_state_check_range(env, "frames", match->frames, 0, PP_STATE_MOST) &&
+      pp_state_check_range(env, "oldest", match->oldest, 0, shared->stack - 1) &&
+      pp_console_check(env, &match->console, &present->console, &shared->setup, match->has_power);
+  return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 int pp_players_render(pp_env *env, pp_image *image) {

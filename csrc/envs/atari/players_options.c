@@ -297,6 +297,7 @@ void pp_players_options_destroy(pp_players_options *options) {
       .reset = pp_players_reset,                                   \
       .step = pp_players_step,                                     \
       .observe = pp_players_observe,                               \
+      .check_state = pp_players_check_state,                       \
       .render = pp_players_render,                                 \
       .action = {.name = "action",                                 \
                  .dtype = PP_INT64,                                \

@@ -16,6 +16,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "base/sincos.h"
+#include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
 #include "record.h"
@@ -596,6 +597,7 @@ static bool read_end(const char *bytes, int64_t size, snapshot_end *end) {
   int64_t rest = size - (int64_t)sizeof(*end);
   if (rest < 0) return false;
   memcpy(end, bytes + rest, sizeof(*end));
+  if (!pp_state_check_rng(&end->first_rng, end->num_actions >= 0)) return false;
   if (end->num_actions == -1) return !rest && !end->num_nodes;
   if (end->num_actions < 0 || end->num_actions > rest) return false;
   // Box2D doubles the memory of a tree
@@ -623,20 +625,26 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
     pp_result result = {.reward = &reward};
     const void *wanted = box2d_record_entry(&it->actions, it->actions.count++);
     status = advance(it, shared, wanted, &result, error);
+    if (status >= 0 && result.terminated) status = box2d_record_end(&it->actions, count, error);
   }
   return status;
 }
 
-/* plays the episode of a snapshot from its beginning, in a new world */
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  snapshot_end end;
+
+  if (read_end(state, size, &end)) return PP_OK;
+  snprintf(env->error->text, sizeof(env->error->text),
+           "%lld bytes are not the record of an episode", (long long)size);
+  return PP_ERR_ARGUMENT;
+}
+
+/* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */
 static int load(pp_env *env, const void *bytes, int64_t size) {
   walker *it = *(walker **)env->state;
   snapshot_end end;
 
-  if (!read_end(bytes, size, &end)) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "a snapshot of %lld bytes is not the record of an episode", (long long)size);
-    return PP_ERR_ARGUMENT;
-  }
+  memcpy(&end, (const char *)bytes + (size - (int64_t)sizeof(end)), sizeof(end));
   int status = box2d_record_reserve(&it->actions, end.num_actions, env->error);
   if (status < 0) return status;
   end_world(it);
@@ -661,7 +669,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
       {.name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {MOTORS}, .low = -1, .high = 1}, \
   .action_dtypes = PP_ALL_ACTION_DTYPES | 1 << PP_INFINITE, .configure = configure,                \
   .release = release, .init = init, .fini = fini, .reset = reset, .step = step,                    \
-  .observe = observe, .save = save, .load = load, .expose = expose
+  .observe = observe, .save = save, .load = load, .check_state = check_state, .expose = expose
 
 const pp_env_def pp_env_bipedal_walker_v3 = {
     WALKER_DEFINITION,

@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "base/sincos.h"
+#include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
 #include "record.h"
@@ -531,7 +532,17 @@ static int64_t actions_of(const rules *shared, const char *bytes, int64_t size, 
   return end->num_actions;
 }
 
-/* plays the episode of a snapshot from its beginning */
+static int check_state(const pp_env *env, const void *state, int64_t size) {
+  snapshot_end end;
+  int64_t count = actions_of(env->shared, state, size, &end);
+
+  if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) return PP_OK;
+  snprintf(env->error->text, sizeof(env->error->text),
+           "%lld bytes are not the record of an episode", (long long)size);
+  return PP_ERR_ARGUMENT;
+}
+
+/* plays the episode of a snapshot, which has been checked, from its beginning */
 static int load(pp_env *env, const void *bytes, int64_t size) {
   const rules *shared = env->shared;
   lander *it = *(lander **)env->state;
@@ -539,11 +550,6 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   double reward;
   int64_t count = actions_of(shared, bytes, size, &end);
 
-  if (count < -1) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "a snapshot of %lld bytes is not the record of an episode", (long long)size);
-    return PP_ERR_ARGUMENT;
-  }
   if (count == -1) {
     it->first_rng = end.first_rng;
     it->actions.count = -1;
@@ -559,6 +565,8 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
     pp_result result = {.reward = &reward};
     const void *action = box2d_record_entry(&it->actions, it->actions.count++);
     status = advance(it, shared, action, &rng, &result, env->error);
+    if (status >= 0 && result.terminated)
+      status = box2d_record_end(&it->actions, count, env->error);
   }
   return keep(it, status);
 }
@@ -572,7 +580,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   .num_fields = 1, .fields = fields,                                                         \
   .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON | 1 << PP_NOT_FINITE,  \
   .configure = configure, .release = release, .init = init, .fini = fini, .reset = reset,    \
-  .step = step, .observe = observe, .save = save, .load = load
+  .step = step, .observe = observe, .save = save, .load = load, .check_state = check_state
 
 const pp_env_def pp_env_lunar_lander_v3 = {
     LANDER_DEFINITION,  .id = "LunarLander-v3", .reference = "gymnasium 1.4.0 LunarLander-v3",

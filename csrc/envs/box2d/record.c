@@ -30,3 +30,11 @@ void *box2d_record_add(box2d_record *record, pp_error *error) {
   }
   return record->entries + (size_t)record->count++ * record->entry_size;
 }
+
+int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error) {
+  if (record->count == count) return PP_OK;
+  snprintf(error->text, sizeof(error->text),
+           "the snapshot is damaged: its episode ends after %lld of %lld actions",
+           (long long)record->count, (long long)count);
+  return PP_ERR_ARGUMENT;
+}

@@ -24,6 +24,10 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error);
 /* Adds an entry. Returns where to write it; null: there is no memory, and the error says so. */
 void *box2d_record_add(box2d_record *record, pp_error *error);
 
+/* Says that the episode ends with the last entry, of `count` to be played. Returns the status: only
+ * a forged record goes on, and what Box2D does then, no test covers. */
+int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error);
+
 static inline const void *box2d_record_entry(const box2d_record *record, int64_t i) {
   return record->entries + (size_t)i * record->entry_size;
 }

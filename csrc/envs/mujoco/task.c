@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/state_check.h"
+
 /* An environment's state is plain numbers: this head, then state_doubles() doubles. These are two
  * states of the simulation, the last action, carry, infos, and the stacked observations, the oldest
  * first. One of the two states is the current one. The other is the state before the last step, or
@@ -139,6 +141,26 @@ static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_er
   return PP_OK;
 }
 
+/* reads which numbers of a state are indices; they are those of ring buffers of delayed signals */
+static int read_cursors(mujoco_shared *shared, const pp_value *link, pp_error *error) {
+  int64_t count, place = 0, length = 0;
+  int status = mujoco_link_number(link, "cursors", &count, error);
+
+  if (status < 0 || count == 0) return status;
+  shared->cursors = calloc((size_t)count, sizeof(*shared->cursors));
+  if (!shared->cursors) return PP_ERR_MEMORY;
+  for (int32_t i = 0; i < count && status >= 0; i++) {
+    char name[32];
+    snprintf(name, sizeof(name), "cursor%d", i);
+    status = mujoco_link_number(link, name, &place, error);
+    snprintf(name, sizeof(name), "cursor%d_length", i);
+    if (status >= 0) status = mujoco_link_number(link, name, &length, error);
+    shared->cursors[i] = (mujoco_cursor){.place = (int32_t)place, .length = (int32_t)length};
+  }
+  shared->num_cursors = (int32_t)count;
+  return status;
+}
+
 /* The parts must have as many numbers as the state that MuJoCo itself would copy. */
 static int check_parts(pp_config *config, const mujoco_shared *shared) {
   const mujoco_workspaces *workspaces = &shared->workspaces;
@@ -251,6 +273,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
   if (status >= 0) status = check_sizes(config, shared);
   if (status >= 0) status = read_parts(&shared->workspaces, link, config->error);
+  if (status >= 0) status = read_cursors(shared, link, config->error);
   if (status < 0) return status;
 
   mujoco_mute_clock(&shared->library);
@@ -294,6 +317,7 @@ void mujoco_release(void *argument) {
   mujoco_workspaces_fini(&shared->workspaces);
   if (shared->model) shared->library.mj_deleteModel(shared->model);
   free(shared->arrays);
+  free(shared->cursors);
   free(shared);
 }
 
@@ -469,6 +493,49 @@ int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
     infos += count;
   }
   return PP_OK;
+}
+
+/* Checks the indices that one of the two states holds. */
+static bool check_cursors(const pp_env *env, const double *numbers) {
+  const mujoco_shared *shared = env->shared;
+  for (int32_t i = 0; i < shared->num_cursors; i++) {
+    const mujoco_cursor *cursor = &shared->cursors[i];
+    double value = numbers[cursor->place];
+    if (value >= 0 && value < cursor->length) continue;
+    snprintf(env->error->text, sizeof(env->error->text), "cursor %d of %d signals is %g", i,
+             cursor->length, value);
+    return false;
+  }
+  return true;
+}
+
+/* Checks that infos of integers are some, as observe converts them. */
+static bool check_infos(const pp_env *env, const double *infos) {
+  const mujoco_shared *shared = env->shared;
+  for (int32_t i = 0; i < shared->task->num_infos; i++) {
+    const pp_field *info = &shared->task->infos[i];
+    if (info->dtype == PP_INT64 && !(fabs(*infos) <= 0x1p53)) {
+      snprintf(env->error->text, sizeof(env->error->text), "%s=%g", info->name, *infos);
+      return false;
+    }
+    infos += numbers_of(shared, info);
+  }
+  return true;
+}
+
+/* The head indexes the states. All numbers but cursors are only calculated with: MuJoCo resets a
+ * simulation whose numbers are huge or NaN (docs/internals/mujoco.md). */
+int mujoco_check_state(const pp_env *env, const void *state, int64_t size) {
+  (void)size;
+  const mujoco_shared *shared = env->shared;
+  const state_head *head = state;
+  const double *numbers = (const double *)(const void *)(head + 1);
+  const double *infos = numbers + (state_infos(env) - state_numbers(env));
+  bool is_possible = pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&
+                     pp_state_check_range(env, "current", head->current, 0, 1) &&
+                     check_cursors(env, numbers) &&
+                     check_cursors(env, numbers + shared->state_numbers) && check_infos(env, infos);
+  return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 /* ---------------------------------------------------------------------------------- expose -- */

@@ -22,6 +22,12 @@ enum {
 
 typedef struct mujoco_task mujoco_task;
 
+/* a number of a state that MuJoCo uses as an index */
+typedef struct mujoco_cursor {
+  int32_t place;  /* in the state */
+  int32_t length; /* of what it indexes */
+} mujoco_cursor;
+
 /* What all environments of a pool share. Only read once the pool is made. */
 typedef struct mujoco_shared {
   const mujoco_task *task;
@@ -30,6 +36,8 @@ typedef struct mujoco_shared {
   mujoco_places places;
   mjModel *model; /* the pool's own copy */
   mujoco_workspaces workspaces;
+  mujoco_cursor *cursors; /* those of one state of the simulation, which has num_cursors */
+  int32_t num_cursors;
   int32_t state_numbers; /* doubles in one state of the simulation */
   int32_t info_numbers;  /* doubles in all infos together */
   int32_t info_dtypes[PP_MAX_FIELDS];
@@ -114,6 +122,7 @@ void mujoco_release(void *shared);
 int mujoco_reset(pp_env *env, const pp_reset *reset, pp_result *result);
 int mujoco_step(pp_env *env, const void *action, pp_result *result);
 int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset);
+int mujoco_check_state(const pp_env *env, const void *state, int64_t size);
 int mujoco_expose(pp_env *env, void *target);
 
 /* ---------------------------------------------------------------------------------- options -- */
@@ -199,9 +208,10 @@ enum {
 /* clang-format on */
 
 /* what all definitions share; mujoco_configure describes the fields and the action */
-#define MUJOCO_DEFINITION                                                                         \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release,   \
-  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe, .expose = mujoco_expose, \
+#define MUJOCO_DEFINITION                                                                       \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release, \
+  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe,                        \
+  .check_state = mujoco_check_state, .expose = mujoco_expose,                                   \
   .action_dtypes = PP_ALL_ACTION_DTYPES
 
 /* members that hold a table and its length */

@@ -286,7 +286,9 @@ class LivePlayers:
             begin = len(MAGIC)
             for table in self._tables():
                 row = table[env_id]
-                row[...] = np.frombuffer(record, row.dtype, self._k, begin)
+                saved = np.frombuffer(record, row.dtype, self._k, begin)
+                # a forged record may have bools that are neither 0 nor 1, which NumPy miscounts
+                row[...] = saved.view(np.uint8) != 0 if row.dtype == np.bool_ else saved
                 begin += row.nbytes
 
     def copy(self, env_id: int, env_ids: Sequence[int]) -> None:

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/state_check.h"
 #include "frame_stack.h"
 #include "resize.h"
 
@@ -15,6 +16,13 @@ static size_t screen_bytes(const pp_preprocessor *preprocessor) {
 size_t pp_frames_size(const pp_preprocessor *preprocessor) {
   size_t frames = (size_t)preprocessor->stack + (preprocessor->screen->planes > 1);
   return sizeof(pp_frames) + preprocessor->screen->frame_bytes * frames;
+}
+
+bool pp_frames_check(const pp_env *env, const pp_frames *frames,
+                     const pp_preprocessor *preprocessor) {
+  const uint8_t flags[] = {frames->is_plain, frames->is_pair, frames->is_synced};
+  return pp_state_check_range(env, "oldest", frames->oldest, 0, preprocessor->stack - 1) &&
+         pp_state_check_bytes(env, "flags", flags, sizeof flags, 1);
 }
 
 // ---------------------------------------------------------------------------- the stack

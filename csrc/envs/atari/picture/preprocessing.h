@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "../console/console.h"
+#include "pp_env.h"
 #include "screen.h"
 
 typedef struct pp_preprocessor {
@@ -37,6 +38,10 @@ typedef struct pp_frames {
 
 // Returns the size in bytes of a pp_frames with these settings.
 size_t pp_frames_size(const pp_preprocessor *preprocessor);
+
+// Checks the frames that a snapshot holds. Screens and frames may be any bytes.
+bool pp_frames_check(const pp_env *env, const pp_frames *frames,
+                     const pp_preprocessor *preprocessor);
 
 // Takes the first screen of an episode, the console's last one, which has been drawn.
 void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console);
