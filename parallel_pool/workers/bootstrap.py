@@ -201,6 +201,8 @@ def main(file: IO[bytes], fd: int, *fds: int) -> NoReturn:
             apply_process_state(pickle.load(file))
             become(pickle.load(file), fds, connection)
             function = import_function(pickle.load(file))
+            # what is loaded by now holds nothing to free or write at the end
+            gc.freeze()
             return function, pickle.load(file)
 
     exit_process(run(connection, load, to_parent))
