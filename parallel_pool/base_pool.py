@@ -21,6 +21,7 @@ from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateErr
 from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
 from parallel_pool.tracing.record import Setting
 from parallel_pool.tracing.trace import MAX_SPANS, Trace
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     import os
@@ -143,7 +144,7 @@ def _shut(handle: CData, ring: Ring, programs: Programs) -> None:
         lib.pp_xla_unshare(programs.number)
 
 
-class BasePool:
+class BasePool(Uncopied):
     """Many environments in one `pp_pool` of C, which takes actions and returns batches.
 
     A derived class decides whether threads or processes step them. It makes its `pp_pool` and
@@ -423,11 +424,6 @@ class BasePool:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, num_envs={self.num_envs})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"a pool holds {self._holds} and cannot be pickled or copied: make a new one"
-        )
 
     # ------------------------------------------------------------------------------- private --
 

@@ -16,12 +16,13 @@ from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import StateError
 from parallel_pool.pool import Batch, Pool
+from parallel_pool.uncopied import Uncopied
 
 # a mask of all environments
 ONE = np.ones(1, np.bool_)
 
 
-class PoolEnv(gymnasium.Env[Any, Any]):
+class PoolEnv(Uncopied, gymnasium.Env[Any, Any]):
     """One native environment, in a pool of its own.
 
     It returns what its reference returns, until the end of an episode: then it must be reset. It

@@ -29,7 +29,7 @@ class ActionMasks:
             rows: n.
         """
         self._size = _size(action_space)
-        space = observation_space[KEY] if _has_mask(observation_space) else None
+        space = observation_space.get(KEY) if isinstance(observation_space, spaces.Dict) else None
         self._is_seen = space is not None and self._size == int(np.prod(space.shape or ()))
         self._rows = rows
         self._masks: Array | None = None
@@ -63,10 +63,6 @@ class ActionMasks:
         """Returns copies of the masks of rows, bool (number of actions,) each."""
         assert self._masks is not None
         return [self._masks[row].copy() for row in rows]
-
-
-def _has_mask(space: spaces.Space[Any]) -> bool:
-    return isinstance(space, spaces.Dict) and KEY in space.spaces
 
 
 def _size(space: spaces.Space[Any]) -> int:
