@@ -22,6 +22,7 @@ from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateErr
 from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
 from parallel_pool.tracing.record import Setting
 from parallel_pool.tracing.trace import MAX_SPANS, Trace
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     import os
@@ -124,7 +125,7 @@ def _as_array(env_ids: Any) -> Array:
         ) from None
 
 
-class BasePool:
+class BasePool(Uncopied):
     """Many environments in one `pp_pool` of C, which takes actions and returns batches.
 
     A derived class decides whether threads or processes step them. It makes its `pp_pool` and
@@ -420,11 +421,6 @@ class BasePool:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, num_envs={self.num_envs})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"a pool holds {self._holds} and cannot be pickled or copied: make a new one"
-        )
 
     # ------------------------------------------------------------------------------- private --
 

@@ -32,6 +32,10 @@ class BrokenPoolError(StateError):
     be used any more: close it and make a new one."""
 
 
+class NotResetError(StateError):
+    """A step or a picture of an environment that must be reset first."""
+
+
 class BusyError(StateError):
     """Another thread is receiving from the pool."""
 

@@ -433,7 +433,7 @@ class Pool(BasePool):
         check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
         return frame
 
-    def expose(self, env_id: int, address: int) -> None:
+    def _expose(self, env_id: int, address: int) -> None:
         """Copies an environment's simulation to memory that its family's own tools can read.
 
         Args:

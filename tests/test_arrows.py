@@ -319,7 +319,8 @@ def test_nothing_imports_the_command_line(path: Path) -> None:
 
 def test_base_pool_knows_no_kind_of_pool() -> None:
     """Pools of threads and of processes use base_pool, which imports neither."""
-    known = {"_native", "arguments", "buffers", "closing", "errors", "named_batch", "tracing"}
+    known = {"_native", "arguments", "buffers", "closing", "errors", "named_batch"}
+    known |= {"tracing", "uncopied"}
     prefix = "parallel_pool."
     names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
     assert {name.split(".")[1] for name in names} == known

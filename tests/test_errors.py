@@ -7,12 +7,14 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from same import assert_same
 
 import parallel_pool
 from parallel_pool import errors
+from parallel_pool.errors import StateError
 from parallel_pool.pool import Pool
 
 ALL_CLASSES = [each for each in vars(errors).values() if isinstance(each, type)]
@@ -69,3 +71,18 @@ def test_the_exception_of_a_failing_environment_can_be_copied() -> None:
     assert str(again) == str(error)
     assert again.env_ids == error.env_ids == (1,)
     assert_same(again.batch, error.batch, "batch")
+
+
+def test_every_api_raises_one_not_reset_error() -> None:
+    """One class to catch; Gymnasium's and Stable-Baselines3's programs may catch theirs."""
+    envs = parallel_pool.PoolVectorEnv("CartPole-v1", 2)
+    vec_env = parallel_pool.PoolVecEnv("CartPole-v1", 2)
+    single = gymnasium.make("parallel_pool/CartPole-v1").unwrapped
+    calls = (lambda: envs.step([0, 1]), lambda: vec_env.step([0, 1]), lambda: single.step(0))
+    for call in calls:
+        with pytest.raises(parallel_pool.NotResetError) as raised:
+            call()
+        for expected in (StateError, gymnasium.error.ResetNeeded, AssertionError):
+            assert isinstance(raised.value, expected)
+    for env in (envs, vec_env, single):
+        env.close()

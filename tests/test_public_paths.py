@@ -19,28 +19,10 @@ from tests.sampling import thinned
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# The public names of 0.1's modules, from before APIs became packages.
-FORMER = {
-    "compat.ale": ("ActionError", "AtariVectorEnv", "NotResetError"),
-    "compat.dm_env": ("DMEnvPool", "Structure", "array_spec", "observation_spec"),
+# Paths that are in users' files: entry points in Gymnasium's registry and in pickled specs.
+IN_FILES = {
     "compat.entry_points": ("CartPole-v1", "test/Random-v0"),
-    "compat.envpool": (
-        *("MAKERS", "EnvSpec", "list_all_envs", "make", "make_dm", "make_gym"),
-        *("make_gymnasium", "make_spec", "register"),
-    ),
-    "compat.gymnasium": ("NotResetError", "PendingCallError", "PoolVectorEnv"),
-    "compat.gymnasium_hook": (
-        *("ENTRY_POINT", "MODE", "ORIGINAL", "install", "of_definition", "places"),
-        *("registered_id", "uninstall", "wrap"),
-    ),
-    "compat.gymnasium_process": (
-        *("ClosedVectorEnvError", "NoPendingCallError", "NotResetError", "PendingCallError"),
-        *("ProcessVectorEnv", "VectorTimeoutError"),
-    ),
-    "compat.pettingzoo": ("PoolParallelEnv", "env", "parallel_env"),
-    "compat.sb3": ("PoolVecEnv",),
-    "envs.mujoco_painter": ("Painter",),
-    "workers.process_pool": ("ProcessPool",),
+    "compat.single_entry_points": ("CartPole-v1", "Pendulum-v1"),
 }
 
 # What `dir()` of a lazy package shows.
@@ -105,25 +87,11 @@ def named_on_pages() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FORMER)
-def test_former_paths_have_their_names(path: str) -> None:
+@pytest.mark.parametrize("path", IN_FILES)
+def test_paths_in_files_have_their_names(path: str) -> None:
     module = load(path)
-    for name in FORMER[path]:
+    for name in IN_FILES[path]:
         assert getattr(module, name) is not None
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("compat.gymnasium_process", "ProcessVectorEnv"),
-        ("compat.dm_env", "DMEnvPool"),
-        ("envs.mujoco_painter", "Painter"),
-    ],
-)
-def test_shims_hold_the_object_of_the_new_path(path: str, name: str) -> None:
-    value = getattr(load(path), name)
-    assert value.__module__ != f"parallel_pool.{path}"
-    assert getattr(importlib.import_module(value.__module__), name) is value
 
 
 def test_pages_name_only_what_exists() -> None:

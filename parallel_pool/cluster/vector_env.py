@@ -25,6 +25,7 @@ from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
+from parallel_pool.uncopied import Uncopied
 from parallel_pool.workers import messages
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
-class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
 
     Each worker is a Ray actor with a local `PoolVectorEnv` of some of the rows, native or with

@@ -14,7 +14,7 @@ from gymnasium.error import UnregisteredEnv
 from parallel_pool import registry
 from parallel_pool.arguments import check_limit
 from parallel_pool.compat import ale_ids, dependencies, renderer
-from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_own, of_definition
+from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_native, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.envs import toy_text
 from parallel_pool.specs import Definition
@@ -81,7 +81,7 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     known = registry.definitions()
     if env_id not in known:
         raise ValueError(f"{env_id} has no native environment")
-    is_replaced = is_own(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
+    is_replaced = is_native(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
     if entry is not None and not is_replaced:
         raise ValueError(
             f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
@@ -138,13 +138,16 @@ def describe(
 
 def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     """Returns the spec of the Gymnasium environment that native ones equal, None if none."""
-    # a single environment of the user's own is the native one itself
-    if is_own(spec):
-        return None
-    if spec.entry_point is not None:
+    if spec.entry_point is not None and not is_native(spec):
         return spec
+    return registered_reference(definition)
+
+
+def registered_reference(definition: Definition) -> EnvSpec | None:
+    """Returns the spec of the Gymnasium environment with a definition's id, None if none."""
+    ale_ids.register(definition.id)
     found = gymnasium.registry.get(definition.id)
-    return None if found is None or found.entry_point is None or is_own(found) else found
+    return None if found is None or found.entry_point is None or is_native(found) else found
 
 
 def time_limit(given: Any, own: int | None) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
 from parallel_pool.compat.gymnasium_ids import ENTRY_POINT as ENTRY_POINT
-from parallel_pool.compat.gymnasium_ids import MODE, is_own, of_definition, of_own, registered_id
+from parallel_pool.compat.gymnasium_ids import MODE, is_native, of_definition, registered_id
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -96,8 +96,8 @@ def _register_own(definition: Definition) -> None:
         env_id = registered_id(definition.id)
         known[env_id] = of_definition(definition, env_id)
         # an environment of that name which the program has registered itself stays
-        if definition.id not in known or is_own(known[definition.id]):
-            known[definition.id] = of_own(definition)
+        if definition.id not in known or is_native(known[definition.id]):
+            known[definition.id] = of_definition(definition, definition.id)
 
 
 def uninstall() -> None:
@@ -107,7 +107,7 @@ def uninstall() -> None:
     known = places()[0].registry
     for native_id in registry.definitions():
         known.pop(registered_id(native_id), None)
-        if native_id in known and is_own(known[native_id]):
+        if native_id in known and is_native(known[native_id]):
             del known[native_id]
 
 

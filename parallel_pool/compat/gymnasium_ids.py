@@ -11,31 +11,25 @@ if TYPE_CHECKING:
 
 MODE = "parallel_pool"
 ENTRY_POINT = "parallel_pool.compat.entry_points:"
-# of gymnasium.make; only the user's own environments have it
+# of gymnasium.make
 SINGLE_ENTRY_POINT = "parallel_pool.compat.single_entry_points:"
 
 
 def of_definition(definition: Definition, env_id: str) -> EnvSpec:
-    """Returns a spec from which gymnasium.make_vec makes a pool of this definition."""
+    """Returns a spec from which gymnasium.make makes an environment, and make_vec a pool."""
     from gymnasium.envs.registration import EnvSpec
 
     return EnvSpec(
         id=env_id,
         reward_threshold=definition.reward_threshold,
         max_episode_steps=definition.max_episode_steps,
+        entry_point=SINGLE_ENTRY_POINT + definition.id,
         vector_entry_point=ENTRY_POINT + definition.id,
     )
 
 
-def of_own(definition: Definition) -> EnvSpec:
-    """Returns a spec of a definition that was loaded, for gymnasium.make and make_vec."""
-    made = of_definition(definition, definition.id)
-    made.entry_point = SINGLE_ENTRY_POINT + definition.id
-    return made
-
-
-def is_own(spec: EnvSpec) -> bool:
-    """Returns whether a spec is one that `of_own` made."""
+def is_native(spec: EnvSpec) -> bool:
+    """Returns whether gymnasium.make makes a native environment from a spec."""
     entry = spec.entry_point
     return isinstance(entry, str) and entry.startswith(SINGLE_ENTRY_POINT)
 

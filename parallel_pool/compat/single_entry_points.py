@@ -1,4 +1,4 @@
-"""Entry points of the user's own environments for gymnasium.make, one attribute for each id."""
+"""Entry points of native environments for gymnasium.make, one attribute for each id."""
 
 from __future__ import annotations
 

@@ -11,11 +11,12 @@ from gymnasium.error import (
     ResetNeeded,
 )
 
+from parallel_pool import errors
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 
 
-class NotResetError(StateError, ResetNeeded, AssertionError):
-    """step() or render() of an environment that must be reset first.
+class NotResetError(errors.NotResetError, ResetNeeded, AssertionError):
+    """step() or render() of an environment that must be reset first, for programs of Gymnasium.
 
     SyncVectorEnv raises ResetNeeded before the first reset, and AssertionError for a step after the
     end of an episode with AutoresetMode.DISABLED: this class is both.

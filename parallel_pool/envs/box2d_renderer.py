@@ -160,7 +160,7 @@ class _WalkerPainter:
     def follow(self, pool: Pool) -> bool:
         """Moves the bodies. Returns whether the environment was reset, which draws a window."""
         memory = ctypes.create_string_buffer(VIEW.size)
-        pool.expose(self._env_id, ctypes.addressof(memory))
+        pool._expose(self._env_id, ctypes.addressof(memory))
         *first_rng, episode = VIEW.unpack(memory.raw)[:7]
         numbers = np.array(VIEW.unpack(memory.raw)[7:])
         begins = episode != self._episode

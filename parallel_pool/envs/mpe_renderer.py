@@ -85,14 +85,14 @@ class Renderer:
         with self._lock:
             if self._world is None:
                 self._make()
-            self._pool.expose(env_id, self._view.ctypes.data)
+            self._pool._expose(env_id, self._view.ctypes.data)
             try:
                 return self._draw()
             except importlib.import_module("pygame").error:
                 # Environments of mpe2 and Gymnasium end all of pygame when they are closed, and
                 # with it our font and window.
                 self._make()
-                self._pool.expose(env_id, self._view.ctypes.data)
+                self._pool._expose(env_id, self._view.ctypes.data)
                 return self._draw()
 
     def _draw(self) -> Array | None:

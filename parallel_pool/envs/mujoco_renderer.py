@@ -196,7 +196,7 @@ class Renderer:
         with self._lock:
             if self._gymnasium_renderer is None:
                 self._make()
-            self._pool.expose(env_id, self._data._address)
+            self._pool._expose(env_id, self._data._address)
             self._gymnasium_renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)

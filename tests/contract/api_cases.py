@@ -125,8 +125,10 @@ class Kind:
     """How the APIs of one family are called.
 
     Attributes:
-        waits: whether environments of the case wait at the gate; else the engine itself is held.
+        copies_are_new: whether a copy is a new environment with the same options.
     """
+
+    copies_are_new = False
 
     def start(self, env: Any) -> Any:
         """Resets with a seed, once, and returns the result."""
@@ -452,6 +454,8 @@ class Single(Kind):
 class Game(Kind):
     """One game of PettingZoo's parallel API."""
 
+    copies_are_new = True
+
     def _actions(self, env: Any) -> dict[Any, Any]:
         return dict.fromkeys(env.agents, 1)
 
@@ -475,6 +479,8 @@ class Game(Kind):
 
 class Turns(Kind):
     """One game of PettingZoo's AEC API."""
+
+    copies_are_new = True
 
     def start(self, env: Any) -> Any:
         env.reset(seed=7)

@@ -223,10 +223,10 @@ def test_room_of_a_wrong_size_is_refused() -> None:
     pool = Pool("mpe/simple_v3")
     view = np.zeros(20)
     with pytest.raises(StateError):
-        pool.expose(0, view.ctypes.data)
+        pool._expose(0, view.ctypes.data)
     pool.reset(seed=1)
     view[0] = 20
     with pytest.raises(ValueError, match="room for 20 numbers, and the world has 10"):
-        pool.expose(0, view.ctypes.data)
+        pool._expose(0, view.ctypes.data)
     assert not view[1:].any()
     pool.close()

@@ -551,7 +551,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
         for steps in (0, 1, 30):
             advance(theirs, ours, steps=steps)
             for env_id in (1, 0):
-                pool.expose(env_id, data._address)
+                pool._expose(env_id, data._address)
                 expected: Any = theirs.envs[env_id].unwrapped
                 for name in FIELDS:
                     if name == "cfrc_ext" and not reads_forces(pool):
@@ -569,26 +569,26 @@ def test_expose_refused() -> None:
     with Pool("CartPole-v1", 1) as pool:
         pool.reset()
         with pytest.raises(StateError, match="CartPole-v1 keeps its simulation to itself"):
-            pool.expose(0, 1)
+            pool._expose(0, 1)
     other = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
     with Pool("Ant-v5", 2) as pool:
         data = mujoco.MjData(model_of(pool))
         address = data._address
         with pytest.raises(StateError, match="environment 1 is not reset: there is nothing to see"):
-            pool.expose(1, address)
+            pool._expose(1, address)
         pool.reset()
         with pytest.raises(ValueError, match="env_id 2: choose 0 to 1"):
-            pool.expose(2, address)
+            pool._expose(2, address)
         with pytest.raises(ValueError, match="address 0"):
-            pool.expose(0, 0)
+            pool._expose(0, 0)
         with pytest.raises(TypeError, match="address=inf is a float"):
-            pool.expose(0, math.inf)  # type: ignore[arg-type]
+            pool._expose(0, math.inf)  # type: ignore[arg-type]
         with pytest.raises(PoolError, match="can't be exposed: MuJoCo: "):
-            pool.expose(0, other._address)
+            pool._expose(0, other._address)
         pool.send(np.zeros((2, 8), np.float32))
         with pytest.raises(StateError, match="environment 0 is in flight"):
-            pool.expose(0, address)
+            pool._expose(0, address)
         pool.recv()
-        pool.expose(0, address)
+        pool._expose(0, address)
     with pytest.raises(parallel_pool.ClosedError):
-        pool.expose(0, address)
+        pool._expose(0, address)

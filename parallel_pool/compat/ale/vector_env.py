@@ -18,6 +18,7 @@ from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.envs import atari
 from parallel_pool.errors import EnvError, UnprovenError
 from parallel_pool.pool import Pool, check_count, check_sizes, show_all
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -46,7 +47,7 @@ class ActionError(TypeError, ValueError, AssertionError):
     """Actions are not an array of the right dtype and shape; ale-py raises AssertionError."""
 
 
-class AtariVectorEnv(VectorEnv[Any, Any, Any]):
+class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
     """Many environments of one Atari game, with the API of `ale_py.vector_env.AtariVectorEnv`.
 
     It has the arguments and attributes of ale-py 0.12.1's class of the same name, and returns the

@@ -16,9 +16,10 @@ from parallel_pool.compat.envpool.rows import Rows
 from parallel_pool.compat.envpool.spec import is_list, show_config, spread_seeds
 from parallel_pool.errors import StateError
 from parallel_pool.pool import check_count
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
-    from typing import NoReturn, Self
+    from typing import Self
 
     from parallel_pool.buffers import Array
     from parallel_pool.compat.envpool.spec import EnvSpec
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from parallel_pool.tracing.trace import Trace
 
 
-class EnvPool:
+class EnvPool(Uncopied):
     """A pool with EnvPool's methods. `GymnasiumEnvPool` and `DMEnvPool` say what they return.
 
     Attributes:
@@ -344,9 +345,6 @@ class EnvPool:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a pool holds threads and cannot be pickled or copied: make a new one")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id}, {show_config(self.config)})"

@@ -14,6 +14,7 @@ from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.dm_specs import dm_env, environment_spec, specs
 from parallel_pool.compat.envpool.fields import nest
 from parallel_pool.errors import EnvError
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -40,7 +41,7 @@ class OneEnv(EnvPool):
         return self._reset(None, seed, options, None)
 
 
-class SingleDMEnv(dm_env.Environment):  # type: ignore[misc]
+class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
     """One native environment as dm_env defines it: each call returns one `dm_env.TimeStep`.
 
     An observation is the array of `observation_spec()`, or a dict of such arrays if the environment

@@ -19,6 +19,7 @@ from parallel_pool.compat.vector_errors import (
     VectorTimeoutError,
 )
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -49,7 +50,7 @@ class ResetRequest:
         self.mask, self.options = reset_mask.split(options, num_envs, was_reset)
 
 
-class AsyncCalls(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class AsyncCalls(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     """The halves of calls that `gymnasium.vector.AsyncVectorEnv` has, and `reset` and `call`.
 
     A call is pending from the moment at which the pool accepts it until its result is returned, or

@@ -10,17 +10,23 @@ from gymnasium import spaces
 
 from parallel_pool import registry
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat import env_specs, tuples
+from parallel_pool.compat import ale_ids, env_specs, renderer, tuples
+from parallel_pool.compat.gymnasium.env_infos import Info, is_python
 from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import StateError
 from parallel_pool.pool import Batch, Pool
+from parallel_pool.uncopied import Uncopied
+
+# a mask of all environments
+ONE = np.ones(1, np.bool_)
 
 
-class PoolEnv(gymnasium.Env[Any, Any]):
-    """One environment of the user's own, in a pool of its own.
+class PoolEnv(Uncopied, gymnasium.Env[Any, Any]):
+    """One native environment, in a pool of its own.
 
-    It has no time limit: gymnasium.make adds its wrapper TimeLimit.
+    It returns what its reference returns, until the end of an episode: then it must be reset. It
+    has no time limit: gymnasium.make adds its wrapper TimeLimit.
 
     Attributes:
         env_id: of the definition; classes of `class_of` have one.
@@ -33,21 +39,23 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         """Makes the environment.
 
         Args:
-            render_mode: None, or "rgb_array" if the environment draws.
-            options: the environment's own.
+            render_mode: None, or one of `metadata["render_modes"]`.
+            options: the environment's own, and its drawing options.
 
         Raises:
             TypeError, ValueError: an option is wrong, or the environment has several players.
+            MissingDependencyError: the environment needs a package that is not installed.
         """
         # for close() after an __init__ that failed halfway
         self.pool: Pool | None = None
+        self._renderer: renderer.Renderer | None = None
         definition = registry.find(self.env_id)
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise ValueError(
-                f"render_mode={render_mode!r}: choose {' or '.join(map(repr, modes)) or None}"
-            )
+        reference = env_specs.registered_reference(definition)
+        renderer.check_mode(render_mode, renderer.modes(definition, reference))
         self.render_mode = render_mode
+        drawing = {
+            name: options.pop(name) for name in renderer.defaults(definition) if name in options
+        }
         spec = definition.configure(registry.complete(definition, options))
         if spec.num_players != 1:
             raise ValueError(
@@ -64,6 +72,8 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         )
         self.observation_space = spec.observation_space()
         self.action_space = spec.action_space()
+        self.metadata = dict(self.metadata)
+        self._renderer = renderer.prepare(self.pool, reference, render_mode, drawing, self.metadata)
         self._read_columns(self.pool)
 
     def _read_columns(self, pool: Pool) -> None:
@@ -71,8 +81,26 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         engine = engine_indices(pool.columns)
         self._ends = engine["reward"], engine["terminated"], engine["truncated"]
         fields = list(enumerate(pool.spec.fields))
-        self._infos = [(i, field) for i, field in fields if field.is_info]
         self._observations = {field.name: i for i, field in fields if not field.is_info}
+
+        def infos(*, is_reset: bool) -> list[Info]:
+            found = [(i, field) for i, field in fields if field.is_info]
+            return [
+                Info(
+                    field.name,
+                    i,
+                    is_python(pool.definition, field),
+                    0 if is_reset else field.follows,
+                    field.is_int_on_reset if is_reset else field.is_int_on_step,
+                )
+                for i, field in found
+                if (field.on_reset if is_reset else field.on_step)
+            ]
+
+        self._reset_infos, self._step_infos = infos(is_reset=True), infos(is_reset=False)
+        self._follows = any(info.follows for info in self._step_infos)
+
+    # ------------------------------------------------------------------------------ stepping --
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -87,9 +115,15 @@ class PoolEnv(gymnasium.Env[Any, Any]):
             TypeError, ValueError: an argument is wrong.
             EnvError: the environment failed.
         """
-        batch = self._open().reset(seed=seed, options=options)
+        pool = self._open()
+        batch = pool.reset(seed=seed, options=options)
         super().reset(seed=seed)
-        return self._observation(batch), self._info(batch, is_reset=True)
+        if self._renderer is not None:
+            self._renderer.after_reset(ONE)
+        infos = {info.name: info.one(batch, 0, None) for info in self._reset_infos}
+        if seed is not None and pool.definition.family == ale_ids.FAMILY:
+            infos["seeds"] = ale_ids.seeds_of(seed)
+        return self._observation(batch), infos
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advances the episode by one action.
@@ -100,31 +134,33 @@ class PoolEnv(gymnasium.Env[Any, Any]):
             EnvError: the environment failed.
         """
         pool = self._open()
+        actions = np.asarray(action)[None]
         try:
-            batch = pool.step(np.asarray(action)[None])
+            batch = pool.step(actions)
         except StateError as error:
             if type(error) is StateError:
                 raise NotResetError(f"{error}: call reset() first") from None
             raise
+        dtypes = pool.action_dtypes(actions) if self._follows else None
+        if self._renderer is not None:
+            self._renderer.after_step(actions, ~ONE)
         reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
-        return (
-            self._observation(batch),
-            reward,
-            terminated,
-            truncated,
-            self._info(batch, is_reset=False),
-        )
+        infos = {info.name: info.one(batch, 0, dtypes) for info in self._step_infos}
+        return self._observation(batch), reward, terminated, truncated, infos
 
     def render(self) -> Any:
-        """Returns the picture, uint8 (height, width, 3); None without a render mode."""
-        return None if self.render_mode is None else self._open().render()[0]
+        """Returns the picture, uint8 (height, width, 3); None for "human" or without a mode."""
+        self._open().check_usable()
+        return None if self._renderer is None else self._renderer.render()[0]
 
     def close(self, timeout: float | None = None) -> None:
-        """Closes the pool.
+        """Closes the pool, and the window if there is one.
 
         Args:
             timeout: seconds to wait for that; None for 5. See `Pool.close`.
         """
+        if self._renderer is not None:
+            self._renderer.close()
         if self.pool is not None:
             self.pool.close(timeout=timeout)
 
@@ -137,17 +173,6 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         if isinstance(space, spaces.Dict):
             return {key: _value(space[key], batch[i]) for key, i in self._observations.items()}
         return _value(space, batch[0])
-
-    def _info(self, batch: Batch, *, is_reset: bool) -> dict[str, Any]:
-        found = {}
-        for i, field in self._infos:
-            if not (field.on_reset if is_reset else field.on_step):
-                continue
-            value = batch[i][0]
-            if field.is_int_on_reset if is_reset else field.is_int_on_step:
-                value = np.int64(value)
-            found[field.name] = value.copy() if isinstance(value, np.ndarray) else value
-        return found
 
 
 def _value(space: gymnasium.Space[Any], rows: Any) -> Any:
@@ -165,5 +190,6 @@ def class_of(env_id: str) -> type[PoolEnv]:
         ValueError: there is no such environment.
     """
     definition = registry.find(env_id)
-    members = {"env_id": env_id, "metadata": env_specs.metadata(definition, None)}
+    reference = env_specs.registered_reference(definition)
+    members = {"env_id": env_id, "metadata": env_specs.metadata(definition, reference)}
     return type("PoolEnv", (PoolEnv,), members)

@@ -13,6 +13,7 @@ from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_rows import AgentRows
 from parallel_pool.errors import StateError
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from parallel_pool import seeds
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from parallel_pool.tracing.trace import Trace
 
 
-class AgentVectorEnv(VectorEnv[Any, Any, Any]):
+class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
     """n parallel environments with k agents each as a `gymnasium.vector.VectorEnv` of n * k rows.
 
     For agents that share a policy. Row env * k + i is agent i of environment env. For each row the

@@ -36,8 +36,7 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 
 def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    game = env(env_id, **options)
-    return ParallelGame(game, game.unwrapped.pool)
+    return ParallelGame(env(env_id, **options))
 
 
 class AtariGame(ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]

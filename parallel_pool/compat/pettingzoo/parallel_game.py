@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from parallel_pool.pool import Pool
 
 Step = tuple[
     dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]
@@ -24,15 +21,6 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
     The conversion alone steps agent after agent, and an exception would leave the game between two
     agents. This class checks all actions first: what they raise, they raise before any agent acts.
     """
-
-    def __init__(self, game: Any, pool: Pool) -> None:
-        """
-        Args:
-            game: in turns.
-            pool: of the game.
-        """
-        super().__init__(game)
-        self._pool = pool
 
     def step(self, actions: dict[Any, Any]) -> Step:
         """Steps all agents.
@@ -52,7 +40,7 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
             parallel_pool.errors.ClosedError: the game is closed.
             parallel_pool.errors.BusyError: another thread is stepping the game.
         """
-        self._pool.check_idle()
+        self.aec_env.unwrapped.pool.check_idle()
         if not hasattr(self, "agents"):
             EnvLogger.error_step_before_reset()
         self._check(actions)

@@ -43,8 +43,7 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 
 def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    game = env(env_id, **options)
-    return ParallelGame(game, game.unwrapped._pool)
+    return ParallelGame(env(env_id, **options))
 
 
 class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
@@ -54,6 +53,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     after the last agent's action. Copies and pickles are new games with the same options.
 
     Attributes:
+        pool: of the one world.
         metadata: with "name", "render_modes", "render_fps" and "is_parallelizable".
         possible_agents, agents: the names of all agents, and of those in the present episode.
         agent_selection: whose turn it is.
@@ -80,14 +80,14 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         renderer.check_mode(render_mode, mpe_renderer.MODES)
         drawing = {name: options.pop(name) for name in mpe_renderer.OPTIONS if name in options}
         self.render_mode = render_mode
-        self._pool = Pool(
+        self.pool = Pool(
             env_id,
             num_threads=1,
             reward_dtype="float64",
             autoreset="disabled",
             options=options,
         )
-        self._renderer = mpe_renderer.Renderer(self._pool, render_mode or "rgb_array", **drawing)
+        self._renderer = mpe_renderer.Renderer(self.pool, render_mode or "rgb_array", **drawing)
         if render_mode is not None:
             mpe_renderer.load(env_id)
         self.metadata = {
@@ -96,7 +96,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             "render_fps": mpe_renderer.FPS,
             "name": env_id.removeprefix("mpe/"),
         }
-        spec = self._pool.spec
+        spec = self.pool.spec
         self.possible_agents = list(spec.player_names)
         self.agents = self.possible_agents[:]
         self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
@@ -134,9 +134,9 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         """
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
-        known = self._pool.definition.reset_options
+        known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = self._pool.reset(seed=seed, options=given)
+        batch = self.pool.reset(seed=seed, options=given)
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -156,10 +156,10 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             TypeError, ValueError: the action is wrong.
             parallel_pool.errors.ClosedError: the game is closed.
         """
-        if self._pool.closed:
+        if self.pool.closed:
             raise ClosedError(f"step() of {self} after close(): make a new one")
         # every agent's step needs the pool, not only the last one's, which steps the world
-        self._pool.check_idle()
+        self.pool.check_idle()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -179,19 +179,19 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     def _step_world(self) -> None:
         count = len(self.possible_agents)
         actions = self._actions if count == 1 else self._actions[np.newaxis]
-        batch = self._pool.step(actions)
+        batch = self.pool.step(actions)
         self._observe(batch)
         self.rewards.update(zip(self.agents, batch.reward.reshape(count).tolist(), strict=True))
         if batch.truncated[0]:
             self.truncations.update(dict.fromkeys(self.agents, True))
         if batch.terminated[0]:
             self.terminations.update(dict.fromkeys(self.agents, True))
-        if of_env(self._pool.spec.options["benchmark_data"], 0):
+        if of_env(self.pool.spec.options["benchmark_data"], 0):
             self._put_benchmark(batch)
 
     def _put_benchmark(self, batch: Any) -> None:
         """Sets the infos, in the types of mpe2."""
-        convert = mpe.BENCHMARKS.get(self._pool.definition.id)
+        convert = mpe.BENCHMARKS.get(self.pool.definition.id)
         for agent, i in self._indices.items():
             data: Any = {}
             if convert is not None:
@@ -283,7 +283,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             timeout: seconds to wait for that; None for 5. See `Pool.close`.
         """
         self._renderer.close()
-        self._pool.close(timeout=timeout)
+        self.pool.close(timeout=timeout)
 
 
 def _size(space: Space[Any]) -> int:

@@ -18,6 +18,7 @@ from parallel_pool.compat.pettingzoo.native_agents import NativeAgents
 from parallel_pool.compat.pettingzoo.process_agents import ProcessAgents
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import StateError
+from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from typing import Self
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from parallel_pool.tracing.trace import Trace
 
 
-class PoolParallelEnv:
+class PoolParallelEnv(Uncopied):
     """n PettingZoo parallel environments, with an axis of n in each array.
 
     The environments are native (from an id, such as "mpe/simple_spread_v3"), or Python objects in

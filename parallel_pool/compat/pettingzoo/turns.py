@@ -54,8 +54,7 @@ def parallel_env(env_id: str, **options: Any) -> ParallelGame:
             f"the agents of {env_id} act in turn: call env({env_id!r}) for one game, or"
             f" PoolParallelEnv({env_id!r}, num_envs), whose `live` says who moves"
         )
-    game = env(env_id, **options)
-    return ParallelGame(game, game.unwrapped.pool)
+    return ParallelGame(env(env_id, **options))
 
 
 class TurnEnv(AECGame):

@@ -29,6 +29,10 @@ class AgentVecEnv(PoolVecEnv):
     rows share the result. Seeds and reset options are those of environments: `seed(s)` seeds
     environment i, not row i, with s + i.
 
+    If observations or infos have an "action_mask", `env_method("action_masks")` returns the masks
+    of the rows, bool (number of actions,) each, as sb3-contrib's MaskablePPO expects. A row that
+    does not act may take every action, as its action is ignored.
+
     Attributes:
         num_envs: rows, n * k.
         observation_space, action_space: of one agent.

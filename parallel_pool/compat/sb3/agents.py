@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.compat.sb3 import in_worker
+from parallel_pool.compat.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool.compat.sb3.infos import TRUNCATED
 from parallel_pool.errors import BusyError, StateError
 from parallel_pool.workers.process_pool import ProcessPool
@@ -58,6 +59,7 @@ class Agents:
         self.metadata = envs.metadata
         self.render_mode = envs.render_mode
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
         # the actions that the next `receive` steps with
         self._actions: Any = None
 
@@ -78,6 +80,7 @@ class Agents:
         )
         self._actions = None
         self.reset_infos[:] = self._rows_of(infos)
+        self._masks.take(observations, self.reset_infos)
         return observations
 
     def send(self, actions: Any) -> None:
@@ -94,6 +97,7 @@ class Agents:
         finals, of_ends = infos.pop("final_obs", None), infos.pop("final_info", {})
         live = infos["live"].tolist()
         found = self._rows_of(infos)
+        self._masks.take(observations, found)
         restarted = np.repeat(self.vector_env.restarted, self.agents)
         for row in np.flatnonzero(restarted).tolist():
             self.reset_infos[row] = found[row]
@@ -140,6 +144,8 @@ class Agents:
         return [copy.deepcopy(found[row]) for row in env_ids]
 
     def has_attr(self, name: str) -> bool:
+        if name == METHOD and self._masks.are_known:
+            return True
         if isinstance(self.pool, ProcessPool):
             return all(self.pool.apply(in_worker.HasAttribute(name)))
         try:
@@ -160,7 +166,12 @@ class Agents:
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Calls a method once for each environment of these rows, which share its result."""
+        """Calls a method once for each environment of these rows, which share its result.
+
+        `action_masks` is answered here, for each row its own.
+        """
+        if name == METHOD and self._masks.are_known:
+            return list(self._masks.of(env_ids))
         if isinstance(self.pool, ProcessPool):
             return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)
         found = self.vector_env.call(name, *args, **kwargs)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict, Tuple
 
 from parallel_pool.buffers import engine_indices
@@ -17,6 +16,7 @@ from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.sb3.backend import each_reset
 from parallel_pool.compat.sb3.infos import RowInfos, ids
+from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
 from parallel_pool.specs import Definition
@@ -25,10 +25,6 @@ from parallel_pool.variation import Each, EachReset
 if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.infos import DTypes
     from parallel_pool.compat.sb3.backend import Options, Step
-
-
-class NotResetError(StateError, ResetNeeded):
-    """step() or render() before the first reset; Gymnasium's environments raise ResetNeeded."""
 
 
 class Native:

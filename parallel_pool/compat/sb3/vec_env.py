@@ -18,6 +18,7 @@ from parallel_pool.compat.sb3.native import Native
 from parallel_pool.compat.sb3.process import Process
 from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import MAX_ENVS, check_count
+from parallel_pool.uncopied import Uncopied
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -49,7 +50,7 @@ FOR_FUNCTIONS = {
 }
 
 
-class PoolVecEnv(VecEnv):
+class PoolVecEnv(Uncopied, VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
     PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("CarRacing-v3", 8), for

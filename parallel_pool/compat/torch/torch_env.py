@@ -9,6 +9,7 @@ import numpy as np
 
 from parallel_pool.compat.dependencies import install
 from parallel_pool.errors import EnvError, MissingDependencyError
+from parallel_pool.uncopied import Uncopied
 
 try:
     import torch
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CURES = {torch.bfloat16: "float()", torch.float8_e4m3fn: "float()", torch.float8_e5m2: "float()"}
 
 
-class TorchEnv:
+class TorchEnv(Uncopied):
     """Environments whose `reset`, `step`, `send` and `recv` take and return tensors.
 
     A tensor shares the memory of the array that the environments return: nothing is copied. Like
