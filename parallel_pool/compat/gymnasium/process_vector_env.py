@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
 from parallel_pool.compat.gymnasium import reset_mask, spaces
+from parallel_pool.compat.gymnasium.vector_base import VectorBase
 from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.compat.vector_errors import (
     ClosedVectorEnvError,
@@ -32,13 +33,12 @@ if TYPE_CHECKING:
     from parallel_pool.workers.messages import Description
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
-    from parallel_pool.tracing.trace import Trace
 
 # kinds of pending calls
 STEP, RESET, CALL = "step", "reset", "call"
 
 
-class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class ProcessVectorEnv(VectorBase, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     """Python environments in worker processes as a `gymnasium.vector.VectorEnv`.
 
     It has the arguments and methods of `gymnasium.vector.AsyncVectorEnv`, and returns for the same
@@ -454,16 +454,6 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 self._pending,
             )
         self._is_interrupted = False
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self.pool.trace(path, **options)
-
-    def torch(self, device: Any = "cpu") -> Any:
-        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
-        from parallel_pool.compat.torch import TorchEnv
-
-        return TorchEnv(self, device)
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
         """Ends the worker processes, each after the environment it is stepping; `close` calls this.

@@ -19,7 +19,8 @@ from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
-from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
+from parallel_pool.compat.gymnasium.infos import VectorInfos, in_order_of_rows, of_last_steps
+from parallel_pool.compat.gymnasium.vector_base import VectorBase
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from parallel_pool.compat.vector_options import Spaces
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
-    from parallel_pool.tracing.trace import Trace
 
 
 def show_plain(views: Views) -> Step:
@@ -45,7 +45,7 @@ def show_plain(views: Views) -> Step:
     return observation(), reward(), terminated(), truncated(), {}
 
 
-class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
+class PoolVectorEnv(VectorBase, VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
     """Many environments as a `gymnasium.vector.VectorEnv`.
 
     For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns with the
@@ -72,6 +72,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     backend = backends.NATIVE
     backend_reason: str
+    pool: Pool
     # passed from __new__ to __init__
     _choice: backends.Choice | None = None
     # for close() after an __init__ that failed halfway
@@ -416,12 +417,14 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             self._ended = self._none_ended
             if ended.any():
                 infos = self._final(batch, ended, dtypes)
-                infos["final_info"].update(episodes)
+                infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
                 episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
+        if episodes or restarted.any():
+            infos = in_order_of_rows(infos)
         if self._renderer is not None:
             self._renderer.after_step(actions, restarted)
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
@@ -518,16 +521,6 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return self._renderer.render()
 
     # ------------------------------------------------------------------------------ programs --
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self.pool.trace(path, **options)
-
-    def torch(self, device: Any = "cpu") -> Any:
-        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
-        from parallel_pool.compat.torch import TorchEnv
-
-        return TorchEnv(self, device)
 
     def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns the pool, and how compiled programs show steps and resets.
