@@ -1,7 +1,7 @@
 """Installs the packages that other Pythons need to run the wheel; the tests have no network.
 
 python .ci/other_pythons.py FOLDER    makes FOLDER/3.12 and FOLDER/3.13 if these Pythons exist
-python .ci/other_pythons.py FOLDER VERSION PACKAGE ...    installs packages for one Python into FOLDER
+python .ci/other_pythons.py FOLDER VERSION PACKAGE ...    makes FOLDER for one Python
 
 Each of these folders has a link `python` to its interpreter.
 """

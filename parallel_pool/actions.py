@@ -52,13 +52,45 @@ def take_array(actions: Any) -> Any:
     try:
         return np.asarray(actions)
     except Exception as error:
-        cure = "give a NumPy array"
-        if hasattr(actions, "detach") or hasattr(actions, "cpu"):
-            cure = "give actions.detach().cpu().numpy()"
-        raise TypeError(
-            f"actions are a {type(actions).__module__}.{type(actions).__name__} that NumPy can't"
-            f" read: {cure}: {type(error).__name__}: {error}"
-        ) from error
+        raise unreadable("actions", actions, error) from error
+
+
+def unreadable(name: str, actions: Any, error: Exception) -> TypeError:
+    """Returns an exception for an array of another library that NumPy can't read.
+
+    Args:
+        name: what the message calls it.
+        actions: the array.
+        error: what NumPy, or the library, raised.
+    """
+    kind = f"{type(actions).__module__}.{type(actions).__name__}"
+    seen = "".join(
+        f" {what} {getattr(actions, attribute)}"
+        for what, attribute in (("of dtype", "dtype"), ("on", "device"), ("of", "layout"))
+        if hasattr(actions, attribute)
+    )
+    return TypeError(
+        f"{name} are a {kind}{seen}, which NumPy can't read: give {_cure(name, actions)}:"
+        f" {type(error).__name__}: {error}"
+    )
+
+
+def _cure(name: str, actions: Any) -> str:
+    """Returns what a caller gives instead of an array that NumPy can't read."""
+    if not hasattr(actions, "detach"):
+        return f"{name}.cpu().numpy()" if hasattr(actions, "cpu") else "a NumPy array"
+    # a tensor of PyTorch
+    if actions.device.type == "meta":
+        return "a tensor with values, on the CPU"
+    steps = [".detach()"] if actions.requires_grad else []
+    steps += [".cpu()"] if actions.device.type != "cpu" else []
+    steps += [".dequantize()"] if actions.is_quantized else []
+    steps += [".to_dense()"] if str(actions.layout) != "torch.strided" else []
+    # NumPy has neither bfloat16 nor floats of fewer bits
+    steps += [".float()"] if str(actions.dtype).startswith(("torch.bfloat", "torch.float8")) else []
+    steps += [".resolve_conj()"] if actions.is_conj() else []
+    steps += [".resolve_neg()"] if actions.is_neg() else []
+    return f"{name}{''.join(steps) or '.numpy()'}"
 
 
 def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
@@ -142,13 +174,12 @@ class ActionReader:
         """
         actions = _plain_array(take_array(actions))
         if type(actions) is np.ndarray and actions.dtype != object:
-            dtype: DType = actions.dtype.newbyteorder("=")
-            return dtype
+            return _native(actions.dtype)
         single = take_list(actions, count)
         code = _common_code(single)
         if code is not None:
             return ACTION_DTYPES[code & ~lib.PP_PYTHON]
-        return [np.asarray(action).dtype.newbyteorder("=") for action in single]
+        return [_native(np.asarray(action).dtype) for action in single]
 
     # -------------------------------------------------------------------------------- arrays --
 
@@ -159,7 +190,7 @@ class ActionReader:
             raise ValueError(
                 f"actions have shape {array.shape}: {shape[0]} environments take {shape}"
             )
-        dtype = array.dtype.newbyteorder("=")
+        dtype = _native(array.dtype)
         self._check_dtype(dtype, "actions have")
         if field.dtype.kind == "f" and dtype.kind != "f":
             return self._mix(array, ACTION_CODES[dtype])
@@ -265,7 +296,13 @@ class ActionReader:
         """Checks as `_check_dtype` does, but accepts Python's bool as an integer."""
         if dtype.kind == "b" and code & lib.PP_PYTHON and self._field.space_kind != "multi_binary":
             return
-        self._check_dtype(dtype.newbyteorder("="), what)
+        self._check_dtype(_native(dtype), what)
+
+
+def _native(dtype: DType) -> DType:
+    """Returns a dtype in the machine's byte order."""
+    # dtypes of NumPy's newer kind, such as StringDType, have no order, and refuse the method
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def _plain_array(actions: Any) -> Any:
@@ -288,7 +325,7 @@ def _code_of(action: Any, array: Array) -> int:
     numbers are Python's own."""
     while type(action) in (list, tuple) and action:
         action = action[0]
-    code = ACTION_CODES.get(array.dtype.newbyteorder("="), lib.PP_FLOAT64)
+    code = ACTION_CODES.get(_native(array.dtype), lib.PP_FLOAT64)
     return code | (lib.PP_PYTHON if type(action) in PYTHON_CODES else 0)
 
 

@@ -62,6 +62,15 @@ class Loop:
         by_agent = {agent: merged.pop(agent, {}) for agent in self.agents}
         return by_agent | {k: v for k, v in merged.items() if k[1:] not in map(str, self.agents)}
 
+    def ordered(self, infos: dict[Any, Any]) -> dict[Any, Any]:
+        """Returns infos of agents, then the others as the first rows that have them come."""
+        found = {agent: infos[agent] for agent in self.agents}
+        others = [key for key in infos if key not in found and f"_{key}" in infos]
+        others.sort(key=lambda key: infos[f"_{key}"].tolist().index(True))
+        for key in others:
+            found |= {key: infos[key], f"_{key}": infos[f"_{key}"]}
+        return found
+
     def live(self) -> dict[Any, Any]:
         return {
             agent: np.array([agent in env.agents for env in self.envs]) for agent in self.agents
@@ -96,9 +105,9 @@ class Loop:
         infos = self.merge(single)
         if any(finals):
             is_final = np.array([final is not None for final in finals])
-            infos["final_obs"] = self.batch(finals)
-            infos["final_info"] = self.merge(final_infos)
-            infos["_final_obs"], infos["_final_info"] = is_final, is_final
+            marks = {"final_obs": self.batch(finals), "_final_obs": is_final}
+            marks |= {"final_info": self.merge(final_infos), "_final_info": is_final}
+            infos = self.ordered(marks | infos)
         flags = self.numbers(terminations, np.bool_), self.numbers(truncations, np.bool_)
         return self.batch(self.shown), self.numbers(rewards, np.float64), *flags, infos
 

@@ -8,21 +8,25 @@ from typing import Any
 import numpy as np
 
 
-def assert_same(actual: Any, expected: Any, where: str) -> None:
-    """Fails unless types, dtypes, shapes and bits are the same, at any depth."""
+def assert_same(actual: Any, expected: Any, where: str, *, ordered: bool = True) -> None:
+    """Fails unless types, dtypes, shapes and bits are the same, at any depth.
+
+    So does the order of keys, unless `ordered` is False.
+    """
     assert type(actual) is type(expected), where
     if isinstance(expected, dict):
         assert actual.keys() == expected.keys(), where
+        assert not ordered or list(actual) == list(expected), f"{where}: keys are in another order"
         for key in expected:
-            assert_same(actual[key], expected[key], f"{where}[{key!r}]")
+            assert_same(actual[key], expected[key], f"{where}[{key!r}]", ordered=ordered)
     elif isinstance(expected, tuple | list):
         assert len(actual) == len(expected), where
         for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            assert_same(one, other, f"{where}[{i}]")
+            assert_same(one, other, f"{where}[{i}]", ordered=ordered)
     elif isinstance(expected, np.ndarray):
         assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), where
         if expected.dtype == object:
-            assert_same(actual.tolist(), expected.tolist(), where)
+            assert_same(actual.tolist(), expected.tolist(), where, ordered=ordered)
         elif actual.tobytes() != expected.tobytes():
             np.testing.assert_array_equal(actual, expected, where)
             raise AssertionError(f"{where}: signs of zero or NaN differ: {actual} {expected}")

@@ -20,7 +20,7 @@ from pettingzoo.test import parallel_api_test
 
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.pettingzoo.joint_env import JointEnv
-from parallel_pool.errors import StateError, WorkerError
+from parallel_pool.errors import EnvError, StateError, WorkerError
 from tests.agent_arrays import check_order_only
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
@@ -285,6 +285,14 @@ def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
         ),
         (lambda actions: actions | {"walker": "xyz"}, TypeError, r"actions\['walker'\] are a str"),
         (lambda actions: actions | {"walker": np.array(1)}, ValueError, "has length 0: give one"),
+        (lambda actions: actions | {"walker": (1,)}, ValueError, r"\['walker'\] has length 1"),
+        (lambda actions: actions | {"walker": {"x": [1] * 3}}, TypeError, "walker.* are a dict"),
+        (
+            lambda actions: actions | {"late": {"x": [1] * 3}},
+            ValueError,
+            r"actions\['late'\] has the parts \['x'\]: give a dict with an array for each of",
+        ),
+        (lambda actions: actions | {"late": [1] * 3}, ValueError, "late.* the parts a list of 3"),
     ],
 )
 def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None:
@@ -449,6 +457,126 @@ def test_agents_that_are_not_in_possible_agents_are_refused() -> None:
         pytest.raises(ValueError, match="'uninvited' is none of possible_agents"),
     ):
         envs.reset(seed=1)
+
+
+class Wrong(Relay):
+    """Returns what a function makes of its results; the agents are "walker" and "bird"."""
+
+    def __init__(self, method: str, change: Callable[[Any], Any]) -> None:
+        super().__init__(longest=99, order=("walker", "bird"))
+        self.method, self.change = method, change
+
+    def changed(self, method: str, *parts: Any) -> Any:
+        if method != self.method:
+            return parts
+        changed = self.change(self, *parts)
+        return parts if changed is KEPT else changed
+
+    def reset(self, seed: Any = None, options: Any = None) -> Any:
+        return self.changed("reset", *super().reset(seed, options))
+
+    def step(self, actions: Any) -> Any:
+        return self.changed("step", *super().step(actions))
+
+
+KEPT = object()
+
+
+def listed(*agents: Any) -> Callable[..., Any]:
+    """Returns a function that changes the environment's `agents`."""
+
+    def change(env: Any, *parts: Any) -> Any:
+        env.agents = agents[0] if len(agents) == 1 else list(agents)
+        return KEPT
+
+    return change
+
+
+def with_part(at: int, **changes: Any) -> Callable[..., Any]:
+    """Returns a function that changes a part of a result."""
+    return lambda env, *parts: (*parts[:at], parts[at] | changes, *parts[at + 1 :])
+
+
+def with_none(at: int, value: Any = None) -> Callable[..., Any]:
+    return lambda env, *parts: (*parts[:at], value, *parts[at + 1 :])
+
+
+def lacks(agent: str) -> Callable[..., Any]:
+    """Returns a function that leaves the observation of an agent out."""
+    return lambda env, seen, *parts: ({a: o for a, o in seen.items() if a != agent}, *parts)
+
+
+WRONG_RESULTS: list[tuple[str, Any, type[Exception], str]] = [
+    ("reset", lambda env, *_: None, TypeError, "reset returned a NoneType, None: return 2 dicts"),
+    ("step", lambda env, *_: None, TypeError, "step returned a NoneType, None: return 5 dicts"),
+    ("step", lambda env, *parts: parts[:4], ValueError, "step returned 4 values: return 5 dicts"),
+    ("reset", with_none(0), TypeError, "reset returned a NoneType, None as observations"),
+    ("reset", with_none(1, []), TypeError, r"reset returned a list, \[\] as infos"),
+    *[
+        ("step", with_none(at), TypeError, f"step returned a NoneType, None as {name}: return 5")
+        for at, name in enumerate(
+            ("observations", "rewards", "terminations", "truncations", "infos")
+        )
+    ],
+    ("reset", lacks("bird"), ValueError, "reset returned no observation for agent 'bird', which"),
+    ("step", lacks("walker"), ValueError, "step returned no observation for agent 'walker', which"),
+    ("step", listed("bird", "bird"), ValueError, r"agents=\['bird', 'bird'\] list 'bird' twice"),
+    ("step", listed("bird", "cat"), ValueError, "agent 'cat' is none of possible_agents"),
+    ("step", listed(None), TypeError, "after step the environment's agents are a NoneType, None"),
+    ("reset", listed("walker"), TypeError, "after reset the environment's agents are a str"),
+    ("step", with_part(1, bird="1"), TypeError, "a str, '1' as the reward of agent 'bird': give"),
+    ("step", with_part(1, bird=None), TypeError, "None as the reward of agent 'bird'"),
+    ("step", with_part(1, bird=np.zeros(2)), TypeError, r"shape \(2,\) as the reward of agent"),
+    ("step", with_part(1, cat=1.0), ValueError, "rewards with 'cat', which is none of possible"),
+    ("step", with_part(0, cat=1.0), ValueError, "observations with 'cat', which is none of"),
+    ("step", with_part(2, bird=None), TypeError, "None as one of terminations, of agent 'bird'"),
+    ("step", with_part(3, bird="no"), TypeError, "'no' as one of truncations, of agent 'bird'"),
+    ("step", with_part(4, bird=[1]), TypeError, r"a list, \[1\] as the infos of agent 'bird'"),
+    ("reset", with_part(1, bird=3), TypeError, "an? int, 3 as the infos of agent 'bird'"),
+    ("step", with_part(0, bird=0.5), TypeError, "0.5 as the observation of agent 'bird'"),
+    ("step", with_part(0, bird=None), TypeError, "None as the observation of agent 'bird'"),
+    ("step", with_part(0, walker=np.zeros(3)), ValueError, r"shape \(3,\): its space has \(2,\)"),
+    ("reset", with_part(0, walker=["a", "b"]), TypeError, "reset returned a list, .* 'walker'"),
+]
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize(("method", "change", "error", "match"), WRONG_RESULTS)
+def test_wrong_results_name_environment_agent_and_method(
+    method: str, change: Any, error: Any, match: str, num_workers: int
+) -> None:
+    env_fns = [partial(Relay, order=("walker", "bird")), partial(Wrong, method, change)]
+    context = "fork" if num_workers else None
+    with pool(env_fns, num_workers=num_workers, context=context) as envs:
+        with pytest.raises(error, match=match) as caught:
+            envs.reset(seed=1)
+            envs.step(sample(envs, np.random.default_rng(0)))
+        cause = caught.value.__cause__
+        assert isinstance(cause, EnvError) and cause.env_ids == (1,)
+        assert "environment 1 failed" in str(cause)
+
+
+class LacksAKey(Relay):
+    """Leaves a part of the observation of one agent out."""
+
+    def observe(self) -> dict[Any, Any]:
+        seen = super().observe()
+        del seen[7]["mask"]
+        return seen
+
+
+def test_an_observation_that_lacks_a_key() -> None:
+    with (
+        pool([LacksAKey]) as envs,
+        pytest.raises(ValueError, match="observation of agent 7: it has no 'mask': return one of"),
+    ):
+        envs.reset(seed=1)
+
+
+def test_an_agent_that_is_possible_twice() -> None:
+    match = r"possible_agents=\['walker', 'bird', 'walker'\] lists 'walker' twice"
+    with pytest.raises(ValueError, match=match):
+        PoolParallelEnv([partial(Relay, order=("walker", "bird", "walker"))], num_workers=0)
 
 
 def test_an_environment_that_raises_begins_another_episode() -> None:

@@ -144,21 +144,73 @@ def test_actions_may_need_a_gradient() -> None:
         assert not observations.requires_grad
 
 
-@pytest.mark.parametrize(
-    ("actions", "text"),
-    [
-        (torch.zeros(2, 1, device="meta"), r"on meta: give it on the CPU, with \.cpu\(\)"),
-        (torch.zeros(2, 1, dtype=torch.bfloat16), r"torch.bfloat16, .*: give \.float\(\)"),
-    ],
-    ids=["device", "dtype"],
-)
-def test_other_tensors_are_refused_with_the_cure(actions: torch.Tensor, text: str) -> None:
-    with closing(parallel_pool.PoolVectorEnv("Pendulum-v1", 2).torch()) as envs:
+ZEROS = torch.zeros(2, 1)
+UNREADABLE = [
+    (ZEROS.to("meta"), r"torch.float32 on meta .*: give a tensor with values, on the CPU"),
+    (ZEROS.bfloat16(), r"torch.bfloat16 .*: give actions\.float\(\)"),
+    (ZEROS.to(torch.float8_e4m3fn), r"torch.float8_e4m3fn .*: give actions\.float\(\)"),
+    (ZEROS.to(torch.float8_e5m2fnuz), r"torch.float8_e5m2fnuz .*: give actions\.float\(\)"),
+    (ZEROS.to_sparse(), r"of torch.sparse_coo, .*: give actions\.to_dense\(\)"),
+    (
+        torch.quantize_per_tensor(ZEROS, 1.0, 0, torch.qint8),
+        r"torch.qint8 .*: give actions\.dequantize\(\)",
+    ),
+    (torch.complex(ZEROS, ZEROS).conj(), r"complex64 .*: give actions\.resolve_conj\(\)"),
+]
+
+
+@pytest.mark.parametrize("is_wrapped", [True, False])
+@pytest.mark.parametrize(("actions", "text"), UNREADABLE)
+def test_other_tensors_are_refused_with_the_cure(
+    actions: torch.Tensor, text: str, is_wrapped: bool
+) -> None:
+    """Given to `TorchEnv`, or to the environments themselves."""
+    with closing(parallel_pool.PoolVectorEnv("Pendulum-v1", 2)) as envs:
         envs.reset(seed=0)
         states = envs.pool.get_state()
         with pytest.raises(TypeError, match=text):
-            envs.step(actions)
+            (envs.torch() if is_wrapped else envs).step(actions)
         assert envs.pool.get_state() == states
+
+
+def test_a_cure_for_each_part_of_a_tensor() -> None:
+    """Several may be needed, and NumPy reads what they give."""
+    actions = torch.zeros(2, 1, dtype=torch.bfloat16, requires_grad=True)
+    with closing(parallel_pool.PoolVectorEnv("Pendulum-v1", 2)) as envs:
+        envs.reset(seed=0)
+        with pytest.raises(TypeError, match=r"give actions\.detach\(\)\.float\(\): "):
+            envs.step(actions)
+        envs.step(actions.detach().float())
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.dtypes.StringDType(), "U4", "S4", "M8[s]", "m8[s]", complex, [("a", "i4")], "V4"],
+    ids=str,
+)
+def test_arrays_of_other_dtypes_are_refused(dtype: Any) -> None:
+    """In their own words, whatever methods their dtype lacks."""
+    with closing(parallel_pool.PoolVectorEnv("Pendulum-v1", 2)) as envs:
+        envs.reset(seed=0)
+        actions = np.zeros((2, 1), dtype)
+        for given in (actions, list(actions)):
+            with pytest.raises(TypeError, match=r"dtype .*: give real numbers"):
+                envs.step(given)
+
+
+@pytest.mark.parametrize("envs", [None, 3, "CartPole-v1", [], np.zeros(2)])
+def test_what_is_no_environment_is_refused(envs: Any) -> None:
+    with pytest.raises(TypeError, match=r"^envs=.* has no reset\(\): give a Pool, a vector env"):
+        TorchEnv(envs)
+
+
+@pytest.mark.parametrize("device", [None, "nowhere", 1.5])
+def test_what_is_no_device_is_refused(device: Any) -> None:
+    with (
+        closing(parallel_pool.PoolVectorEnv("CartPole-v1", 2)) as envs,
+        pytest.raises(TypeError, match=r"^device=.*: give 'cpu'"),
+    ):
+        TorchEnv(envs, device)
 
 
 def test_other_devices_are_refused() -> None:

@@ -343,6 +343,39 @@ def test_advice_for_workers_that_wait_for_cores(waited: float, taken: float) -> 
         assert not report.advice.change
 
 
+@pytest.mark.parametrize(
+    ("cpu", "waited", "change"),
+    [
+        # of 16 s in which two workers stepped eight environments
+        ([0.1, 0.1], [0.0, 0.0], {"num_workers": 8}),
+        # they ran, or would have
+        ([8.0, 8.0], [0.0, 0.0], {}),
+        ([0.1, 0.1], [7.0, 7.0], {}),
+        # the system does not say
+        ([], [], {}),
+    ],
+)
+def test_advice_for_environments_that_wait(
+    cpu: list[float], waited: list[float], change: dict[str, int]
+) -> None:
+    """More workers than cores help those that need no core."""
+    loop = Loop([100] * 8, policy_ms=0, num_threads=2, cores=2, in_processes=True, batches=20)
+    found = Report(replace(loop.record(), worker_cpu=cpu, core_waits=waited)).advice
+    assert found.change == change
+    if change:
+        assert found.gain == pytest.approx(4.0)
+        assert str(found).startswith("Environments wait for 99% of their steps, for another proc")
+        assert "num_workers=8, a process for each, is expected to be 4.00 times" in str(found)
+
+
+def test_advice_for_environments_that_wait_and_compute() -> None:
+    """All cores together bound what more workers gain."""
+    loop = Loop([100] * 8, policy_ms=0, num_threads=2, cores=2, in_processes=True, batches=20)
+    # 0.32 s of each batch's 0.8 s of steps, on two cores
+    found = Report(replace(loop.record(), worker_cpu=[3.2, 3.2], core_waits=[0.0, 0.0])).advice
+    assert found.gain == pytest.approx(2.5)
+
+
 def test_advice_for_fewer_threads() -> None:
     text, change, _ = advice(Loop([0.01] * 8, policy_ms=1, num_threads=8, overhead_ms=9))
     assert change == {"num_threads": 1}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.cluster.policies import acted, check_policy
+from parallel_pool.cluster.rows import map_arrays
 from parallel_pool.cluster.stack import Stack
 from parallel_pool.cluster.worker import Description, Task, Worker
 
@@ -60,10 +63,12 @@ class Collector(Worker):
         assert isinstance(task, CollectorTask)
         description = super().open(task)
         self._policy = task.policy_fn()
+        check_policy("what policy_fn returned", self._policy, ("act", "load"))
         # which policy it has, by the learner's count
         self._version = NEVER
         seed = None if task.seeds is None else list(task.seeds)
         self._observations, _ = self._envs.reset(seed=seed)
+        _check_memory(task.steps, self._observations)
         count = self._envs.num_envs
         self._ended = np.zeros(count, np.bool_)
         self._returns, self._lengths = np.zeros(count), np.zeros(count, np.int64)
@@ -89,7 +94,7 @@ class Collector(Worker):
         lengths: list[int] = []
         for step in range(self._steps):
             before, was_reset = self._observations, self._ended
-            actions, log_probs, more = self._policy.act(before)
+            actions, log_probs, more = acted(self._policy.act(before), len(was_reset))
             self._observations, rewards, terminated, truncated, _ = self._envs.step(actions)
             self._ended = ended = terminated | truncated
             self._returns += rewards
@@ -118,4 +123,22 @@ class Collector(Worker):
             version=self._version,
             fetched=bool(states),
             is_first=is_first,
+        )
+
+
+def _check_memory(steps: int, observations: Any) -> None:
+    """Refuses batches whose observations alone do not fit into the machine.
+
+    Args:
+        steps: of a batch.
+        observations: of one step.
+    """
+    sizes: list[int] = []
+    map_arrays(lambda array: sizes.append(np.asarray(array).nbytes), observations)
+    needed = steps * sum(sizes)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise ValueError(
+            f"steps={steps}: the observations of one worker's batch have {needed / 2**30:.3g} GiB,"
+            f" and its machine {memory / 2**30:.3g}: choose fewer steps"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from parallel_pool.cluster import runtime
+from parallel_pool.cluster.session import Call, Session, named
 from parallel_pool.cluster.worker import Description, Raised, Task, Worker
 from parallel_pool.errors import EnvError, WorkerError
 from parallel_pool.workers.failures import raise_failure
@@ -60,10 +62,10 @@ class _Member:
 
     task: Task
     actor: Any = None
-    placed: Any = None
-    opening: Any = None
+    placed: Call | None = None
+    opening: Call | None = None
     request: tuple[Any, ...] | None = None
-    call: Any = None
+    call: Call | None = None
     deadline: float = 0.0
     starts: int = 0
     description: Description | None = None
@@ -78,20 +80,25 @@ class WorkerGroup:
 
     Attributes:
         restarts: how many workers were replaced.
+        session: the connection to Ray.
     """
 
     def __init__(
         self,
+        session: Session,
         tasks: Sequence[Task],
+        rows: Sequence[slice],
         num_cpus: float,
         limits: Limits,
-        resources: Mapping[str, float] | None = None,
+        resources: Mapping[str, float] = MappingProxyType({}),
         worker_class: type[Worker] = Worker,
     ) -> None:
         """Starts the workers and waits until their environments are made.
 
         Args:
+            session: the connection to Ray.
             tasks: of each worker.
+            rows: of each worker's environments.
             num_cpus: cores of each actor.
             limits: of all waits.
             resources: that each actor needs, by Ray's names.
@@ -101,16 +108,17 @@ class WorkerGroup:
             parallel_pool.errors.WorkerError: a worker can't be started.
             Exception: raised while environments were made.
         """
-        runtime.connect()
-        self._ray = runtime.ray()
+        self.session, self._rows = session, rows
         self._limits, self._num_cpus = limits, num_cpus
-        self._class = self._ray.remote(
+        self._resources = dict(resources)
+        self._class = session.remote(
+            worker_class,
             num_cpus=num_cpus,
-            resources=dict(resources or {}),
+            resources=self._resources,
             max_restarts=0,
             max_task_retries=0,
             scheduling_strategy="SPREAD",
-        )(worker_class)
+        )
         self._members = [_Member(task) for task in tasks]
         self.restarts = 0
         try:
@@ -126,10 +134,10 @@ class WorkerGroup:
         """Returns what a worker reported of its environments; None while it starts."""
         return self._members[index].description
 
-    def listed(self, rows: Sequence[slice]) -> list[dict[str, Any]]:
-        """Returns what users see of the workers, which have these rows."""
+    def listed(self) -> list[dict[str, Any]]:
+        """Returns what users see of the workers."""
         found: list[dict[str, Any]] = []
-        for own, member in zip(rows, self._members, strict=True):
+        for own, member in zip(self._rows, self._members, strict=True):
             each = member.description
             node, pid = (None, None) if each is None else (each.node, each.pid)
             found.append({"rows": own, "node": node, "pid": pid})
@@ -141,13 +149,13 @@ class WorkerGroup:
         for member in self._members:
             self._create(member)
         # numbers of workers on their nodes; an actor without a node yet gets number 0
-        placed = [member.placed for member in self._members]
-        self._ray.wait(placed, num_returns=len(placed), timeout=self._limits.start_timeout)
+        placed = [member.placed for member in self._members if member.placed is not None]
+        self.session.wait(placed, len(placed), self._limits.start_timeout)
         on_node: dict[str, int] = {}
-        for member in self._members:
+        for member, call in zip(self._members, placed, strict=True):
             try:
-                node = self._ray.get(member.placed, timeout=0)
-            except Exception:
+                node = self.session.result(call)
+            except (TimeoutError, self.session.errors.RayError):
                 node = ""
             rank = on_node[node] = on_node.get(node, -1) + 1
             member.task = replace(member.task, rank=rank)
@@ -155,17 +163,25 @@ class WorkerGroup:
         waiting = set(range(len(self)))
         while waiting:
             for index, outcome in self.wait(waiting):
-                raise_outcome(outcome, index, ())
+                raise_outcome(outcome, index, self._env_ids(index))
                 waiting.discard(index)
 
+    def _env_ids(self, index: int) -> tuple[int, ...]:
+        own = self._rows[index]
+        return tuple(range(own.start, own.stop))
+
     def _create(self, member: _Member) -> None:
-        member.actor = self._class.remote()
-        member.placed = member.actor.do.remote("node")
+        member.actor = self.session.call(self._class.remote)
+        member.placed = self._send(member, "node")
         member.deadline = time.monotonic() + self._limits.start_timeout
         member.starts += 1
 
     def _open(self, member: _Member) -> None:
-        member.opening = member.actor.do.remote("open", member.task)
+        member.opening = self._send(member, "open", member.task)
+
+    def _send(self, member: _Member, method: str, *arguments: Any) -> Call:
+        """Calls a method of `Worker`."""
+        return self.session.send(member.actor.do.remote, method, *arguments)
 
     def restart(self, index: int) -> None:
         """Starts a new actor in place of a lost one, and returns at once."""
@@ -184,7 +200,7 @@ class WorkerGroup:
 
     def _drop(self, member: _Member) -> None:
         if member.actor is not None:
-            self._ray.kill(member.actor, no_restart=True)
+            self.session.kill(member.actor)
         member.actor = member.placed = member.opening = member.call = member.description = None
 
     # -------------------------------------------------------------------------------- asking --
@@ -201,7 +217,7 @@ class WorkerGroup:
 
     def _call(self, member: _Member) -> None:
         assert member.request is not None
-        member.call = member.actor.do.remote(*member.request)
+        member.call = self._send(member, *member.request)
         if member.opening is None:
             member.deadline = time.monotonic() + self._limits.timeout
 
@@ -241,10 +257,9 @@ class WorkerGroup:
         end = min(member.deadline for member in waiting.values())
         end = end if until is None else min(end, until)
         left = max(0.0, end - time.monotonic())
-        ready, _ = self._ray.wait(calls, num_returns=1, timeout=left)
+        ready = self.session.wait(calls, 1, left)
         if ready:
-            more, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
-            return [by_call[call] for call in dict.fromkeys([*ready, *more])]
+            return [by_call[call] for call in ready]
         now = time.monotonic()
         return [index for index, member in waiting.items() if member.deadline <= now]
 
@@ -288,13 +303,11 @@ class WorkerGroup:
         call = _head(member)
         if call is None:
             return Lost(f"worker {index} is lost", is_final=True)
-        errors = self._ray.exceptions
-        try:
-            # done already, or late; what is ready may still have to come from its node
-            left = member.deadline - time.monotonic()
-            return self._ray.get(call, timeout=max(0.0, left))
-        except errors.GetTimeoutError:
+        errors = self.session.errors
+        if not call.done():
             return self._late(index, member)
+        try:
+            return self.session.result(call)
         except errors.RayTaskError as error:
             # raised outside of Worker.do, where arguments are unpickled, for example
             cause = error.cause if isinstance(error.cause, Exception) else error
@@ -310,28 +323,45 @@ class WorkerGroup:
                 f"worker {index} took longer than timeout={self._limits.timeout:g} s for"
                 f" {member.request[0] if member.request else 'nothing'}, and was killed"
             )
-        ready, _ = self._ray.wait([member.placed], timeout=0)
+        is_placed = member.placed is not None and member.placed.done()
         limit = f"start_timeout={self._limits.start_timeout:g} s"
-        if ready:
+        if is_placed:
             return Lost(f"worker {index} took longer than {limit} to make its environments", True)
-        return Lost(
-            f"no node had {self._num_cpus:g} cores free for worker {index} within {limit}: add a"
-            " node, end other work, or choose fewer workers",
-            is_final=True,
-        )
+        return Lost(self._no_room(index, limit), is_final=True)
+
+    def _no_room(self, index: int, limit: str) -> str:
+        """Returns why no node has taken a worker; a sentence."""
+        wanted = " and ".join([f"{self._num_cpus:g} cores", *_named(self._resources)])
+        nodes = [node["Resources"] for node in self.session.nodes() if node["Alive"]]
+        lacking = {
+            name: need
+            for name, need in self._resources.items()
+            if all(node.get(name, 0) < need for node in nodes)
+        }
+        why, cure = "", "add a node, end other work, or choose fewer workers"
+        if lacking:
+            why = f", and no node has {' or '.join(_named(lacking))} at all"
+            cure = (
+                f"start a node with --resources='{json.dumps(lacking)}', or choose other resources"
+            )
+        return f"no node had {wanted} free for worker {index} within {limit}{why}: {cure}"
 
     def close(self) -> None:
         """Ends the actors."""
         for member in self._members:
-            if self._ray.is_initialized():
-                self._drop(member)
+            self._drop(member)
             member.request = None
 
 
 PENDING = object()
 
 
-def _head(member: _Member) -> Any:
+def _named(resources: Mapping[str, float]) -> list[str]:
+    """Returns how a message names resources."""
+    return [f"{need:g} {name}" for name, need in resources.items()]
+
+
+def _head(member: _Member) -> Call | None:
     """Returns the call that a worker must answer next; None for none."""
     return member.opening if member.opening is not None else member.call
 
@@ -346,12 +376,12 @@ def raise_outcome(outcome: Any, index: int, env_ids: Sequence[int], batch: Any =
         batch: the results of the others.
     """
     if isinstance(outcome, Lost):
-        raise WorkerError(f"{_of(env_ids)}: {outcome.reason}", env_ids, batch)
+        raise WorkerError(f"{named(env_ids)}: {outcome.reason}", env_ids, batch)
     if not isinstance(outcome, Raised):
         return
     failed = outcome.env_ids
     own = env_ids if failed is None else tuple(env_ids[i] for i in failed if i < len(env_ids))
-    what = f"worker {index}, {_of(own)}"
+    what = f"worker {index}, {named(own)}"
     error = outcome.failure.exception()
     if isinstance(error, EnvError):
         # the pool's own exception, which counts from the worker's first environment
@@ -359,11 +389,3 @@ def raise_outcome(outcome: Any, index: int, env_ids: Sequence[int], batch: Any =
         error.add_note(what)
         raise error
     raise_failure(outcome.failure, what, own, batch)
-
-
-def _of(env_ids: Sequence[int]) -> str:
-    if len(env_ids) == 1:
-        return f"environment {env_ids[0]}"
-    if not env_ids:
-        return "its environments"
-    return f"environments {env_ids[0]} to {env_ids[-1]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,50 @@ from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool.arguments import MAX_ENVS, check_count
 
+NO_TRACE = (
+    "trace() of environments on a cluster, whose pools are in other processes: trace a"
+    " PoolVectorEnv with the environments of one worker instead"
+)
+
 
 def check_choice_of_loss(on_worker_loss: Any) -> None:
     """Refuses anything but the two choices."""
     if on_worker_loss not in ("restart", "raise"):
         raise ValueError(f"on_worker_loss={on_worker_loss!r}: choose 'restart' or 'raise'")
+
+
+def flag(name: str, value: Any) -> bool:
+    """Returns a bool; raises TypeError that names it."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give True or False")
+    return bool(value)
+
+
+def check_rule(sync: Any) -> None:
+    """Refuses what is no rule for fetching policies."""
+    if isinstance(sync, type) or not callable(getattr(sync, "wants", None)):
+        raise TypeError(f"sync={sync!r} is no rule: give Every(n), Adaptive(threshold), or None")
+    check_count("sync.sample", getattr(sync, "sample", None), 0)
+
+
+def checked_resources(resources: Any) -> dict[str, float]:
+    """Returns the resources of an actor besides its cores.
+
+    Raises:
+        TypeError, ValueError: they are no dict of numbers above 0, or name cores.
+    """
+    if resources is None:
+        return {}
+    if not isinstance(resources, Mapping):
+        raise TypeError(f"resources={resources!r}: give a dict, such as {{'simulator': 1}}")
+    for name, need in resources.items():
+        if not isinstance(name, str):
+            raise TypeError(f"resources={resources!r} has the name {name!r}: give names as texts")
+        if name in ("CPU", "num_cpus"):
+            raise ValueError(f"resources={resources!r} names cores: give cpus_per_worker instead")
+        if isinstance(need, bool) or not isinstance(need, int | float | np.number) or not need > 0:
+            raise ValueError(f"resources={resources!r}: give a number above 0 for {name!r}")
+    return dict(resources)
 
 
 def environments(

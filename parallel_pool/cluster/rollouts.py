@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from parallel_pool import seeds
 from parallel_pool.arguments import check_count
-from parallel_pool.cluster import runtime
+from parallel_pool.cluster import policies, runtime
 from parallel_pool.cluster.batch_memory import BatchMemory
 from parallel_pool.cluster.collector import NEVER, Collected, Collector, CollectorTask
 from parallel_pool.cluster.frames import Frames
 from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
-from parallel_pool.cluster.options import check_choice_of_loss, environments, seconds, slices
+from parallel_pool.cluster.options import (
+    NO_TRACE,
+    check_choice_of_loss,
+    check_rule,
+    checked_resources,
+    environments,
+    flag,
+    seconds,
+    slices,
+)
 from parallel_pool.cluster.rows import map_arrays
+from parallel_pool.cluster.session import Session
 from parallel_pool.cluster.sync import Adaptive, Rule, divergence
 from parallel_pool.errors import ClosedError, StateError
 from parallel_pool.workers import messages
@@ -186,21 +196,24 @@ class Rollouts:
             seconds("start_timeout", start_timeout),
             check_count("max_restarts", max_restarts, 0),
         )
-        self.steps = check_count("steps", steps, 1)
+        self.steps = check_count("steps", steps, 1, MAX_STEPS)
+        self.sync: Rule = Adaptive() if sync is None else sync
+        check_rule(self.sync)
+        self._ordered, self._overlap = flag("ordered", ordered), flag("overlap", overlap)
+        needed = checked_resources(resources)
         if not callable(policy_fn):
             raise TypeError(f"policy_fn={policy_fn!r}: give a function that makes a policy")
         first_seeds = None if seed is None else [seeds.check(seed) + i for i in range(count)]
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)
-        runtime.connect()
-        workers, cores = runtime.share_out(runtime.cores_of_nodes(), num_workers, cpus_per_worker)
+        session = Session(range(count))
+        nodes = runtime.cores_of_nodes(session.nodes())
+        workers, cores = runtime.share_out(nodes, num_workers, cpus_per_worker)
         self.num_envs, self.num_workers = count, min(workers, count)
-        self.sync: Rule = Adaptive() if sync is None else sync
         self.version = NEVER
         self.stats = Stats()
         self._rows = slices(count, self.num_workers)
-        self._raises, self._ordered = on_worker_loss == "raise", bool(ordered)
-        self._overlap, self._pid = bool(overlap), os.getpid()
+        self._raises, self._pid = on_worker_loss == "raise", os.getpid()
         tasks = [
             CollectorTask(
                 env if functions is None else functions[own],
@@ -208,13 +221,14 @@ class Rollouts:
                 wrappers,
                 {**options, "backend": worker_backend},
                 max(1, int(cores)),
+                first=own.start,
                 policy_fn=policy_fn,
                 steps=self.steps,
                 seeds=None if first_seeds is None else first_seeds[own],
             )
             for own in self._rows
         ]
-        self._group = WorkerGroup(tasks, cores, limits, resources, Collector)
+        self._group = WorkerGroup(session, tasks, self._rows, cores, limits, needed, Collector)
         # the newest policy: the object, its weights, and Ray's reference to them
         self._policy: Any = None
         self._state: dict[str, Array] = {}
@@ -232,7 +246,7 @@ class Rollouts:
     @property
     def workers(self) -> list[dict[str, Any]]:
         """Of each worker: "rows", a slice; "node", Ray's id, and "pid": None while it starts."""
-        return self._open().listed(self._rows)
+        return self._open().listed()
 
     # ------------------------------------------------------------------------------ policies --
 
@@ -243,13 +257,18 @@ class Rollouts:
 
         Args:
             policy: its weights are copied; the object itself is asked for log probabilities later.
+
+        Raises:
+            TypeError: it is no policy, or its `state` returned no arrays.
         """
         self._open()
-        state = {name: np.array(array) for name, array in policy.state().items()}
+        methods = ("state", "log_prob") if self.sync.sample else ("state",)
+        policies.check_policy("policy", policy, methods)
+        state = policies.weights(policy)
         self._policy = policy
         if self._reference is None or not _equal(state, self._state):
             self._state, self.version = state, self.version + 1
-            self._reference = runtime.ray().put(state)
+            self._reference = self._open().session.put(state)
         return self.version
 
     # ------------------------------------------------------------------------------- batches --
@@ -312,7 +331,8 @@ class Rollouts:
 
     def _divergence(self, index: int) -> float:
         observations, actions, behaviour = self._samples[index]
-        return divergence(self._policy.log_prob(observations, actions), behaviour)
+        newest = policies.log_probs(self._policy, observations, actions, len(behaviour))
+        return divergence(newest, behaviour)
 
     def _accepted(self, index: int, outcome: Any) -> Collected | None:
         """Returns a worker's batch; None if it was lost, and the worker asked again."""
@@ -366,7 +386,12 @@ class Rollouts:
     def _open(self) -> WorkerGroup:
         if self._group is None:
             raise ClosedError("the rollouts are closed: make new ones")
+        self._group.session.check()
         return self._group
+
+    def trace(self, path: Any = None, **options: Any) -> NoReturn:
+        """Raises NotImplementedError: what to trace is in other processes."""
+        raise NotImplementedError(NO_TRACE)
 
     def close(self) -> None:
         """Ends the workers."""
@@ -383,6 +408,9 @@ class Rollouts:
     def __del__(self) -> None:
         self.close()
 
+
+# steps of a batch: a mistake, such as the steps of a whole training, is refused at once
+MAX_STEPS = 10**6
 
 # fields of a batch that are arrays, and copied out of Ray's memory, which is read-only
 ARRAYS = (

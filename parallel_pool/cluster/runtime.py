@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parallel_pool.errors import MissingDependencyError
@@ -31,9 +31,13 @@ def connect() -> None:
         ray().init(include_dashboard=False, logging_level=logging.WARNING)
 
 
-def cores_of_nodes() -> list[float]:
-    """Returns the cores of each node that has any, as Ray counts them."""
-    found = (node["Resources"].get("CPU", 0.0) for node in ray().nodes() if node["Alive"])
+def cores_of_nodes(nodes: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Returns the cores of each node that has any, as Ray counts them.
+
+    Args:
+        nodes: Ray's description of each node.
+    """
+    found = (node["Resources"].get("CPU", 0.0) for node in nodes if node["Alive"])
     return [float(cores) for cores in found if cores > 0]
 
 

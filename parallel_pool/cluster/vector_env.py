@@ -18,10 +18,19 @@ from parallel_pool.actions import check_sequence, take_array
 from parallel_pool.arguments import check_count
 from parallel_pool.cluster import rows, runtime
 from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
-from parallel_pool.cluster.options import check_choice_of_loss, environments, seconds, slices
+from parallel_pool.cluster.options import (
+    NO_TRACE,
+    check_choice_of_loss,
+    checked_resources,
+    environments,
+    seconds,
+    slices,
+)
+from parallel_pool.cluster.session import Session
 from parallel_pool.cluster.worker import Raised, Task
 from parallel_pool.cluster.worker_rows import AGAIN, REPORT, WorkerRows
 from parallel_pool.compat.gymnasium import reset_mask
+from parallel_pool.compat.gymnasium.vector_base import VectorBase
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
-class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
 
     Each worker is a Ray actor with a local `PoolVectorEnv` of some of the rows, native or with
@@ -97,8 +106,8 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             env_fns: the functions by name, instead of env.
             wrappers: around each environment, as for `PoolVectorEnv`.
             num_workers: actors; None for one on each node that has cores.
-            cpus_per_worker: cores of each actor, which its threads or processes worker; below 1 for
-                several actors on a core. None for as many as fit.
+            cpus_per_worker: cores of each actor, shared by its threads or worker processes; below 1
+                for several actors on a core. None for as many as fit.
             batch_workers: workers of one result of `recv`; None for all.
             on_worker_loss: "restart" or "raise": a lost worker raises WorkerError, and is replaced
                 at the next call.
@@ -130,8 +139,10 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             raise ValueError(f"cpus_per_worker={cpus_per_worker!r}: choose a number above 0")
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)
-        runtime.connect()
-        workers, cores = runtime.share_out(runtime.cores_of_nodes(), num_workers, cpus_per_worker)
+        needed = checked_resources(resources)
+        session = Session(range(count))
+        nodes = runtime.cores_of_nodes(session.nodes())
+        workers, cores = runtime.share_out(nodes, num_workers, cpus_per_worker)
         self.num_envs, self.num_workers = count, min(workers, count)
         self.batch_workers = self.num_workers
         if batch_workers is not None:
@@ -146,11 +157,12 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 wrappers,
                 given,
                 max(1, int(cores)),
+                first=own.start,
             )
             for own in self._rows
         ]
         self._pid = os.getpid()
-        self._group = WorkerGroup(tasks, cores, limits, resources)
+        self._group = WorkerGroup(session, tasks, self._rows, cores, limits, needed)
         self._describe()
         self._workers = [
             WorkerRows(
@@ -193,7 +205,7 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     @property
     def workers(self) -> list[dict[str, Any]]:
         """Of each worker: "rows", a slice; "node", Ray's id, and "pid": None while it starts."""
-        return self._open("workers").listed(self._rows)
+        return self._open("workers").listed()
 
     @property
     def in_flight(self) -> int:
@@ -536,7 +548,12 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     # --------------------------------------------------------------------------------- state --
 
     def _open(self, what: str) -> WorkerGroup:
-        """Returns the workers; refuses a call of what is closed, or was made before a fork."""
+        """Returns the workers.
+
+        Raises:
+            parallel_pool.errors.StateError: they are closed, or belong to another process.
+            parallel_pool.errors.WorkerError: their session of Ray has ended.
+        """
         if self.closed or self._group is None:
             raise ClosedError(f"{what}() of environments that are closed: make new ones")
         if os.getpid() != self._pid:
@@ -544,6 +561,7 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 f"{what}() in a forked process: the workers belong to process {self._pid}: make new"
                 " environments here"
             )
+        self._group.session.check()
         return self._group
 
     def _check_idle(self, what: str) -> None:
@@ -584,6 +602,20 @@ class ClusterVectorEnv(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 _check_range(checked, space)
             return actions
         return list(actions)
+
+    # ------------------------------------------------------------------------- not on a cluster --
+
+    @property
+    def pool(self) -> NoReturn:
+        """Raises AttributeError: a cluster has a pool in each worker, none here."""
+        raise AttributeError(
+            "environments on a cluster have no pool in this process, only one in each worker: use"
+            " the methods of ClusterVectorEnv"
+        )
+
+    def trace(self, path: Any = None, **options: Any) -> NoReturn:
+        """Raises NotImplementedError: what to trace is in other processes."""
+        raise NotImplementedError(NO_TRACE)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the workers; `close` calls this. Keywords are ignored."""

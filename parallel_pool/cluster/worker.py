@@ -12,6 +12,7 @@ from typing import Any
 import cloudpickle
 
 from parallel_pool import registry
+from parallel_pool.cluster import numbers
 from parallel_pool.cores import limit_cores
 from parallel_pool.errors import EnvError
 from parallel_pool.registry import Origin
@@ -33,6 +34,7 @@ class Task:
         options: of the vector environment and of the environments.
         cores: that the worker may keep busy.
         rank: number of the worker on its node, for the choice of a NUMA node.
+        first: number of its first environment, for messages.
         origins: of the native environments that the program has loaded.
     """
 
@@ -42,6 +44,7 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict)
     cores: int = 1
     rank: int = 0
+    first: int = 0
     origins: Sequence[Origin] = field(default_factory=registry.origins)
 
 
@@ -83,6 +86,7 @@ class Worker:
         self._envs: Any = None
         # the last observations, for resets that leave all rows out
         self._last: Any = None
+        self._first = 0
 
     def do(self, method: str, *arguments: Any) -> Any:
         """Returns the result of a method, or what it raised."""
@@ -91,6 +95,7 @@ class Worker:
         except BaseException as error:
             failed = error if isinstance(error, EnvError) else error.__cause__
             env_ids = failed.env_ids if isinstance(failed, EnvError) else None
+            numbers.shift_error(error, self._first)
             return Raised(Failure.of(error, cloudpickle.dumps), env_ids)
 
     def node(self) -> str:
@@ -101,6 +106,8 @@ class Worker:
 
     def open(self, task: Task) -> Description:
         """Makes the environments."""
+        self._first = task.first
+        numbers.shift_warnings(task.first)
         limit_cores(task.cores)
         use_numa_node(task.rank)
         registry.remember(task.origins)

@@ -133,7 +133,7 @@ class WorkerRows:
         self._last, self._fresh = observations, None
         zeros, nobody = np.zeros(self.count), np.zeros(self.count, np.bool_)
         if asked == CUT:
-            infos |= self._finals(before) | self._restart_infos(fresh)
+            infos = self._finals(before) | infos | self._restart_infos(fresh)
             return observations, zeros, nobody, ~nobody, infos
         if asked == RESET and self._lost_reset:
             self._is_unreported = self._lost_reset = False

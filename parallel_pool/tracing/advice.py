@@ -25,6 +25,9 @@ MOST = 0.7
 # If a worker waits for a core for more than this part of the time, and other threads of the program
 # have one for more than that, they are the cause.
 LOST, TAKEN = 0.1, 0.1
+# part of the workers' steps in which environments neither run nor wait for a core, from which on
+# they gain from more workers than there are cores
+IDLE = 0.5
 # seconds of a step that sending to worker processes and waking them takes
 WAKE = 80e-6
 # samples of an environment's steps
@@ -229,6 +232,9 @@ def advise(report: Report) -> Advice:
             f"The one environment takes {shares['environments']:.0%}: several of them could be"
             f" stepped at once, on {setting.cores} cores."
         )
+    waiting = _waiting(report, model)
+    if waiting:
+        return waiting
     best = max(_gains(report, model), key=lambda each: each.gain, default=None)
     if best and best.gain >= WORTH:
         return best
@@ -257,6 +263,30 @@ def _lost_cores(report: Report) -> Advice | None:
         " start Python with OMP_WAIT_POLICY=PASSIVE in its environment, or call"
         f" torch.set_num_threads(1); the loop is expected to be up to {gain:.2f} times as fast.",
         gain=gain,
+    )
+
+
+def _waiting(report: Report, model: Model) -> Advice | None:
+    """Returns advice for environments that wait, in workers that they share."""
+    setting, worker_cpu = report.record.setting, report.record.worker_cpu
+    count = setting.num_envs
+    if not worker_cpu or not any(worker_cpu) or count <= setting.num_threads:
+        return None
+    stepping = sum(report.busy.values()) * report.seconds
+    idle = 1 - (sum(worker_cpu) + sum(report.record.core_waits)) / stepping if stepping else 0.0
+    if idle < IDLE or setting.batch_size < count:
+        return None
+    now = predict(model, model.num_threads, count)
+    least = sum(worker_cpu) / (report.steps / count) / setting.cores
+    gain = now / max(predict(model, count, count), least)
+    if gain < WORTH:
+        return None
+    return Advice(
+        f"Environments wait for {idle:.0%} of their steps, for another process or in time.sleep for"
+        f" example, and need no core meanwhile: num_workers={count}, a process for each, is"
+        f" expected to be {gain:.2f} times as fast.",
+        {"num_workers": count},
+        gain,
     )
 
 

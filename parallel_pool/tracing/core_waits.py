@@ -1,7 +1,8 @@
-"""Core waits: how long worker processes wait for cores that other threads have."""
+"""Core waits: how long worker processes run, and wait for cores that other threads have."""
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Sequence
 
@@ -18,15 +19,33 @@ def wait_of(pid: int) -> int | None:
         return None
 
 
+def cpu_of(pid: int) -> int | None:
+    """Returns the nanoseconds for which the threads of a process have run.
+
+    None if the system does not say, or the process has ended.
+    """
+    try:
+        # the kernel's number of a process' own clock (clock_getcpuclockid)
+        return time.clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return None
+
+
 class CoreWaits:
     """What a pool's workers have waited since `begin`, those that have ended since included.
 
     Args:
         workers: a method of the pool, which returns the pid of each worker, None for one that has
             ended. The pool is not kept.
+        read: returns nanoseconds of a process; None for `wait_of`.
     """
 
-    def __init__(self, workers: Callable[[], Sequence[int | None]]) -> None:
+    def __init__(
+        self,
+        workers: Callable[[], Sequence[int | None]],
+        read: Callable[[int], int | None] | None = None,
+    ) -> None:
+        self._read = read
         self._workers = weakref.WeakMethod(workers)
         # by worker and pid: at first and at last
         self._first: dict[tuple[int, int], int] = {}
@@ -44,7 +63,7 @@ class CoreWaits:
         pids = () if workers is None else workers()
         self._count = max(self._count, len(pids))
         for lane, pid in enumerate(pids):
-            wait = None if pid is None else wait_of(pid)
+            wait = None if pid is None else (self._read or wait_of)(pid)
             if pid is not None and wait is not None:
                 self._last[lane, pid] = wait
 

@@ -80,6 +80,7 @@ def used(record: Record) -> Record | None:
         [wait * share for wait in record.core_waits],
         record.lost,
         record.is_cut,
+        worker_cpu=[seconds * share for seconds in record.worker_cpu],
     )
 
 

@@ -100,6 +100,8 @@ class Record:
         is_cut: whether recording ended before the trace, at `end`, because there were too many
             spans.
         pid: of the process.
+        worker_cpu: for each worker process, the seconds for which its threads have run; empty if
+            the system does not say.
     """
 
     setting: Setting
@@ -113,6 +115,7 @@ class Record:
     lost: int = 0
     is_cut: bool = False
     pid: int = field(default_factory=os.getpid)
+    worker_cpu: Sequence[float] = ()
 
     @property
     def is_crowded(self) -> bool:

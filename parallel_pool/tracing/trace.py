@@ -18,7 +18,7 @@ from parallel_pool.arguments import check_count, shown
 from parallel_pool.errors import StateError
 from parallel_pool.outputs import check_file
 from parallel_pool.tracing import chrome
-from parallel_pool.tracing.core_waits import CoreWaits
+from parallel_pool.tracing.core_waits import CoreWaits, cpu_of
 from parallel_pool.tracing.record import (
     SENDER,
     SPAN,
@@ -103,6 +103,7 @@ class Trace:
         self._cut_at: int | None = None
         self._start, self._cpu, self._own_cpu = 0, 0.0, 0.0
         self._core_waits = CoreWaits(workers)
+        self._worker_cpu = CoreWaits(workers, cpu_of)
         self._thread = 0
         self._stopped = threading.Event()
         self._reader = threading.Thread(target=self._read_on, name="pp-trace", daemon=True)
@@ -118,6 +119,7 @@ class Trace:
             raise StateError("another trace of this pool is running: let it end first")
         try:
             self._core_waits.begin()
+            self._worker_cpu.begin()
             start = time.monotonic_ns()
             count = lib.pp_pool_trace_start(self._handle, self._error)
             if count < 0:
@@ -202,6 +204,7 @@ class Trace:
             self._core_waits.seconds,
             dropped + len(self._damaged),
             self._cut_at is not None,
+            worker_cpu=self._worker_cpu.seconds,
         )
 
     @property
@@ -246,6 +249,7 @@ class Trace:
         """
         lost = ffi.new("int64_t[]", len(self._parts))
         self._core_waits.look()
+        self._worker_cpu.look()
         # a span that ends later may be missing, as its track may have been read before
         began = time.monotonic_ns()
         for i, parts in enumerate(self._parts):

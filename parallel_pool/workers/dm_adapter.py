@@ -32,6 +32,8 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         observation_space, action_space: of its specs; see `parallel_pool.workers.dm_spaces`.
     """
 
+    ADAPTED = "dm_env"
+
     def __init__(self, dm_env: Any) -> None:
         """Reads the specs.
 

@@ -18,6 +18,7 @@ from parallel_pool._native import ffi, lib
 from parallel_pool.actions import described
 from parallel_pool.errors import StateError
 from parallel_pool.workers import env_requests, messages, stray_forks
+from parallel_pool.workers.info_copies import copied
 from parallel_pool.workers.lane_memory import LaneMemory, claim
 from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import (
@@ -190,7 +191,11 @@ class EnvRunner(LaneMemory):
 
     def _reply_infos(self, infos: Sequence[tuple[int, Any]]) -> None:
         """Replies with the infos of `_step_all`, in as few replies as possible."""
-        packed, singles = self._info_packer.pack(infos)
+        try:
+            packed, singles = self._info_packer.pack(infos)
+        except Exception:
+            # keys of an odd class, for example: taken singly, they fail their own environment
+            packed, singles = [], infos
         unsent: list[Single] = []
         for members, message in packed:
             try:
@@ -297,13 +302,13 @@ class EnvRunner(LaneMemory):
         if not self._same_step:
             self._phases[i] = ENDED
             return False
-        reply: Reply = {FINAL_INFO: info}
+        # the reset may change what the step returned, or return the same objects
+        reply: Reply = {FINAL_INFO: copied(info)}
         writer = self._writer
         if writer is not None:
-            # the reset may write to the observation's memory
             writer.write(self._final, 0, observation)
         if writer is None or not writer.is_exact(observation):
-            reply[FINAL_OBSERVATION] = observation
+            reply[FINAL_OBSERVATION] = copied(observation, "observation")
         observation, reset_info = self._reset(i, {})
         if reset_info:
             reply[INFO] = reset_info

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
+from parallel_pool.workers.info_copies import copied
 from parallel_pool.workers.info_records import Info, Single
 
 
@@ -24,11 +25,14 @@ class InfoDicts(NamedTuple):
         """Returns copies of the infos of environments in ascending order; None if one is no dict.
 
         Copies, as an environment may change its dict before the caller reads it.
+
+        Raises:
+            ValueError: an info contains itself, or is nested too deeply.
         """
         if not all(type(info) is dict for _, info in infos):
             return None
         return InfoDicts(
-            tuple([env_id for env_id, _ in infos]), tuple([info.copy() for _, info in infos])
+            tuple([env_id for env_id, _ in infos]), tuple([copied(info) for _, info in infos])
         )
 
     def followed_by(self, other: Any) -> None:

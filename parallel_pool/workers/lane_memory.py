@@ -12,6 +12,7 @@ from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.actions import described
 from parallel_pool.workers import messages
 from parallel_pool.workers.action_records import ActionUnpacker
+from parallel_pool.workers.info_copies import check_depth
 from parallel_pool.workers.info_records import InfoPacker
 from parallel_pool.workers.messages import (
     FAILURE,
@@ -145,17 +146,20 @@ class LaneMemory:
         return self._block(self._blocks[turn])[0], self._rows[turn]
 
     def _reply(self, turn: int, reply: Reply) -> None:
-        self._check_infos(reply)
         data = None
         if len(reply) == 1 and INFO in reply:
             data = self._info_packer.pack_one(self._env_ids[turn], reply[INFO])
+        if data is None:
+            self._check_infos(reply)
         self._reply_bytes(turn, self._pickle(reply, NAMES) if data is None else data)
 
     def _check_infos(self, reply: Reply) -> None:
-        """Raises TypeError if infos are no dict."""
+        """Raises TypeError if infos are no dict, and ValueError if they are too deep."""
         for key in (INFO, FINAL_INFO):
-            if key in reply and not isinstance(reply[key], Mapping):
-                raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
+            if key in reply:
+                if not isinstance(reply[key], Mapping):
+                    raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
+                check_depth(reply[key])
 
     def _reply_bytes(self, turn: int, data: bytes) -> None:
         status = lib.pp_worker_reply(self._worker, turn, data, len(data), self._error)

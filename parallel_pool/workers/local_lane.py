@@ -8,7 +8,6 @@ memory.
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -20,10 +19,11 @@ from parallel_pool.workers import address_space
 from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.env_runner import ENDED, EnvRunner
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.info_copies import copied
 from parallel_pool.workers.info_dicts import InfoDicts
 from parallel_pool.workers.info_rows import InfoRows
 from parallel_pool.workers.info_table import InfoTable
-from parallel_pool.workers.make_env import make_env
+from parallel_pool.workers.make_env import Distinct, make_env
 from parallel_pool.workers.messages import FINAL_INFO, INFO, INFOS, Description, Reply
 from parallel_pool.workers.worker import get_spaces
 
@@ -147,11 +147,13 @@ class LocalLane(EnvRunner):
 
     def _reply_infos(self, infos: Sequence[Single]) -> None:
         found: Any = None
-        if len(infos) == len(self._envs):
-            # among other replies, infos of each environment would have to be in their place
-            found = self._whole_rows(infos) or InfoDicts.of(infos)
-        else:
-            found = InfoRows.of(infos, self._info_packer)
+        # what is wrong with the infos of one environment is reported when they are taken singly
+        with contextlib.suppress(Exception):
+            if len(infos) == len(self._envs):
+                # among other replies, infos of each environment would have to be in their place
+                found = self._whole_rows(infos) or InfoDicts.of(infos)
+            else:
+                found = InfoRows.of(infos, self._info_packer)
         if found is None:
             self._reply_singly(infos)
         else:
@@ -181,7 +183,7 @@ class LocalLane(EnvRunner):
             super()._reply(turn, reply)
             return
         self._check_infos(reply)
-        self._keep(turn, {key: copy.copy(info) for key, info in reply.items()})
+        self._keep(turn, {key: copied(dict(info)) for key, info in reply.items()})
 
     def _keep(self, turn: int, reply: Reply) -> None:
         self._replies[self._env_ids[turn]] = reply
@@ -239,12 +241,15 @@ def make(env_fns: Sequence[Callable[[], Any]], envs: list[Any]) -> Description:
 
     Raises:
         TypeError: one of them is no environment.
+        ValueError: two of them are one.
         Exception: what a function raised.
     """
+    distinct = Distinct()
     try:
         for function in env_fns:
             env = make_env(function)
             get_spaces(env)
+            distinct.add(env)
             envs.append(env)
     except Exception as error:
         error.add_note(f"environment {len(envs)} can't be made")

@@ -1,4 +1,4 @@
-"""Make env: calls a user's function, whose environment may have Gymnasium's or dm_env's API."""
+"""Make env: calls users' functions, whose environments may have Gymnasium's or dm_env's API."""
 
 from __future__ import annotations
 
@@ -35,3 +35,36 @@ def is_dm_env(env: Any) -> bool:
     # without an import of dm_env: who has made such an object has imported it
     kind = getattr(sys.modules.get("dm_env"), "Environment", None)
     return isinstance(kind, type) and isinstance(env, kind) and not isinstance(env, gymnasium.Env)
+
+
+class Distinct:
+    """Refuses environments that share one inner environment, which each of them would step."""
+
+    def __init__(self) -> None:
+        # by address; held, so that no two of them have the same one
+        self._inner: dict[int, Any] = {}
+
+    def add(self, env: Any) -> None:
+        """Takes the next environment.
+
+        Raises:
+            ValueError: it wraps, or is, the same object as one before.
+        """
+        inner = innermost(env)
+        if id(inner) in self._inner:
+            raise ValueError(
+                "its function and one before it return the same environment: make a new one in"
+                " every call, as lambda: gymnasium.make(id) does"
+            )
+        self._inner[id(inner)] = inner
+
+
+def innermost(env: Any) -> Any:
+    """Returns the environment inside of all wrappers and adapters."""
+    try:
+        inner = env.unwrapped
+    except Exception:  # an environment of another API
+        return env
+    # `DMEnvAdapter` and `JointEnv` name the attribute that has what they adapt
+    name = getattr(type(inner), "ADAPTED", None)
+    return inner if name is None else innermost(getattr(inner, name))

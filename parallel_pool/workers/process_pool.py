@@ -55,6 +55,7 @@ from parallel_pool.workers.pool_arguments import (
     listed,
 )
 from parallel_pool.workers.startup import Share
+from parallel_pool.workers.step_waits import StepWaits
 from parallel_pool.workers.wait_warnings import WaitWarnings
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class ProcessPool(EnvCalls):
     """
 
     _holds = "processes"
+
+    # None if no environment can gain from another worker
+    _step_waits: StepWaits | None = None
 
     def __init__(
         self,
@@ -215,6 +219,8 @@ class ProcessPool(EnvCalls):
                 self._supervisor = self._local
             self._timer = self._supervisor.timer
             self._wait_warnings = WaitWarnings()
+            if workers and rows == n > lanes:
+                self._step_waits = StepWaits(n, lanes)
             # how the workers replied when all environments had the same infos last; None: not yet
             self._table: ReplyTable | None = None
             # allocated once: it took a third of the time of `column_replies`, called for each batch
@@ -295,11 +301,24 @@ class ProcessPool(EnvCalls):
     ) -> Any:
         if self._local is not None:
             return self._step_here(show, records, env_ids, timeout)
-        shown = super().step_shown(show, records, env_ids, timeout)
+        waits = self._step_waits
+        if waits is not None and waits.is_due():
+            shown = waits.watched(
+                self._worker_pids, super().step_shown, show, records, env_ids, timeout
+            )
+        else:
+            shown = super().step_shown(show, records, env_ids, timeout)
         # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
         return shown
+
+    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
+        """Receives and returns the result of `show`; see `BasePool.recv_shown`."""
+        waits = self._step_waits
+        if waits is not None and waits.is_due():
+            return waits.watched(self._worker_pids, super().recv_shown, show, timeout)
+        return super().recv_shown(show, timeout)
 
     def _step_here(
         self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None

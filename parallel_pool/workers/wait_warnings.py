@@ -70,12 +70,13 @@ class WaitWarnings:
                 f"still waiting after {longest:.0f} s for"
                 f" {joined([describe(key) for key in due])}: {CURE}",
                 SlowWorkerWarning,
-                stacklevel=_caller_stacklevel(),
+                stacklevel=caller_stacklevel(),
             )
 
 
-def _caller_stacklevel() -> int:
-    """Returns the stack level of the caller's own code, counted by `warnings.warn` in `update`."""
+def caller_stacklevel() -> int:
+    """Returns the stack level of the caller's own code, for `warnings.warn` in the function that
+    calls this."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         "parallel_pool."

@@ -12,7 +12,7 @@ from parallel_pool.actions import described
 from parallel_pool.workers import address_space, gymnasium_registry, stray_forks
 from parallel_pool.workers.connection import PickledOrNone
 from parallel_pool.workers.env_runner import EnvRunner
-from parallel_pool.workers.make_env import make_env
+from parallel_pool.workers.make_env import Distinct, make_env
 from parallel_pool.workers.messages import Description, Failure, Task
 
 if TYPE_CHECKING:
@@ -29,12 +29,15 @@ def serve(connection: Connection, task: Task) -> None:
     env_fns = task.env_fns
     envs: list[Any] = []
     pickled = 0
+    distinct = Distinct()
     pid = os.getpid()
     try:
         try:
             for make in env_fns:
-                envs.append(make_env(make))
+                env = make_env(make)
                 stray_forks.exit_if_forked(pid, "its constructor")
+                distinct.add(env)
+                envs.append(env)
             for env in envs:
                 # one at a time, so that an error names the environment whose spaces can't be sent
                 connection.dumps(get_spaces(env))

@@ -35,8 +35,12 @@ class Teller(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
+        time.sleep((options or {}).get("sleep", 0))
         self.count = int(self.np_random.integers(4))
         return self.show(), {"drawn": self.count}
+
+    def nap(self) -> None:
+        time.sleep(self.sleep)
 
     def show(self) -> dict[str, Any]:
         at = np.array([self.count, self.np_random.random()])
@@ -91,6 +95,14 @@ class Clumsy(Linear):
     def act(self, observations: Any) -> Any:
         count = len(observations["at"])
         return np.full(count, 3), np.zeros(count), {}
+
+
+class Sleeper(Linear):
+    """Chooses the action that makes a `Teller` sleep."""
+
+    def act(self, observations: Any) -> Any:
+        count = len(observations["at"])
+        return np.full(count, 5), np.zeros(count), {}
 
 
 class EndsItsReader:

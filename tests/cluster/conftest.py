@@ -26,6 +26,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.cluster)
 
 
+def add_node(cluster: Any, arguments: dict[str, Any]) -> None:
+    """Adds a node; tries again where a busy machine needs more than Ray's 30 seconds for it."""
+    for attempt in range(6):
+        try:
+            cluster.add_node(**arguments)
+            return
+        except Exception:
+            if attempt == 5:
+                raise
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A head without cores, and nodes with one core each."""
@@ -37,12 +48,10 @@ def cluster() -> Iterator[Any]:
     os.environ["PYTHONPATH"] = root
     # a node keeps what it was sent: by default in a third of the machine's memory
     memory = 100 * 2**20
-    made = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False},
-    )
-    for _ in range(NODES):
-        made.add_node(num_cpus=1, object_store_memory=memory)
+    made = Cluster()
+    head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
+    for arguments in (head, *[{"num_cpus": 1, "object_store_memory": memory}] * NODES):
+        add_node(made, arguments)
     made.wait_for_nodes()
     made.node_arguments = {"num_cpus": 1, "object_store_memory": memory}
     ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")

@@ -167,6 +167,13 @@ def test_no_capacity_at_the_start(cluster: Any) -> None:
     envs.close()
 
 
+def test_a_missing_resource_is_named(cluster: Any) -> None:
+    match = r"no node had 1 cores and 1 nope free .*, and no node has 1 nope at all: start a node"
+    with pytest.raises(WorkerError, match=match) as caught:
+        ClusterVectorEnv("CartPole-v1", 4, num_workers=2, resources={"nope": 1}, start_timeout=2.0)
+    assert caught.value.env_ids in ((0, 1), (2, 3))
+
+
 def test_exceptions_of_environments_keep_their_class(cluster: Any) -> None:
     envs = made(Teller)
     with pytest.raises(Own, match="asked for") as caught:
@@ -174,6 +181,9 @@ def test_exceptions_of_environments_keep_their_class(cluster: Any) -> None:
     cause = caught.value.__cause__
     assert isinstance(cause, EnvError) and cause.env_ids == (3,)
     assert "in step" in str(cause) and "worker 1" in str(caught.value.__notes__)
+    # by the caller's number, wherever it is named
+    said = f"{cause} {caught.value.__notes__}"
+    assert "environment 3 failed" in said and "environment 1 " not in said
     # the rows of the other worker are there
     assert cause.batch[1].tolist() == [0] * 4
     # it begins a new episode, and nobody was replaced
@@ -183,6 +193,8 @@ def test_exceptions_of_environments_keep_their_class(cluster: Any) -> None:
         envs.step([0, 0, 4, 0])
     # the process has the environments of its worker, which has one core
     assert died.value.env_ids == (2, 3)
+    assert "environment 2 (and 1 more) failed" in str(died.value)
+    assert "while it stepped environment 2" in str(died.value)
     envs.close()
 
 

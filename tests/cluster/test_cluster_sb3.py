@@ -51,8 +51,13 @@ def test_a_lost_worker_and_the_order_of_calls(cluster: Any) -> None:
     with pytest.raises(StateError):
         envs.step_async(np.zeros(4, int))
     envs.reset()
-    with pytest.raises(TypeError, match="autoreset_mode"):
+    with pytest.raises(TypeError, match=r"autoreset_mode is always SAME_STEP .*: leave it out"):
         ClusterVecEnv("CartPole-v1", 4, autoreset_mode="NextStep")
+    with pytest.raises(TypeError, match=r"batch_workers is for recv\(\), .*: leave it out"):
+        ClusterVecEnv("CartPole-v1", 4, batch_workers=1)
+    with pytest.raises(NotImplementedError, match="on a cluster"):
+        envs.trace()
+    envs.close()
     with pytest.raises(ValueError, match="leave indices out"):
         envs.env_method("render", indices=[1])
     assert envs.get_attr("gravity", [1]) == [9.8]

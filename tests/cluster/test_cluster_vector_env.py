@@ -249,3 +249,18 @@ def test_an_environment_of_ones_own(
     registry._origins[env_id] = origin._replace(library=b"/nowhere/clustered.so")
     with pytest.raises(gymnasium.error.Error, match=r"clustered\.c, and this process can't: /now"):
         ClusterVectorEnv(env_id, 4, num_workers=1)
+
+
+def test_what_every_vector_environment_promises(cluster: Any) -> None:
+    """isinstance says that this is a PoolVectorEnv, so it has all that one has, or says why not."""
+    envs = parallel_pool.PoolVectorEnv("CartPole-v1", 4, backend="cluster", num_workers=2)
+    assert isinstance(envs, parallel_pool.PoolVectorEnv)
+    tensors = envs.torch()
+    observations, _ = tensors.reset(seed=0)
+    assert type(observations).__name__ == "Tensor" and observations.shape == (4, 4)
+    for each in (envs, tensors):
+        with pytest.raises(NotImplementedError, match=r"on a cluster, .*: trace a PoolVectorEnv"):
+            each.trace()
+        with pytest.raises(AttributeError, match=r"no pool in this process.*: use the methods"):
+            each.pool  # noqa: B018
+    envs.close()

@@ -231,6 +231,19 @@ def test_wrong_actions_change_nothing() -> None:
         pair.compare()
 
 
+@pytest.mark.parametrize("action", [True, np.True_])
+@pytest.mark.parametrize("env_id", ["classic/connect_four_v3", "classic/tictactoe_v3"])
+def test_a_bool_is_no_move(env_id: str, action: Any) -> None:
+    """PettingZoo's games raise whatever NumPy raises for such an index."""
+    game = single.env(env_id)
+    game.reset(seed=0)
+    with pytest.raises((TypeError, AssertionError)):
+        game.step(action)
+    assert game.agent_selection == game.possible_agents[0]
+    assert game.last()[0]["action_mask"].all()
+    game.close()
+
+
 def test_an_illegal_move_is_logged_as_pettingzoo_does() -> None:
     logged = []
     for env in (single.env(GRIDS[0]), reference(GRIDS[0])):

@@ -12,6 +12,7 @@ from gymnasium.vector import VectorEnv
 from parallel_pool import seeds
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat.gymnasium import reset_mask
+from parallel_pool.compat.gymnasium.vector_base import VectorBase
 from parallel_pool.compat.vector_errors import (
     ClosedVectorEnvError,
     NoPendingCallError,
@@ -50,7 +51,7 @@ class ResetRequest:
         self.mask, self.options = reset_mask.split(options, num_envs, was_reset)
 
 
-class AsyncCalls(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class AsyncCalls(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     """The halves of calls that `gymnasium.vector.AsyncVectorEnv` has, and `reset` and `call`.
 
     A call is pending from the moment at which the pool accepts it until its result is returned, or
@@ -62,7 +63,6 @@ class AsyncCalls(Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     `pool`, and `_was_reset` to whether all environments were reset.
     """
 
-    pool: Any
     _was_reset = False
     # the kind of the pending call; None: no call is pending, also after __init__ failed halfway
     _pending: str | None = None

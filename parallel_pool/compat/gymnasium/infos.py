@@ -50,6 +50,19 @@ def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
     }
 
 
+def in_order_of_rows(infos: Infos) -> Infos:
+    """Returns infos in the order in which Gymnasium adds them: row by row.
+
+    Args:
+        infos: for each key its values and its mask, one after the other; keys that one row has are
+            in their order.
+    """
+    items = list(infos.items())
+    pairs = list(zip(items[::2], items[1::2], strict=True))
+    pairs.sort(key=lambda pair: int(pair[1][1].argmax()))
+    return dict(item for pair in pairs for item in pair)
+
+
 def of_row(observations: Any, row: int) -> Any:
     """Returns the observation of one environment, a copy.
 

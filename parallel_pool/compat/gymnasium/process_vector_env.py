@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.async_calls import Reset, Step
     from parallel_pool.compat.row_reader import Shown
     from parallel_pool.errors import EnvError
-    from parallel_pool.tracing.trace import Trace
     from parallel_pool.workers.messages import Description
 
 
@@ -307,16 +306,6 @@ class ProcessVectorEnv(AsyncCalls):
         return self.get_attr("np_random")
 
     # --------------------------------------------------------------------------------- other --
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self.pool.trace(path, **options)
-
-    def torch(self, device: Any = "cpu") -> Any:
-        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
-        from parallel_pool.compat.torch import TorchEnv
-
-        return TorchEnv(self, device)
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
         """Ends the worker processes, each after the environment it is stepping; `close` calls this.

@@ -20,7 +20,7 @@ from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
-from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
+from parallel_pool.compat.gymnasium.infos import VectorInfos, in_order_of_rows, of_last_steps
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.async_calls import Reset, Step
     from parallel_pool.compat.gymnasium.infos import DTypes
     from parallel_pool.compat.vector_options import Spaces
-    from parallel_pool.tracing.trace import Trace
 
 
 class Sent(NamedTuple):
@@ -446,12 +445,14 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
             self._ended = self._none_ended
             if ended.any():
                 infos = self._final(batch, ended, dtypes)
-                infos["final_info"].update(episodes)
+                infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
                 episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
+        if episodes or restarted.any():
+            infos = in_order_of_rows(infos)
         if self._renderer is not None:
             self._renderer.after_step(sent.actions, restarted)
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
@@ -559,16 +560,6 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
         return self._renderer.render()
 
     # ------------------------------------------------------------------------------ programs --
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self.pool.trace(path, **options)
-
-    def torch(self, device: Any = "cpu") -> Any:
-        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
-        from parallel_pool.compat.torch import TorchEnv
-
-        return TorchEnv(self, device)
 
     def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns the pool, and how compiled programs show steps and resets.

@@ -11,7 +11,9 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
+from parallel_pool.actions import described
 from parallel_pool.compat.pettingzoo import groups
+from parallel_pool.compat.pettingzoo.joint_results import RESET, STEP, ResultCheck
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -45,6 +47,8 @@ class JointEnv(gymnasium.Env[Any, Any]):
         groups: of the agents.
     """
 
+    ADAPTED = "env"
+
     def __init__(self, make: Callable[[], Any], carries: bool = False) -> None:
         """Makes the environment.
 
@@ -54,12 +58,13 @@ class JointEnv(gymnasium.Env[Any, Any]):
                 marks of the episode's last step; for SAME_STEP, where the reset replaces that step.
 
         Raises:
-            TypeError: make returned no `ParallelEnv`.
+            TypeError, ValueError: make returned no `ParallelEnv`, or one with an agent twice.
         """
         self.env = env = make()
         self.possible_agents = _agents(env)
         self.metadata = dict(getattr(env, "metadata", None) or {})
         self.render_mode = getattr(env, "render_mode", None)
+        self._check = ResultCheck(self.possible_agents)
         self._carries = carries
         self._carried: tuple[Array, Array] | None = None
         self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
@@ -82,13 +87,19 @@ class JointEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Starts an episode; seed and options are the environment's own."""
+        """Starts an episode; seed and options are the environment's own.
+
+        Raises:
+            TypeError, ValueError: the environment returned something else than PettingZoo's API.
+        """
         carried, self._carried = self._carried, None
-        observations, infos = self.env.reset(seed=seed, options=options)
-        self._live = list(self.env.agents)
+        result = self.env.reset(seed=seed, options=options)
+        observations, infos = self._check.parts("reset", result, RESET)
+        self._live = self._check.agents("reset", self.env.agents)
+        self._check.observed("reset", self._live, observations)
         reward, marks = carried or self._blank()
         self._mark_live(marks)
-        return self._observation(observations, reward, marks), _without_empty(infos)
+        return self._observation("reset", observations, reward, marks), _without_empty(infos)
 
     def step(self, action: Mapping[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Steps all live agents, or resets if there are none. The reward is the sum of theirs.
@@ -106,29 +117,41 @@ class JointEnv(gymnasium.Env[Any, Any]):
         # of one group, all actions are in the agents' order already
         if len(self.groups) > 1 or self._live != self.possible_agents:
             actions = {agent: actions[agent] for agent in self._live}
-        observations, rewards, terminations, truncations, infos = self.env.step(actions)
+        result = self._check.parts("step", self.env.step(actions), STEP)
+        observations, rewards, terminations, truncations, infos = result
         reward, marks = self._blank()
         # with many agents, one assignment to an array costs much less than one for each element
-        agents = self.possible_agents
-        reward[:] = [rewards.get(agent, 0) for agent in agents]
-        self._live = list(self.env.agents)
-        if any(terminations.values()) or any(truncations.values()):
-            marks[TERMINATED] = [bool(terminations.get(agent)) for agent in agents]
-            marks[TRUNCATED] = [bool(truncations.get(agent)) for agent in agents]
-            # some environments keep terminated or truncated agents in their list of agents
-            self._live = [
-                agent
-                for agent in self._live
-                if not (terminations.get(agent) or truncations.get(agent))
-            ]
+        reward[:] = self._check.rewards(rewards)
+        live = self._check.agents("step", self.env.agents)
+        flags = self._mark_ends(marks, terminations, truncations)
+        # some environments keep terminated or truncated agents in their list of agents
+        live = [agent for agent in live if agent not in flags]
+        stayed = [agent for agent in live if agent in actions]
+        self._check.observed("step", stayed, observations)
+        self._live = live
         self._mark_live(marks)
-        is_over = not self._live
+        is_over = not live
         is_terminated = is_over and bool(marks[TERMINATED].any())
         if is_over and self._carries:
             self._carried = reward.copy(), marks.copy()
-        observation = self._observation(observations, reward, marks)
+        observation = self._observation("step", observations, reward, marks)
         total = float(reward.sum())
         return observation, total, is_terminated, is_over != is_terminated, _without_empty(infos)
+
+    def _mark_ends(
+        self, marks: Array, terminations: Mapping[Any, Any], truncations: Mapping[Any, Any]
+    ) -> set[Any]:
+        """Marks agents that were terminated or truncated, and returns them."""
+        ended: set[Any] = set()
+        flags = (TERMINATED, "terminations", terminations), (TRUNCATED, "truncations", truncations)
+        for row, name, own in flags:
+            # what most steps return
+            if not all(value is False for value in own.values()):
+                marks[row] = self._check.flags(name, own)
+                ended |= {
+                    a for a, is_over in zip(self._indices, marks[row], strict=True) if is_over
+                }
+        return ended
 
     def render(self) -> Any:
         """Returns what the environment's `render` returns."""
@@ -172,20 +195,14 @@ class JointEnv(gymnasium.Env[Any, Any]):
         marks[LIVE] = 1
         if self._live == self.possible_agents:
             return
-        live = [self._indices.get(agent, -1) for agent in self._live or ()]
-        if -1 in live:
-            agent = (self._live or ())[live.index(-1)]
-            raise ValueError(
-                f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
-                " environment must list every agent that it can have"
-            )
+        live = [self._indices[agent] for agent in self._live or ()]
         marks[LIVE] = 0
         marks[LIVE, live] = 1
 
     def _observation(
-        self, observations: Mapping[Any, Any], reward: Array, marks: Array
+        self, method: str, observations: Mapping[Any, Any], reward: Array, marks: Array
     ) -> dict[str, Any]:
-        parts = {str(i): _part(group, observations) for i, group in enumerate(self.groups)}
+        parts = {str(i): _part(method, group, observations) for i, group in enumerate(self.groups)}
         return {"observation": parts, "reward": reward, "marks": marks}
 
 
@@ -198,8 +215,8 @@ def empty(space: spaces.Space[Any]) -> Any:
     return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
 
 
-def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
-    """Returns what the agents of a group see."""
+def _part(method: str, group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
+    """Returns what the agents of a group see, as a method returned it."""
     if not group.has_arrays:
         agent = group.agents[0]
         return observations[agent] if agent in observations else empty(group.observation_space)
@@ -216,10 +233,16 @@ def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
     for at, agent in enumerate(group.agents):
         if agent not in observations:
             continue
+        seen = observations[agent]
         try:
-            groups.put(found, at, observations[agent])
-        except (TypeError, ValueError, LookupError) as error:
-            raise type(error)(f"the observation of agent {agent!r}: {error}") from error
+            groups.put(found, at, seen)
+        except Exception as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            why = f"it has no {error}" if isinstance(error, KeyError) else error
+            raise kind(
+                f"{method} returned {described(seen)} as the observation of agent {agent!r}:"
+                f" {why}: return one of {space}"
+            ) from error
     return found
 
 

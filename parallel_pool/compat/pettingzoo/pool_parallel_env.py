@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Dict, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
@@ -405,11 +406,13 @@ class PoolParallelEnv(Uncopied):
         return found
 
     def _check_count(self, agent: Any, actions: Any) -> Any:
-        """Returns an agent's actions; raises ValueError if they are not one per environment."""
-        if isinstance(actions, Mapping | tuple):
-            # of a Dict or Tuple space: one array per part
-            return actions
+        """Returns an agent's actions; raises an exception if they are not one per environment."""
         name = f"actions[{agent!r}]"
+        space = self._action_spaces[agent]
+        if isinstance(space, Dict | Tuple):
+            # one array per part
+            _check_parts(name, space, actions)
+            return actions
         if type(actions) is not np.ndarray:
             check_sequence(actions, self.num_envs, name)
         count = len(actions) if type(actions) is not np.ndarray or actions.ndim else 0
@@ -528,6 +531,26 @@ def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[st
 
 def _length(env: Any) -> int | None:
     return len(env) if isinstance(env, Sequence) else None
+
+
+def _check_parts(name: str, space: Space[Any], actions: Any) -> None:
+    """Raises ValueError if actions lack parts of a Dict or Tuple space, or have others."""
+    if isinstance(space, Dict):
+        if not isinstance(actions, Mapping) or actions.keys() != space.spaces.keys():
+            seen = list(actions) if isinstance(actions, Mapping) else _described(actions)
+            raise ValueError(
+                f"{name} has the parts {seen}: give a dict with an array for each of"
+                f" {list(space.spaces)}"
+            )
+        for key, part in space.spaces.items():
+            _check_parts(f"{name}[{key!r}]", part, actions[key])
+    elif isinstance(space, Tuple):
+        if not isinstance(actions, tuple) or len(actions) != len(space.spaces):
+            raise ValueError(
+                f"{name} is {_described(actions)}: give a tuple of {len(space.spaces)} arrays"
+            )
+        for i, part in enumerate(space.spaces):
+            _check_parts(f"{name}[{i}]", part, actions[i])
 
 
 def _described(actions: Any) -> str:

@@ -88,6 +88,9 @@ class TurnEnv(AECGame):
         if self._is_dead():
             self._was_dead_step(action)
             return
+        if isinstance(action, bool | np.bool_):
+            # NumPy indexes by a bool in another way, so PettingZoo's games fail
+            raise TypeError(f"action={action!r} is a bool: give an integer")
         mover, legal = self.agent_selection, self._legal
         batch = self._move({mover: action})
         self._take_mask()

@@ -11,6 +11,12 @@ from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.sb3.cluster import Cluster
 from parallel_pool.compat.sb3.vec_env import PoolVecEnv
 
+# options of `ClusterVectorEnv` that a VecEnv has no use for
+REFUSED = {
+    "autoreset_mode": "is always SAME_STEP for Stable-Baselines3",
+    "batch_workers": "is for recv(), which a VecEnv lacks",
+}
+
 
 class ClusterVecEnv(PoolVecEnv):
     """Environments on the machines of a Ray cluster as a `VecEnv`.
@@ -42,9 +48,9 @@ class ClusterVecEnv(PoolVecEnv):
             TypeError, ValueError: an argument is wrong.
             Exception: what `ClusterVectorEnv` raises.
         """
-        for name in ("autoreset_mode", "batch_workers"):
+        for name, why in REFUSED.items():
             if name in options:
-                raise TypeError(f"{name}: Stable-Baselines3 knows one way only: leave it out")
+                raise TypeError(f"{name} {why}: leave it out")
         envs = ClusterVectorEnv(env, n_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         self._backend = Cluster(envs)
         self.backend, self.backend_reason = backends.CLUSTER, envs.backend_reason

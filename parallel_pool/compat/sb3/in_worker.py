@@ -5,7 +5,6 @@ This module imports neither Stable-Baselines3 nor torch, which take seconds to l
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,13 +32,6 @@ class CheckedEnvFn:
                 " or wrapped (the package shimmy has wrappers)"
             )
         return env
-
-
-def identity(env: Any) -> tuple[int, int]:
-    """Returns a value that is equal for two environments only if they are the same object."""
-    base = env.unwrapped
-    # two adapters may hold the same dm_env environment
-    return os.getpid(), id(getattr(base, "dm_env", base))
 
 
 @dataclass(frozen=True)

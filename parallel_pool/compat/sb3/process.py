@@ -69,11 +69,6 @@ class Process:
         self._failed: tuple[int, ...] = ()
         self._rows = RowReader(pool, self.observation_space)
         self._is_tree = isinstance(self.action_space, (Dict, Tuple)) and not pool.sends_objects
-        try:
-            _check_identities(pool.apply(in_worker.identity))
-        except BaseException:
-            pool.close()
-            raise
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -231,15 +226,3 @@ def _arrays_of(space: Space[Any]) -> set[spaces.Leaf] | None:
     """Returns the arrays of a space as a set; None if it has no fixed size."""
     found = spaces.leaves(space)
     return None if found is None else set(found)
-
-
-def _check_identities(found: Sequence[tuple[int, int]]) -> None:
-    """Raises ValueError if two functions returned the same environment."""
-    first: dict[tuple[int, int], int] = {}
-    for i, one in enumerate(found):
-        if one in first:
-            raise ValueError(
-                f"env_fns[{first[one]}] and env_fns[{i}] return the same environment: make a new"
-                " one in every call, as lambda: gymnasium.make(id) does"
-            )
-        first[one] = i

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.actions import unreadable
+from parallel_pool.arguments import shown
 from parallel_pool.compat.dependencies import install
 from parallel_pool.errors import EnvError, MissingDependencyError
 from parallel_pool.uncopied import Uncopied
@@ -20,9 +22,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from typing import Self
-
-# dtypes that NumPy does not have, and what to give instead
-CURES = {torch.bfloat16: "float()", torch.float8_e4m3fn: "float()", torch.float8_e5m2: "float()"}
 
 
 class TorchEnv(Uncopied):
@@ -44,10 +43,20 @@ class TorchEnv(Uncopied):
             device: "cpu".
 
         Raises:
+            TypeError: envs are no environments, or device names none.
             NotImplementedError: another device.
         """
+        for name in ("reset", "step", "close"):
+            if not callable(getattr(envs, name, None)):
+                raise TypeError(
+                    f"envs={shown(envs)} is a {type(envs).__name__}, which has no {name}(): give a"
+                    " Pool, a vector environment, or what parallel_pool.make returns"
+                )
         self.envs = envs
-        self.device = torch.device(device)
+        try:
+            self.device = torch.device(device)
+        except (TypeError, RuntimeError) as error:
+            raise TypeError(f"device={shown(device)}: give 'cpu': {error}") from None
         if self.device.type != "cpu":
             raise NotImplementedError(
                 f"device={device!r}: tensors of environments are on the CPU; copy what you need to"
@@ -130,14 +139,10 @@ def tensors(value: Any) -> Any:
 def arrays(value: Any) -> Any:
     """Returns a value with arrays in place of tensors, in the same memory."""
     if isinstance(value, torch.Tensor):
-        if value.device.type != "cpu":
-            raise TypeError(f"a tensor is on {value.device}: give it on the CPU, with .cpu()")
-        if value.dtype in CURES:
-            raise TypeError(
-                f"a tensor has dtype {value.dtype}, which NumPy does not have: give"
-                f" .{CURES[value.dtype]}"
-            )
-        return value.detach().numpy()
+        try:
+            return value.detach().numpy()
+        except Exception as error:
+            raise unreadable("actions", value.detach(), error) from error
     if isinstance(value, Mapping):
         return {name: arrays(each) for name, each in value.items()}
     return value
