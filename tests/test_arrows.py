@@ -62,12 +62,12 @@ HEAVY = {
     "matplotlib": ("demo",),
     "rich": ("demo", "prove_atari/"),
     "ray": ("cluster/",),
-    "jax": ("compat/jax/",),
+    "jax": ("compat/jax/", "compat/ale/programs.py"),
 }
 
 # The packages of compat, one for each API, and the other APIs that each may use.
 APIS = {
-    "ale": set(),
+    "ale": {"jax"},
     "envpool": {"jax", "torch"},
     "gymnasium": {"jax", "torch"},
     "jax": set(),

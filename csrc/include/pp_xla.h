@@ -42,12 +42,17 @@ void pp_xla_leave(int32_t number);
  * one. Further arguments are actions (send, step) or, if the attribute has_seeds is 1, seeds
  * (reset: one for each environment); then, if the attribute has_ids is 1, ids. Seeds, ids and
  * discrete actions are integers of any dtype, whose values are checked before they are converted.
- * Further results (recv, step) are those columns of a batch whose indices the attribute columns
- * holds, in their own dtype, or in 32 bits in place of 64. */
+ * If the attribute has_signed_seeds is 1, seeds are -2**31 to 2**31 - 1, and negative ones continue
+ * the generators. Further results (recv, step) are those columns of a batch whose indices the
+ * attribute columns holds, in their own dtype, or in 32 bits in place of 64. */
 void *pp_xla_send(void *frame);
 void *pp_xla_reset(void *frame);
 void *pp_xla_recv(void *frame);
 void *pp_xla_step(void *frame);
+
+/* Ordered pools: the current observations of all environments, none of which is in flight. Further
+ * results are columns of fields, as of recv, but in their own dtype. */
+void *pp_xla_observe(void *frame);
 
 /* Refuses calls on other devices than the CPU. */
 void *pp_xla_refuse(void *frame);

@@ -199,6 +199,7 @@ static int read_actions(call *it, const void **actions, int32_t *dtype) {
 /* reads seeds, as words of 32 bits and the number of words of each */
 static int read_seeds(call *it, const uint32_t **words, const int32_t **sizes) {
   const pp_xla_buffer *given;
+  bool is_signed = has_flag(it, "has_signed_seeds");
   uint32_t *next;
   int32_t *size;
   *words = NULL;
@@ -213,6 +214,12 @@ static int read_seeds(call *it, const uint32_t **words, const int32_t **sizes) {
     int64_t value = integer_at(given, i);
     uint64_t seed =
         given->dtype == PP_XLA_U64 ? ((const uint64_t *)given->data)[i] : (uint64_t)value;
+    if (is_signed && (value < INT32_MIN || value > INT32_MAX)) {
+      return pp_error_set(it->error, PP_ERR_ARGUMENT, "seed=%lld: choose -2**31 to 2**31 - 1",
+                          (long long)value);
+    }
+    size[i] = 0;
+    if (is_signed && value < 0) continue;
     if (value < 0) {
       return pp_error_set(it->error, PP_ERR_ARGUMENT, "seed=%lld: choose 0 or more",
                           (long long)value);
@@ -347,6 +354,28 @@ static int do_step(call *it) {
   return finish_receive(it, status, oldest);
 }
 
+static int do_observe(call *it) {
+  const pp_column *columns;
+  int32_t count, num_envs = it->pool->fleet.num_envs;
+  void *rows[PP_MAX_FIELDS] = {NULL};
+  int status = check_results(it, true);
+  if (status < 0) return status;
+  if (!it->pool->ring.is_ordered) return wrong(it, "a result");
+  columns = pp_pool_columns(it->pool, &count);
+  for (int32_t env = 0; status >= 0 && env < num_envs; env++) {
+    for (int64_t i = 0; i < it->num_columns; i++) {
+      const pp_xla_buffer *result = it->frame->results.items[i + 1];
+      const pp_column *column = &columns[it->columns[i]];
+      if (column->field < 0 || column->is_final || dtype_of(result->dtype) != column->dtype) {
+        return wrong(it, "a result");
+      }
+      rows[column->field] = (char *)result->data + column->row_bytes * env;
+    }
+    status = pp_pool_observe(it->pool, env, rows, it->error);
+  }
+  return status;
+}
+
 /* reads the handle and finds the pool; from then on pp_shared_end must be called */
 static int begin(call *it, bool receives) {
   const pp_xla_buffer *handle = next_argument(it);
@@ -404,6 +433,10 @@ void *pp_xla_recv(void *frame) {
 
 void *pp_xla_step(void *frame) {
   return run(frame, true, do_step);
+}
+
+void *pp_xla_observe(void *frame) {
+  return run(frame, false, do_observe);
 }
 
 void *pp_xla_refuse(void *frame) {

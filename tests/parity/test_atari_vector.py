@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import sys
+import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -325,9 +327,143 @@ def test_other_apis_cannot_make_it() -> None:
     assert any(env_id.startswith("_") for env_id in registry.builtin())
 
 
-def test_xla_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match=r"xla\(\).*: call step\(\)"):
-        AtariVectorEnv("pong", 1).xla()
+# ------------------------------------------------------------------------------- XLA's calls --
+
+
+@pytest.fixture
+def jnp(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Returns jax.numpy; ale-py's xla() also needs chex, of which it uses two assertions."""
+    chex = types.ModuleType("chex")
+    for name in ("assert_shape", "assert_type"):
+        setattr(chex, name, lambda array, expected: None)
+    monkeypatch.setitem(sys.modules, "chex", chex)
+    return pytest.importorskip("jax.numpy")
+
+
+def as_numpy(result: Any) -> Any:
+    if isinstance(result, dict):
+        return {name: np.asarray(value) for name, value in result.items()}
+    return tuple(map(as_numpy, result)) if isinstance(result, tuple) else np.asarray(result)
+
+
+def some_actions(env: Any, rng: np.random.Generator) -> Any:
+    if env.continuous:
+        return rng.uniform(-1, 1, (env.batch_size, 3)).astype(np.float32)
+    return rng.integers(env.single_action_space.n, size=env.batch_size, dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    ("game", "options"),
+    [
+        ("breakout", {"episodic_life": True}),
+        ("breakout", {"life_loss_info": True, "max_num_frames_per_episode": 64}),
+        ("pong", {"continuous": True}),
+        ("ms_pacman", {"reward_clipping": False, "grayscale": False, "stack_num": 1}),
+    ],
+    ids=str,
+)
+def test_programs_play_as_ale_pys(game: str, options: dict[str, Any], jnp: Any) -> None:
+    import jax
+
+    played: list[Any] = []
+    for of in (AtariVectorEnv, Reference):
+        env, rng, results = of(game, 3, **options), np.random.default_rng(0), []
+        handle, reset, step = env.xla()
+        assert env.is_xla_registered
+        handle, result = reset(handle, seed=5)
+        results.append(as_numpy(result))
+        jitted = jax.jit(step)
+        for t in range(120):
+            handle, result = jitted(handle, some_actions(env, rng))
+            results.append(as_numpy(result))
+            if t == 60:
+                # a seed for each, of which a negative one changes nothing
+                handle, result = reset(handle, seed=np.array([1, -1, 3], np.int32))
+                results.append(as_numpy(result))
+            if t == 90:
+                mask = np.array([False, True, False])
+                handle, result = reset(handle, seed=9, reset_mask=mask)
+                results.append(as_numpy(result))
+        handle, result = reset(handle)
+        played.append([*results, as_numpy(result)])
+    for t, (ours, theirs) in enumerate(zip(*played, strict=True)):
+        assert_same(ours, theirs, f"result {t}")
+
+
+def test_programs_play_as_python(jnp: Any) -> None:
+    """In a scan, and by turns with Python's calls."""
+    import jax
+
+    actions = np.random.default_rng(1).integers(4, size=(50, 2)).astype(np.int32)
+    ours, theirs = AtariVectorEnv("breakout", 2), AtariVectorEnv("breakout", 2)
+    handle, reset, step = ours.xla()
+    handle, _ = jax.jit(reset)(handle, np.array([3, 4], np.int32))
+    handle, results = jax.lax.scan(step, handle, actions)
+    theirs.reset(seed=3)
+    for t, each in enumerate(actions):
+        assert_same(jax.tree.map(lambda a, t=t: a[t], as_numpy(results)), theirs.step(each), str(t))
+    assert_same(ours.step(actions[0]), theirs.step(actions[0]), "after a program")
+    _, result = step(handle, actions[1])
+    assert_same(as_numpy(result), theirs.step(actions[1]), "after Python")
+
+
+def test_an_asynchronous_handle_knows_whom_actions_are_for(jnp: Any) -> None:
+    """Each environment plays as it does alone, whoever comes first."""
+    env = AtariVectorEnv("breakout", 4, batch_size=2, num_threads=2)
+    alone = AtariVectorEnv("breakout", 4)
+    handle, reset, step = env.xla()
+    handle, (observations, infos) = reset(handle, seed=1)
+    expected = {i: [row] for i, row in enumerate(alone.reset(seed=1)[0])}
+    for _ in range(40):
+        noop = np.zeros(4, np.int32)
+        for i, row in enumerate(alone.step(noop)[0]):
+            expected[i].append(row)
+    seen = dict.fromkeys(range(4), 0)
+    for _ in range(40):
+        for row, env_id in zip(np.asarray(observations), infos["env_id"].tolist(), strict=True):
+            assert_same(row, expected[env_id][seen[env_id]], f"environment {env_id}")
+            seen[env_id] += 1
+        handle, (observations, *_, infos) = step(handle, jnp.zeros(2, int))
+    with pytest.raises(StateError, match="a compiled program has received since"):
+        env.step(np.zeros(2, int))
+    with pytest.raises(StateError, match="use its newest handle"):
+        env.xla()
+    env.reset(seed=1)
+    handle, *_ = env.xla()
+    with pytest.raises(Exception, match="closed or dropped"):
+        step(jnp.zeros(4, np.int32), jnp.zeros(2, np.int32))[0].block_until_ready()
+    env.step(np.zeros(2, int))
+
+
+def test_wrong_arguments_of_programs(jnp: Any) -> None:
+    import jax
+
+    with pytest.raises(AssertionError, match="NEXT_STEP only"):
+        AtariVectorEnv("pong", 1, autoreset_mode="SameStep").xla()
+    env = AtariVectorEnv("pong", 2)
+    handle, reset, step = env.xla()
+    for seed, error in (
+        (2**31, TypeError),
+        (np.array([1, 2**31]), TypeError),
+        (np.array([1]), ValueError),
+        (np.array([0.5, 1]), TypeError),
+    ):
+        with pytest.raises(error):
+            reset(handle, seed)
+    for mask, error in ((np.ones(2), TypeError), (np.ones(3, bool), ValueError)):
+        with pytest.raises(error, match="reset_mask"):
+            reset(handle, reset_mask=mask)
+    with pytest.raises(TypeError, match="reset_mask is traced"):
+        jax.jit(reset)(handle, 1, jnp.ones(2, bool))
+    for actions in (jnp.zeros(3, int), jnp.zeros(2), jnp.zeros((2, 1), int)):
+        with pytest.raises(ActionError):
+            step(handle, actions)
+    handle, _ = reset(handle)
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"action 6 .* outside its space"):
+        jax.block_until_ready(step(handle, np.array([6, 0])))
+    env.close()
+    with pytest.raises(ClosedError):
+        env.xla()
 
 
 def test_unproven_games_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +18,11 @@ from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.envs import atari
-from parallel_pool.errors import EnvError, UnprovenError
+from parallel_pool.errors import EnvError, StateError, UnprovenError
 from parallel_pool.pool import Pool, check_count, check_sizes, show_all
 from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
-    from typing import NoReturn
-
     from parallel_pool.buffers import Array
     from parallel_pool.pool import Views
     from parallel_pool.tracing.trace import Trace
@@ -53,8 +53,8 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
     It has the arguments and attributes of ale-py 0.12.1's class of the same name, and returns the
     same bits for the same seeds and actions. It differs where that class hangs or ends the process
     (actions and sizes out of range, a `recv` with nothing in flight, a batch larger than num_envs):
-    here these raise exceptions. A second `send` before `recv`, and `xla()`, raise too. There is no
-    attribute `ale`.
+    here these raise exceptions. A second `send` before `recv` raises too. There is no attribute
+    `ale`.
 
     With `batch_size < num_envs` it is asynchronous: `reset` and `recv` return the first batch_size
     environments to finish, `info["env_id"]` has their ids, and `send` acts on those received last.
@@ -64,7 +64,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             given to the constructor.
         map_action_idx: int32 (3, 3, 2), ALE's number of each action by the joystick's direction
             (left to right, down to up) and FIRE.
-        is_xla_registered: False.
+        is_xla_registered: whether `xla` was called.
     """
 
     def __init__(
@@ -181,6 +181,9 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         # the environments that the next actions are for; None for all, in synchronous pools
         self._sent_to: Array | None = None
         self._was_reset = False
+        # the functions of compiled programs, and how many calls they had made at the last result
+        self._programs: Any = None
+        self._seen_calls = 0
 
     def _make_pool(self) -> Pool:
         return Pool(registry.builtin()[DEFINITION], **self._arguments)
@@ -275,6 +278,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             made = self._make_pool()
             self._pool.close()
             self._pool = made
+            self._programs = None
         self._drop_results()
         try:
             batch = self._pool.reset(seed=seeds)
@@ -342,29 +346,27 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
 
     def _arrange(self, actions: Any) -> Array:
         """Checks actions and returns them as the core takes them."""
-        if not self._was_reset and not self._pool.closed:
+        if self._has_program_stepped():
+            if self._pool.is_async:
+                raise StateError(
+                    "a compiled program has received since the last recv(), and only its handle"
+                    " says for which environments actions are: go on in programs, or call reset()"
+                )
+        elif not self._was_reset and not self._pool.closed:
             raise NotResetError("actions before reset(): call reset() first")
-        shape = (self.batch_size, 3) if self.continuous else (self.batch_size,)
-        dtypes = ("float32",) if self.continuous else ("int64", "int32")
-        if not isinstance(actions, np.ndarray) or actions.dtype not in dtypes:
-            kind = getattr(actions, "dtype", type(actions).__name__)
-            raise ActionError(f"actions are of {kind}: give an array of {' or '.join(dtypes)}")
-        if actions.shape != shape:
-            raise ActionError(f"actions have shape {actions.shape}: give {shape}")
-        return self._read_joysticks(actions) if self.continuous else actions
+        if not isinstance(actions, np.ndarray):
+            raise ActionError(f"actions are of {type(actions).__name__}: give an array of NumPy")
+        arranged: Array = self._reader()(np, actions)
+        return arranged
 
-    def _read_joysticks(self, joysticks: Array) -> Array:
-        """Returns ALE's actions and the paddles' rotations, float32 (batch_size, 2)."""
-        threshold = self.continuous_action_threshold
-        radius, angle, fire = joysticks.T
-        sides = [
-            1 + (side > threshold).astype(np.int32) - (side < -threshold).astype(np.int32)
-            for side in (radius * np.cos(angle), radius * np.sin(angle))
-        ]
-        numbers = self.map_action_idx[sides[0], sides[1], (fire > threshold).astype(np.int32)]
-        # ALE rotates paddles by the absolute value of the radius
-        rotations = np.minimum(np.abs(radius), np.float32(FAR))
-        return np.stack([numbers.astype(np.float32), rotations], axis=1)
+    def _has_program_stepped(self) -> bool:
+        """Returns whether a compiled program has made calls since the last result in Python."""
+        return self._programs is not None and self._programs.count != self._seen_calls
+
+    def _reader(self) -> Callable[[Any, Any], Any]:
+        """Returns `_read_actions` with these environments' arguments; it refers to no pool."""
+        threshold = self.continuous_action_threshold if self.continuous else None
+        return partial(_read_actions, self.batch_size, threshold, self.map_action_idx)
 
     def _show(self, views: Views) -> Step:
         """Returns a result from a batch's views."""
@@ -376,6 +378,8 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         if self._pool.is_async:
             # a copy: the user may write to infos
             self._sent_to = env_ids.copy()
+        if self._programs is not None:
+            self._seen_calls = self._programs.count
         infos = self._make_infos(arrays, env_ids)
         if self._final >= 0 and (ended | reported).any():
             final = infos["final_obs"] = observations.copy()
@@ -391,15 +395,42 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
 
     # --------------------------------------------------------------------------------- others --
 
-    def xla(self) -> NoReturn:
-        """Not implemented: ale-py's functions for JAX.
+    def xla(self):  # type: ignore[no-untyped-def]  # ale-py's signature has no types
+        """Returns ale-py's functions for jitted JAX programs, which run on the CPU.
+
+        Returns:
+            A handle; `reset(handle, seed=None, reset_mask=None)`, which returns the next handle and
+            what `reset` returns in Python; and `step(handle, actions)`, which returns the next
+            handle and what `step` returns. A handle is valid for one call; `xla` again returns a
+            new one, and the same functions. It is int32, and not uint8 (8,) as ale-py's. reset_mask
+            can't be traced.
 
         Raises:
-            NotImplementedError: always.
+            AssertionError: autoreset_mode is not NEXT_STEP.
+            StateError: the pool is asynchronous, and a program has made calls: use its newest
+                handle, or call `reset` first.
+            MissingDependencyError: JAX is not installed.
+            ClosedError, ForkedError: the pool is closed, or belongs to another process.
         """
-        raise NotImplementedError(
-            "xla() is not implemented: call step(), or make ale_py.vector_env.AtariVectorEnv"
-        )
+        if self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+            raise AssertionError(
+                f"autoreset_mode={self.autoreset_mode}: compiled programs have NEXT_STEP only"
+            )
+        # raises MissingDependencyError without JAX
+        from parallel_pool.compat.ale.programs import Programs
+        from parallel_pool.compat.jax import programs as _  # noqa: F401
+
+        self._pool.share()
+        if self._programs is None:
+            self._programs, self._seen_calls = Programs(self._pool, self._reader()), 0
+        elif self._pool.is_async and self._has_program_stepped():
+            raise StateError(
+                "a compiled program has made calls, and only its handle says for which environments"
+                " actions are: use its newest handle, or call reset() first"
+            )
+        self.is_xla_registered = True
+        programs = self._programs
+        return programs.handle(self._sent_to), programs.reset, programs.step
 
     def trace(self, path: Any = None, **options: Any) -> Trace:
         """Records where the time goes while a `with` block runs; see `Pool.trace`."""
@@ -414,6 +445,40 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         """
         if hasattr(self, "_pool"):
             self._pool.close(timeout=timeout)
+
+
+def _read_actions(
+    batch_size: int, threshold: float | None, numbers: Array, xp: Any, actions: Any
+) -> Any:
+    """Checks an array of actions and returns it as the core takes it.
+
+    Args:
+        batch_size: of the environments.
+        threshold: above it a joystick counts as held in a direction; None for discrete actions.
+        numbers: `map_action_idx`.
+        xp: the array's module, numpy or jax.numpy.
+        actions: the array.
+    """
+    shape = (batch_size,) if threshold is None else (batch_size, 3)
+    dtypes = ("int64", "int32") if threshold is None else ("float32",)
+    if actions.dtype not in dtypes:
+        raise ActionError(f"actions are of {actions.dtype}: give an array of {' or '.join(dtypes)}")
+    if actions.shape != shape:
+        raise ActionError(f"actions have shape {actions.shape}: give {shape}")
+    return actions if threshold is None else _read_joysticks(xp, actions, threshold, numbers)
+
+
+def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -> Any:
+    """Returns ALE's actions and the paddles' rotations, float32 (batch_size, 2)."""
+    radius, angle, fire = joysticks.T
+    sides = [
+        1 + (side > threshold).astype(np.int32) - (side < -threshold).astype(np.int32)
+        for side in (radius * xp.cos(angle), radius * xp.sin(angle))
+    ]
+    found = xp.asarray(numbers)[sides[0], sides[1], (fire > threshold).astype(np.int32)]
+    # ALE rotates paddles by the absolute value of the radius
+    rotations = xp.minimum(xp.abs(radius), np.float32(FAR))
+    return xp.stack([found.astype(np.float32), rotations], axis=1)
 
 
 def _check_mode(mode: Any) -> AutoresetMode:

@@ -65,12 +65,12 @@ class Calls:
             shown: the indices of the columns that results need; the others are not copied.
         """
         self._shown = tuple(shown)
-        self._columns = [(pool.columns[i].shape, pool.columns[i].dtype) for i in shown]
+        self._columns = {i: (pool.columns[i].shape, pool.columns[i].dtype) for i in shown}
         self._count, self._batch_size = len(pool.columns), pool.batch_size
         self._num_envs = pool.num_envs
         action = pool.spec.action
         self._is_discrete = np.dtype(action.dtype).kind in "iub"
-        self._integers = INTEGERS
+        self._integers: tuple[str, ...] = INTEGERS
         if not pool.definition.raw.action_dtypes:
             self._integers += OTHER_INTEGERS
         self._n = action.n
@@ -85,7 +85,9 @@ class Calls:
         (handle,) = self._call("send", (handle, *arrays), has_ids=has_ids)
         return handle
 
-    def reset(self, handle: Any, seeds: Any = None, env_id: Any = None) -> Any:
+    def reset(
+        self, handle: Any, seeds: Any = None, env_id: Any = None, *, are_signed: bool = False
+    ) -> Any:
         """Queues a reset for each of env_id (None: all); returns the next handle.
 
         Args:
@@ -93,11 +95,16 @@ class Calls:
             seeds: integers, one for each environment: 0 to 2**32 - 1, with `jax_enable_x64` up to
                 2**64 - 1; None continues the generators.
             env_id: integers (count,).
+            are_signed: seeds are -2**31 to 2**31 - 1, as ale-py's; negative ones continue the
+                generators.
         """
         ids, count = self._ids(env_id)
-        arrays = [] if seeds is None else [self._seeds(seeds, count)]
+        arrays = [] if seeds is None else [self._seeds(seeds, count, are_signed)]
         (handle,) = self._call(
-            "reset", (handle, *arrays, *ids), has_seeds=bool(arrays), has_ids=bool(ids)
+            *("reset", (handle, *arrays, *ids)),
+            has_seeds=bool(arrays),
+            has_signed_seeds=are_signed,
+            has_ids=bool(ids),
         )
         return handle
 
@@ -112,6 +119,23 @@ class Calls:
         handle, *found = self._call("step", (handle, *arrays), columns=self._shown, has_ids=has_ids)
         return handle, self._spread(found)
 
+    def observe(self, handle: Any, indices: Sequence[int]) -> tuple[Any, list[Any]]:
+        """Reads the current observations of all environments; synchronous pools only.
+
+        Args:
+            handle: the newest one.
+            indices: of columns that results need, which are fields of at most 32 bits.
+
+        Returns:
+            The next handle and the columns, None if not named.
+        """
+        shown = tuple(i for i in self._shown if i in indices)
+        handle, *found = self._call("observe", (handle,), columns=shown)
+        columns: list[Any] = [None] * self._count
+        for i, array in zip(shown, found, strict=True):
+            columns[i] = array
+        return handle, columns
+
     # ------------------------------------------------------------------------------- private --
 
     def _call(self, name: str, arrays: Sequence[Any], **kinds: Any) -> Any:
@@ -123,7 +147,7 @@ class Calls:
             )
         results = [HANDLE]
         if "columns" in kinds:
-            for shape, dtype in self._columns:
+            for shape, dtype in (self._columns[i] for i in kinds["columns"]):
                 # without jax_enable_x64 an array of 64 bits becomes one of 32
                 shown = jax.dtypes.canonicalize_dtype(dtype)
                 results.append(((self._batch_size, *shape), shown))
@@ -155,15 +179,19 @@ class Calls:
             return f"action {action} of row {row} is outside its space: choose 0 to {self._n - 1}"
         return f"action {action} of row {row} needs 64 bits: set jax_enable_x64, or give floats"
 
-    def _seeds(self, seeds: Any, count: int) -> Any:
+    def _seeds(self, seeds: Any, count: int, are_signed: bool) -> Any:
         given = _host(seeds)
-        if given is not None:
+        if given is not None and are_signed:
+            for seed in given.flat:
+                if not -(2**31) <= seed < 2**31:
+                    raise TypeError(f"seed={seed}: choose -2**31 to 2**31 - 1")
+        elif given is not None:
             for seed in given.flat:
                 if not 0 <= seed < 2**64:
                     choice = "0 or more" if seed < 0 else "0 to 2**64 - 1"
                     raise ValueError(f"seed={seed}: choose {choice}")
             is_wide = bool((given >= 2**32).any())
-            if is_wide and not jax.config.jax_enable_x64:
+            if is_wide and jax.dtypes.canonicalize_dtype(np.uint64) != np.uint64:
                 raise ValueError(
                     f"seed={max(given.flat)}: choose 0 to 2**32 - 1, or set jax_enable_x64"
                 )

@@ -1,4 +1,4 @@
-"""Primitives: the engine's four calls as JAX primitives, registered once in a process.
+"""Primitives: the engine's calls as JAX primitives, registered once in a process.
 
 A primitive's first argument is a handle, int32 (2,): the pool's number, and how many calls programs
 have made of it. Its first result is the next handle. csrc/include/pp_xla.h says what else it takes.
@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from parallel_pool._native import ffi, lib
 
-NAMES = ("send", "reset", "recv", "step")
+NAMES = ("send", "reset", "recv", "step", "observe")
 OTHER_PLATFORMS = ("cuda", "rocm", "tpu")
 
 # shape and dtype of each result
