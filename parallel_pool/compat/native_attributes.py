@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
@@ -12,14 +12,12 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Space
 
 from parallel_pool.compat import physics, renderer
+from parallel_pool.compat.assignments import Assignments
 from parallel_pool.pool import Pool
 from parallel_pool.variation import of_first
 
-# attributes that change so rarely that `Reference.values`, which compares the first steps of two
-# episodes, misses it
-CHANGING = {"steps_beyond_terminated", "game_over"}
-# attributes that rendering changes
-DRAWN = {"screen", "clock", "surf", "isopen", "particles", "lidar_render"}
+# the seeds of the episodes in which constants are compared, and the most steps of one
+SEEDS, STEPS = (0, 1, 2), 20
 # methods of ale_py's environment whose result depends on the game alone
 METHODS = {"get_action_meanings", "get_keys_to_action"}
 
@@ -50,7 +48,11 @@ class Reference:
         self._values: dict[str, Any] = {}
 
     def values(self) -> Mapping[str, Any]:
-        """Returns its public attributes that are plain values and never change."""
+        """Returns its public attributes that are plain values and never change.
+
+        They are those that the constructor sets, that no code of a reset or a step changes, and
+        that are the same after some episodes. A doubt counts as a change.
+        """
         if self._spec is not None and self._env is None:
             spec, self._spec = self._spec, None
             try:
@@ -63,27 +65,38 @@ class Reference:
                 return self._values
             self._env = env = made.unwrapped
             physics.apply(env, self._physics)
-            seen = []
-            for seed in (0, 1):
-                made.reset(seed=seed)
-                made.action_space.seed(seed)
-                made.step(made.action_space.sample())
-                seen.append(self._plain_attributes(env))
-            before, after = seen
+            found = self._plain_attributes(env)
+            for seed in SEEDS:
+                for later in self._play(made, seed):
+                    found = {
+                        name: value
+                        for name, value in found.items()
+                        if name in later and _is_same(value, later[name])
+                    }
+            roots = ("reset", "step", "render") if self._draws else ("reset", "step")
+            changes = Assignments(type(env), roots, draws=self._draws)
             self._values = {
-                name: value
-                for name, value in after.items()
-                if name in before and _is_same(before[name], value)
+                name: value for name, value in found.items() if not changes.may_change(name, value)
             }
         return self._values
 
+    def _play(self, made: Any, seed: int) -> Iterator[dict[str, Any]]:
+        """Yields the attributes after the reset and the last step of an episode."""
+        made.reset(seed=seed)
+        made.action_space.seed(seed)
+        yield self._plain_attributes(made.unwrapped)
+        for _ in range(STEPS):
+            *_, terminated, truncated, _ = made.step(made.action_space.sample())
+            if terminated or truncated:
+                break
+        yield self._plain_attributes(made.unwrapped)
+
     def _plain_attributes(self, env: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        left_out = CHANGING | (DRAWN if self._draws else set())
         for name in dir(env):
             computed = isinstance(getattr(type(env), name, None), property)
             # every property but dt, the seconds of a step, depends on the state
-            if name.startswith("_") or name in left_out or (computed and name != "dt"):
+            if name.startswith("_") or (computed and name != "dt"):
                 continue
             # self stands for no value: it is not plain
             value = getattr(env, name, self)

@@ -12,6 +12,7 @@ from gymnasium.spaces import Space
 import parallel_pool
 from parallel_pool import registry
 from parallel_pool.compat import ale_ids
+from parallel_pool.compat.assignments import Assignments
 from tests.same import assert_same
 from tests.sampling import sampled
 
@@ -31,7 +32,7 @@ IDS = [
         each.id
         for each in registry.definitions().values()
         if each.id in gymnasium.registry
-        and each.family in ("box2d", "classic_control", "mujoco")
+        and each.family in ("box2d", "classic_control", "mujoco", "toy_text")
         and each.id not in UNMADE
     ),
     *ALE,
@@ -46,7 +47,11 @@ CHANGES = {
     *("world", "moon", "lander", "legs", "drawlist", "sky_polys", "game_over", "prev_shaping"),
     *("wind_idx", "torque_idx"),
     *("hull", "joints", "lidar", "scroll", "fd_edge", "fd_polygon"),
-    *("terrain", "terrain_y", "terrain_poly", "cloud_poly"),
+    *("terrain", "terrain_x", "terrain_y", "terrain_poly", "cloud_poly"),
+    # resets assign them, although always the same
+    *("helipad_x1", "helipad_x2", "helipad_y", "particles", "lidar_render"),
+    *("s", "lastaction", "fickle_step", "taxi_orientation"),
+    *("player", "dealer", "dealer_top_card_suit", "dealer_top_card_value_str"),
 }
 
 
@@ -95,10 +100,122 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
     finally:
         theirs.close(), ours.close()
     # resets of this task write to these attributes
-    own = {"init_qpos", "cylinder_pos"} if env_id == "Pusher-v5" else set()
+    own = {"init_qpos", "cylinder_pos", "goal_pos"} if env_id == "Pusher-v5" else set()
     assert refused <= CHANGES | own
     assert not read & (CHANGES | own)
     assert read
+
+
+@pytest.mark.parametrize(
+    "env_id", sampled(IDS, {"CartPole-v1", "FrozenLake-v1", "LunarLander-v3", "Hopper-v5"})
+)
+def test_constants_are_the_same_in_a_thousand_steps(env_id: str) -> None:
+    """What is served as a constant is so on the reference, in 20 episodes or more."""
+    if env_id in ALE:
+        ale_ids.register(env_id)
+    ours = parallel_pool.make_vec(env_id, 1)
+    ours.get_attr("render_mode")
+    constants = ours._reference.values()
+    theirs = gymnasium.make(env_id, disable_env_checker=True)
+    theirs.action_space.seed(7)
+    ended = True
+    for step in range(1000):
+        if ended or step % 50 == 0:
+            theirs.reset(seed=1000 + step)
+        *_, terminated, truncated, _ = theirs.step(theirs.action_space.sample())
+        ended = terminated or truncated
+        if not (ended or step % 10 == 0):
+            continue
+        for name, value in constants.items():
+            actual = getattr(theirs.unwrapped, name)
+            assert type(actual) is type(value), name
+            same = (
+                np.array_equal(actual, value) if isinstance(value, np.ndarray) else actual == value
+            )
+            assert same, name
+    assert constants
+    ours.close(), theirs.close()
+
+
+def test_states_are_no_constants() -> None:
+    """In the first episodes of some seeds a step leads back to the state before."""
+    ours = parallel_pool.make_vec("FrozenLake-v1", 2)
+    for name in ("s", "lastaction"):
+        with pytest.raises(AttributeError, match='backend="process"'):
+            ours.get_attr(name)
+    assert ours.get_attr("P")[0][0][0][0][0] == pytest.approx(1 / 3)
+    assert ours.get_attr("nrow") == (4, 4)
+    ours.close()
+
+
+def shift(values: list[int]) -> None:
+    values.append(0)
+
+
+class Sly:
+    """Changes its attributes rarely, and by detours."""
+
+    render_mode = None
+    kept, kept_list, read_list = 1, [1], [1]
+    enumerated, displayed = [[1]], [1]
+    rare, counted, appended, aliased, nested, passed, stored = 0, 0, [1], [1], {"a": [1]}, [1], [1]
+    from_property, unpacked = 0, ([1], 2)
+    drawn = 0
+
+    @property
+    def surprise(self) -> int:
+        self.from_property = 1
+        return 0
+
+    def _help(self, values: list[int]) -> None:
+        values[0] = 2
+
+    def reset(self) -> None:
+        self.copied = self.kept_list.copy()
+
+    def step(self) -> int:
+        if self.kept > 10:
+            self.rare = 1
+            self.counted += 1
+            self.appended.append(2)
+            alias = self.aliased
+            alias[0] = 3
+            for part in self.nested.values():
+                part.append(2)
+            inner, _ = self.unpacked
+            inner += [1]
+            for _, one in enumerate(self.enumerated):
+                one.append(2)
+            first, _ = self.displayed, 0
+            first.append(2)
+            shift(self.passed)
+            self._help(values=self.stored)
+            if self.render_mode is not None:
+                self.drawn = 1
+        return self.surprise + self.read_list[0] + len(self.read_list)
+
+
+class Dynamic(Sly):
+    def step(self) -> int:
+        setattr(self, "kept", 2)  # noqa: B010
+        return 0
+
+
+def test_all_ways_to_change_an_attribute_are_found() -> None:
+    names = {name for name in vars(Sly) if not name.startswith("_")}
+    plain = {name for name in names if not callable(getattr(Sly, name)) and name != "surprise"}
+    found = Assignments(Sly, ("reset", "step"), draws=False)
+    constant = {name for name in plain if not found.may_change(name, getattr(Sly, name))}
+    assert constant == {"render_mode", "kept", "kept_list", "read_list", "drawn"}
+    assert Assignments(Sly, ("step",), draws=True).may_change("drawn", 0)
+    assert Assignments(Dynamic, ("step",), draws=False).may_change("kept", 1)
+
+
+def test_code_without_source_may_change_everything() -> None:
+    space: dict[str, Any] = {}
+    exec("def step(self): self.hidden = 1", space)
+    kind = type("NoSource", (), {"step": space["step"]})
+    assert Assignments(kind, ("step",), draws=False).may_change("any", 1)
 
 
 def test_without_a_reference_only_options_are_attributes() -> None:
