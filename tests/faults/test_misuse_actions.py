@@ -121,9 +121,10 @@ OUTSIDE = [
     ("CartPole-v1", [-100000, 0, 0], "action -100000 of environment 0 .* choose 0 to 1"),
     ("CartPole-v1", np.array([0, 2**32, 0]), "action 4294967296 of environment 1"),
     ("CartPole-v1", np.array([0, -(2**63), 0]), "action -9223372036854775808 of environment 1"),
-    # the largest action that C can represent stands for all larger ones
-    ("CartPole-v1", np.array([0, 1, 2**63], np.uint64), f"action {2**63 - 1} of environment 2"),
-    ("CartPole-v1", np.array([0, 2**64 - 1, 0], np.uint64), f"action {2**63 - 1} of environment 1"),
+    # beyond what C can represent
+    ("CartPole-v1", np.array([0, 1, 2**63], np.uint64), rf"actions\[2\] is {2**63}, outside its"),
+    ("CartPole-v1", np.array([0, 2**64 - 1, 0], np.uint64), rf"\[1\] is {2**64 - 1}, .* Discrete"),
+    ("CartPole-v1", [0, np.uint64(2**64 - 1), 0], rf"actions\[1\] is {2**64 - 1}, outside its"),
     ("CartPole-v1", np.array([0, 255, 0], np.uint8), "action 255 of environment 1"),
     ("CartPole-v1", np.array([0, 0, -1], np.int32), "action -1 of environment 2"),
     ("CartPole-v1", np.array([0, 0, -1], np.int8), "action -1 of environment 2"),

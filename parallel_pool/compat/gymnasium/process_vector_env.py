@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
+from parallel_pool.arguments import shown
 from parallel_pool.compat.gymnasium import reset_mask, spaces
 from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.compat.vector_errors import (
@@ -122,8 +123,8 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """
         if worker is not None:
             raise TypeError(
-                f"worker={worker!r}: workers run the engine's own function: leave it out, or use"
-                " gymnasium.vector.AsyncVectorEnv"
+                f"worker={shown(worker)}: workers run the engine's own function: leave it out, or"
+                " use gymnasium.vector.AsyncVectorEnv"
             )
         # the pool refuses anything that is not iterable
         is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
@@ -372,7 +373,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Begins a call; `call_wait` returns its results. Raises as `call` does."""
         self._check_idle("call_async")
         if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
+            raise ValueError(f"call({shown(name)}): call {name} directly instead")
         self._call = self.pool.send_call(name, args, kwargs)
         self._pending = CALL
 
@@ -501,7 +502,7 @@ def _worker_count(
         return num_workers
     # a ValueError for a wrong type too, as in AsyncVectorEnv
     if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
-        raise ValueError(f"max_concurrency={max_concurrency!r}: choose 1 or more, or None")
+        raise ValueError(f"max_concurrency={shown(max_concurrency)}: choose 1 or more, or None")
     if num_workers is None:
         return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
     if num_workers > max_concurrency:

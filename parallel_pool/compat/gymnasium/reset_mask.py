@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat.vector_errors import NotResetError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
         NotResetError: the mask leaves out environments that were never reset.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
+        raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
     if options is None or "reset_mask" not in options:
         return None
     mask = options["reset_mask"]

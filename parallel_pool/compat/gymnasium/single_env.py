@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool import registry
+from parallel_pool.arguments import shown
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import env_specs, tuples
 from parallel_pool.compat.gymnasium.infos import of_row
@@ -45,7 +46,7 @@ class PoolEnv(gymnasium.Env[Any, Any]):
         modes = self.metadata["render_modes"]
         if render_mode is not None and render_mode not in modes:
             raise ValueError(
-                f"render_mode={render_mode!r}: choose {' or '.join(map(repr, modes)) or None}"
+                f"render_mode={shown(render_mode)}: choose {' or '.join(map(repr, modes)) or None}"
             )
         self.render_mode = render_mode
         spec = definition.configure(registry.complete(definition, options))

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
+from parallel_pool.arguments import named, shown
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium import backends, reset_mask
@@ -95,7 +96,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         choice = _choose(env, wrappers, given)
         if choice.backend != backends.NATIVE:
             if rest:
-                raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
+                raise TypeError(
+                    f"{shown(rest[0])} by position: give all but env and num_envs by name"
+                )
             is_process = choice.backend == backends.PROCESS
             make = backends.make_processes if is_process else backends.make_cluster
             made = make(choice, num_envs, wrappers, given)
@@ -258,8 +261,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             self.observation_space, self.single_observation_space = observation_mode
         else:
             raise ValueError(
-                f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of"
-                " a batched and a single space"
+                f"observation_mode={shown(observation_mode)}: choose 'same', 'different' or a tuple"
+                " of a batched and a single space"
             )
 
     def _read_columns(self) -> None:
@@ -546,8 +549,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             )
         if self.render_mode not in (None, "rgb_array"):
             raise ValueError(
-                f"render_mode={self.render_mode!r} shows every step, which a compiled program can't"
-                " do: choose None or 'rgb_array'"
+                f"render_mode={shown(self.render_mode)} shows every step, which a compiled program"
+                " can't do: choose None or 'rgb_array'"
             )
         results = VectorResults(
             self.pool, self._observation_columns, self._keys, is_tuple=self._is_tuple
@@ -617,7 +620,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             AttributeError: native environments have no such attribute, or it can't be called.
         """
         if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
+            raise ValueError(f"call({shown(name)}): call {name} directly instead")
         if name == "render":
             return self.render()
         if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
@@ -626,7 +629,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         values = self.get_attr(name)
         if args or kwargs:
             raise AttributeError(
-                f"{name}: native environments have no such method to call: {native_attributes.CURE}"
+                f"{named(name)}: native environments have no such method to call:"
+                f" {native_attributes.CURE}"
             )
         return values
 
@@ -642,8 +646,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
         raise AttributeError(
-            f"{name}={values!r}: attributes of native environments are fixed when they are made:"
-            f" give {name}=... to make_vec if it is an option, or {native_attributes.CURE}"
+            f"{named(name)}={shown(values)}: attributes of native environments are fixed when they"
+            f" are made: give {named(name)}=... to make_vec if it is an option, or"
+            f" {native_attributes.CURE}"
         )
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat.pettingzoo import groups
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         if -1 in live:
             agent = (self._live or ())[live.index(-1)]
             raise ValueError(
-                f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
+                f"agent {shown(agent)} is none of possible_agents={self.possible_agents}: its"
                 " environment must list every agent that it can have"
             )
         marks[LIVE] = 0
@@ -219,7 +220,7 @@ def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
         try:
             groups.put(found, at, observations[agent])
         except (TypeError, ValueError, LookupError) as error:
-            raise type(error)(f"the observation of agent {agent!r}: {error}") from error
+            raise type(error)(f"the observation of agent {shown(agent)}: {error}") from error
     return found
 
 
@@ -245,7 +246,7 @@ def _agents(env: Any) -> list[Any]:
         return list(env.possible_agents)
     except AttributeError as error:
         raise TypeError(
-            f"{env!r} has no possible_agents: give functions that make PettingZoo parallel"
+            f"{shown(env)} has no possible_agents: give functions that make PettingZoo parallel"
             " environments with a fixed set of agents"
         ) from error
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat.dependencies import install
 from parallel_pool.errors import EnvError, MissingDependencyError
 
@@ -49,7 +50,8 @@ class TorchEnv:
         self.device = torch.device(device)
         if self.device.type != "cpu":
             raise NotImplementedError(
-                f"device={device!r}: tensors of environments are on the CPU; copy what you need to"
+                f"device={shown(device)}: tensors of environments are on the CPU; copy what you"
+                " need to"
                 f' the device, as in observations.to("{self.device}")'
             )
 
