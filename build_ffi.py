@@ -55,12 +55,31 @@ def unsupported() -> str | None:
     system = platform.system()
     if system not in ("Linux", "Darwin"):
         return (
-            f"parallel_pool does not run on {system}: its engine needs Linux or macOS"
+            f"parallel_pool does not run on {system}: its engine needs Linux"
             " (on Windows, install it inside WSL 2)."
         )
     if sys.maxsize < 2**32:
         return "parallel_pool needs a 64-bit Python, and this one has 32 bits."
     return None
+
+
+def untested() -> str | None:
+    """Returns one sentence that warns of a system where only the build works; None on others."""
+    if platform.system() != "Darwin":
+        return None
+    return (
+        "parallel_pool needs Linux: on macOS its engine compiles, but is not supported yet, and"
+        " nothing is tested there."
+    )
+
+
+def words(variable: str, default: str = "") -> list[str]:
+    """Returns the words of a variable of the environment, split as a shell does."""
+    given = os.environ.get(variable) or default
+    try:
+        return shlex.split(given)
+    except ValueError as error:
+        raise errors.SetupError(f"{variable}={given}: {error}: close the quote") from None
 
 
 def c_files() -> list[Path]:
@@ -157,8 +176,7 @@ class Toolchain:
             raise errors.SetupError(
                 f"PP_SANITIZE={sanitize}: choose from address, undefined, thread"
             )
-        cc = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-        self.cc = shlex.split(cc)
+        self.cc = words("CC", sysconfig.get_config_var("CC") or "cc")
         if shutil.which(self.cc[0]) is None:
             raise errors.CompileError(
                 f"parallel_pool needs a C compiler, and {self.cc[0]!r} was not found:"
@@ -176,7 +194,7 @@ class Toolchain:
                 common += ["-fno-sanitize-recover=undefined"]
         if debug:
             common += ["-O0", "-g3"]
-        common += [*shlex.split(os.environ.get("CFLAGS", "")), "-ffp-contract=off"]
+        common += [*words("CFLAGS"), "-ffp-contract=off"]
         # NumPy's folder is the last: it holds more than the headers that we include
         common += [f"-I{CSRC / 'include'}", f"-I{CSRC}", f"-I{numpy.get_include()}"]
         warnings = ["-Wall", "-Wextra", "-Wshadow"]
@@ -191,7 +209,7 @@ class Toolchain:
         else:
             # the module must not export the symbols of NumPy's archives
             self.link_flags += ["-shared", "-Wl,--exclude-libs,ALL"]
-        self.link_flags += shlex.split(os.environ.get("LDFLAGS", ""))
+        self.link_flags += words("LDFLAGS")
 
         identity = repr((self.cc, self.own_flags, self.cffi_flags, self.link_flags))
         kind = sanitize.replace(",", "-") or "release"
@@ -288,6 +306,9 @@ class build_ext(setuptools_build_ext):
         sentence = unsupported()
         if sentence:
             raise errors.PlatformError(sentence)
+        warning = untested()
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
         build_module(Path(self.get_ext_fullpath(MODULE)))
         for name, source in include_files().items():
             target = Path(self.build_lib, "parallel_pool", "include", name)

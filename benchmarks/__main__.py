@@ -22,7 +22,9 @@ from benchmarks import (
     scenes,
 )
 from benchmarks.outcome import Outcome
+from parallel_pool import outputs
 from parallel_pool._command import missing, until_interrupted
+from parallel_pool.arguments import named, shown
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*scenes.RACES, *python_scenes.RACES)
@@ -60,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--out",
-        type=Path,
+        type=folder,
         default=Path("out/bench"),
         metavar="DIR",
         help="folder of the results (out/bench)",
@@ -74,15 +76,29 @@ def families(text: str) -> tuple[str, ...]:
     unknown = [name for name in names if name not in FAMILIES]
     if unknown:
         raise argparse.ArgumentTypeError(
-            f"no rival {', '.join(unknown)}: choose from {', '.join(FAMILIES)}"
+            f"no rival {named(', '.join(unknown))}: choose from {', '.join(FAMILIES)}"
         )
     return names
+
+
+def folder(text: str) -> Path:
+    """Parses --out: makes the folder now, not after hours of measuring."""
+    path = Path(text)
+    try:
+        if not text:
+            raise FileNotFoundError("it names no folder")
+        path.mkdir(parents=True, exist_ok=True)
+        outputs.check_file(path / "results.json")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise argparse.ArgumentTypeError(f"{shown(text)}: {reason}: choose a folder") from None
+    return path
 
 
 def count(text: str) -> int:
     """Parses a number of rounds."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: give 1 or more")
+        raise argparse.ArgumentTypeError(f"{shown(text)}: give 1 or more")
     return int(text)
 
 
@@ -132,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = command.parse_args(arguments)
     unknown = [name for name in options.scenes if name not in NAMES]
     if unknown:
-        command.error(f"no scene {', '.join(unknown)}: choose from {', '.join(NAMES)}")
+        command.error(f"no scene {named(', '.join(unknown))}: choose from {', '.join(NAMES)}")
     try:
         import matplotlib  # noqa: F401
         from rich.console import Console

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,12 @@ from pathlib import Path
 import parallel_pool
 from parallel_pool import outputs
 from parallel_pool._command import missing, until_interrupted
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import named, shown
 from parallel_pool.source import command as source
 from parallel_pool.testing import command as testing
 
+# what the demo writes beside its picture
+ANIMATION = "mosaic.gif"
 # A row of the package's table of proofs needs so many frames of its game, and a long play so many.
 FRAMES, LONG_FRAMES = 20_000, 100_000
 
@@ -23,6 +26,9 @@ def parser() -> argparse.ArgumentParser:
     """Returns the parser of everything but the options of `bench`, which has its own."""
     made = argparse.ArgumentParser(
         prog="python -m parallel_pool", description=parallel_pool.__doc__, allow_abbrev=False
+    )
+    made.add_argument(
+        "--version", action="version", version=f"parallel_pool {parallel_pool.__version__}"
     )
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
@@ -113,8 +119,8 @@ def parser() -> argparse.ArgumentParser:
 def script(text: str) -> Path:
     """Reads the path of a script."""
     path = Path(text)
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no such file")
+    if not testing.is_file(path):
+        raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")
     return path
 
 
@@ -137,7 +143,7 @@ def positive(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r}: give seconds above 0")
+        raise argparse.ArgumentTypeError(f"{shown(text)}: give seconds above 0")
     return value
 
 
@@ -148,17 +154,22 @@ def count(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: give 1 or more")
+        raise argparse.ArgumentTypeError(f"{shown(text)}: give 1 or more")
     return value
 
 
 def picture(text: str) -> Path:
     """Returns the path of the demo's picture, from a folder or the name of a PNG file."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' names no folder: give one, such as out")
     path = Path(text)
-    if path.suffix.lower() == ".png" and not path.is_dir():
+    is_folder = os.path.isdir(path)
+    if path.suffix.lower() == ".png" and not is_folder:
         return path
-    if path.suffix and not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r}: give a folder, or a file that ends in .png")
+    if path.suffix and not is_folder:
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)}: give a folder, or a file that ends in .png"
+        )
     return path / "demo.png"
 
 
@@ -167,9 +178,16 @@ def demo(out: Path, seconds: float) -> int:
     try:
         # fail now, not after a minute of measuring
         out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        print(f"--out: no folder {out.parent}: {error}: choose another", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", error)
+        print(f"--out: no folder {named(out.parent)}: {reason}: choose another", file=sys.stderr)
         return 1
+    for path in (out, out.with_name(ANIMATION)):
+        try:
+            outputs.check_file(path)
+        except OSError as error:
+            print(f"--out: {named(path)}: {error}", file=sys.stderr)
+            return 1
     print("loading Gymnasium, ale_py and matplotlib", flush=True)
     try:
         from parallel_pool.demo import run as run_demo
@@ -251,7 +269,7 @@ def run(arguments: Sequence[str] | None) -> int:
     if options.command == "bench":
         return bench(others)
     if others:
-        command.error(f"unrecognized arguments: {' '.join(others)}")
+        command.error(f"unrecognized arguments: {named(' '.join(others))}")
     if "run" in options:
         status: int = options.run(options)
         return status

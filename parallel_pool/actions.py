@@ -7,7 +7,6 @@ definition supports it (`pp_env_def.action_dtypes`). The dtype may differ betwee
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping, Set
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib
+from parallel_pool.arguments import shown
 from parallel_pool.specs import DTYPES, NUMBER_DTYPES, PYTHON_CODES, Spec
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ CODES = {dtype: code for code, dtype in DTYPES.items()}
 ACTION_DTYPES = NUMBER_DTYPES
 ACTION_CODES: dict[DType, int] = {dtype: code for code, dtype in ACTION_DTYPES.items()}
 
+INT64 = np.dtype(np.int64)
 # integers up to this are exact as doubles
 MOST = 2**53
 
@@ -37,7 +38,7 @@ def described(value: Any) -> str:
     """Returns a short description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
         return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
-    return f"a {type(value).__name__}, {reprlib.repr(value)}"
+    return f"a {type(value).__name__}, {shown(value)}"
 
 
 def take_array(actions: Any) -> Any:
@@ -109,8 +110,8 @@ def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
         why = "which is not a sequence"
     else:
         return
-    shown = "None" if actions is None else described(actions)
-    raise TypeError(f"{name} are {shown}, {why}: give an array or a list of {count} actions")
+    seen = "None" if actions is None else described(actions)
+    raise TypeError(f"{name} are {seen}, {why}: give an array or a list of {count} actions")
 
 
 def take_list(actions: Any, count: int) -> list[Any]:
@@ -195,9 +196,8 @@ class ActionReader:
         if field.dtype.kind == "f" and dtype.kind != "f":
             return self._mix(array, ACTION_CODES[dtype])
         if field.dtype.kind in "iu":
-            if dtype.kind == "u" and dtype.itemsize == 8:
-                # the space holds nothing beyond int64, but a cast would wrap
-                array = np.minimum(array, np.uint64(2**63 - 1))
+            # before any conversion, which would wrap what is too large
+            self._check_integers(array, field.dtype if field.space_kind == "box" else INT64)
             if field.space_kind == "box":
                 dtype = field.dtype
             elif dtype not in CODES:
@@ -236,6 +236,23 @@ class ActionReader:
         mixed[:size].view(np.float64)[...] = array.reshape(-1)
         mixed[size:] = codes
         return ffi.from_buffer(mixed), lib.PP_MIXED_DTYPES
+
+    def _check_integers(self, array: Array, dtype: DType, *first: int) -> None:
+        """Refuses integers that an action's dtype can't hold, and so no space of that dtype.
+
+        first: the index of the array, if it is one environment's.
+        """
+        if not array.size or np.can_cast(array.dtype, dtype):
+            return
+        bounds = np.iinfo(dtype)
+        wrong = np.argwhere((array < bounds.min) | (array > bounds.max))
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            where = ", ".join(map(str, (*first, *at)))
+            raise ValueError(
+                f"actions[{where}] is {array[at]}, outside its space: choose from"
+                f" {self._field.space()}"
+            )
 
     def _check_size(self, array: Array) -> None:
         """Refuses integers that are not exact as doubles; C checks those of a discrete space."""
@@ -290,6 +307,8 @@ class ActionReader:
             )
         self._check_kind(array.dtype, _code_of(action, array), f"actions[{i}] has")
         self._check_size(array)
+        if self._field.dtype.kind in "iu":
+            self._check_integers(array, INT64, i)
         return array
 
     def _check_kind(self, dtype: DType, code: int, what: str) -> None:

@@ -47,6 +47,10 @@ OLD_GAME = re.compile(
 )
 
 
+# digits of a version
+MOST_DIGITS = 9
+
+
 class Origin(NamedTuple):
     """Where a definition was loaded from.
 
@@ -107,7 +111,7 @@ def find(env_id: str) -> Definition:
     known = definitions()
     if env_id in known:
         return known[env_id]
-    raise ValueError(f"no environment {env_id!r}: {hint(env_id)}")
+    raise ValueError(f"no environment {shown(env_id)}: {hint(env_id)}")
 
 
 def hint(env_id: Any) -> str:
@@ -141,7 +145,8 @@ def hint(env_id: Any) -> str:
 def _split(env_id: str) -> tuple[str, int]:
     """Returns an id's name in a normal form (lower case, no punctuation), and its version or -1."""
     name, _, version = env_id.rpartition("/")[2].rpartition("-v")
-    if not version.isdecimal() or not name:
+    # Python converts no more than 4300 digits
+    if not version.isdecimal() or not name or len(version) > MOST_DIGITS:
         name, version = env_id.rpartition("/")[2], "-1"
     return "".join(filter(str.isalnum, name)).lower(), int(version)
 
@@ -170,8 +175,8 @@ def _hint_of_game(env_id: str) -> str:
 
 def _hint_of_python(env_id: str) -> str:
     return (
-        f"Gymnasium has {env_id} in Python: parallel_pool.make_vec({env_id!r}, num_envs) runs it in"
-        " worker processes"
+        f"Gymnasium has {env_id} in Python: parallel_pool.make_vec({shown(env_id)}, num_envs) runs"
+        " it in worker processes"
     )
 
 
@@ -252,9 +257,9 @@ def add(found: Mapping[Origin, Definition]) -> None:
         if origin.source:
             whose = f"{before.source or _path(before)} defines it" if before else "it is built in"
             raise ValueError(
-                f"{origin.source}: the id {origin.id!r} is taken, {whose}: choose another"
+                f"{origin.source}: the id {shown(origin.id)} is taken, {whose}: choose another"
             )
-        raise ValueError(f"{_path(origin)}: the id {origin.id!r} is taken: choose another")
+        raise ValueError(f"{_path(origin)}: the id {shown(origin.id)} is taken: choose another")
     for origin, definition in found.items():
         _missing.pop(origin.id, None)
         old = _loaded.get(origin.id)

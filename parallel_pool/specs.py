@@ -136,20 +136,17 @@ class Option:
                 number = operator.index(value)
             except TypeError:
                 raise self._wrong_type(value, "an integer") from None
-            if not -(2**63) <= number < 2**63 and not (self.low or self.high):
+            self._check_range(number, number)
+            if not -(2**63) <= number < 2**63:
                 raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
-            return min(cast("int", self._in_range(number)), 2**63 - 1)
+            return number
         if self.kind == "float":
             why = self.why_inexact(value)
             if why is not None:
                 raise TypeError(why)
             if not _is_number(value):
                 raise self._wrong_type(value, "a number")
-            try:
-                as_float = self._in_range(float(value))
-            except OverflowError:
-                # beyond any float; the message shows "inf", not hundreds of digits
-                as_float = self._in_range(math.inf if value > 0 else -math.inf)
+            as_float = self._as_float(value)
             return cast("OptionValue", value) if self.code(value) else as_float
         if self.kind == "str":
             if isinstance(value, str):
@@ -210,11 +207,27 @@ class Option:
             ) from None
         return value
 
-    def _in_range(self, value: float) -> float:
+    def _as_float(self, value: Any) -> float:
+        """Returns a number as a float; checks it before, as a float may be another number."""
+        if isinstance(value, np.integer):
+            value = int(value)
+        # float32 is converted at once: NumPy would round the bounds to it
+        exact = value if isinstance(value, (int, np.longdouble)) else float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
+        # of equal ones the float is shown, 7.0 for 7
+        self._check_range(exact, number if number == exact else value)
+        if math.isinf(number) and number != exact:
+            raise ValueError(f"{self.name}={shown(value)}: choose a number that a float can hold")
+        return number
+
+    def _check_range(self, value: Any, seen: Any) -> None:
+        """Refuses a value outside the range, which is shown as the caller gave it."""
         # low == high == 0: there is no range
         if (self.low or self.high) and not self.low <= value <= self.high:
-            raise ValueError(f"{self.name}={shown(value)}: choose {self._range()}")
-        return value
+            raise ValueError(f"{self.name}={shown(seen)}: choose {self._range()}")
 
     def _range(self) -> str:
         """Returns the range in words. A bound next to a whole number leaves that number out."""

@@ -105,12 +105,13 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
     if not isinstance(log, (bool, np.bool_)):
         raise TypeError(f"each_reset: log={shown(log)} is a {type(log).__name__}: give a bool")
     low, high = (_plain(low), _plain(high))
-    if not low <= high or not math.isfinite(high - low):
+    if not low <= high or not _is_finite(high - low):
         raise ValueError(
-            f"each_reset({low!r}, {high!r}): choose finite low <= high, or a list of choices"
+            f"each_reset({shown(low)}, {shown(high)}): choose finite low <= high, or a list of"
+            " choices"
         )
     if log and low <= 0:
-        raise ValueError(f"each_reset({low!r}, {high!r}, log=True): choose low > 0")
+        raise ValueError(f"each_reset({shown(low)}, {shown(high)}, log=True): choose low > 0")
     return EachReset(low, high, bool(log))
 
 
@@ -130,6 +131,14 @@ def _listed(what: str, values: Any) -> tuple[Any, ...]:
     if not len(values):
         raise ValueError(f"{what}([]) has no values: give one or more")
     return tuple(values)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        # an integer beyond any float
+        return False
 
 
 def _plain(value: Any) -> Any:
@@ -172,7 +181,7 @@ def spread(options: Mapping[str, Any], num_envs: int, reason: str) -> list[dict[
         check_length(name, value, num_envs)
         if isinstance(value, EachReset):
             raise ValueError(
-                f"{name}={value!r}: only native environments draw values at each reset, but"
+                f"{name}={shown(value)}: only native environments draw values at each reset, but"
                 f" {reason}: give one value, or one for each environment with each([...])"
             )
     if not differs(options):
@@ -459,7 +468,7 @@ class Plan:
             raw.low, raw.high = low, high
             return
         if draw.log:
-            raise ValueError(f"{option.name}={draw!r}: log=True is for floats: leave it out")
+            raise ValueError(f"{option.name}={shown(draw)}: log=True is for floats: leave it out")
         raw.kind = lib.PP_DRAW_INTEGER
         raw.first, raw.last = cast("int", low), cast("int", high)
 

@@ -39,7 +39,7 @@ def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
     [
         (
             "platform.system = lambda: 'Windows'",
-            "parallel_pool does not run on Windows: its engine needs Linux or macOS"
+            "parallel_pool does not run on Windows: its engine needs Linux"
             " (on Windows, install it inside WSL 2).",
         ),
         (
@@ -59,6 +59,7 @@ def test_unsupported_system_is_refused_in_one_sentence(fake: str, sentence: str)
 @pytest.mark.parametrize(
     ("env", "words"),
     [
+        ({"CFLAGS": "-DNAME='x"}, "CFLAGS=-DNAME='x: No closing quotation: close the quote"),
         ({"CC": "/no/such/compiler"}, "'/no/such/compiler' was not found: install gcc or clang"),
         ({"PP_SANITIZE": "memory"}, "PP_SANITIZE=memory: choose from address, undefined, thread"),
         # a flag that no compiler has
@@ -70,6 +71,19 @@ def test_wrong_setting_is_named(env: dict[str, str], words: str) -> None:
     assert done.returncode == 1
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_the_build_says_of_systems_is_what_documents_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert build_ffi.untested() is None and build_ffi.unsupported() is None
+    monkeypatch.setattr(build_ffi.platform, "system", lambda: "Darwin")
+    sentence = build_ffi.untested()
+    assert sentence is not None and "needs Linux" in sentence and "not supported yet" in sentence
+    assert build_ffi.unsupported() is None
+    assert "macOS compiles, but is not supported yet" in (ROOT / "README.md").read_text()
+    classifiers = (ROOT / "pyproject.toml").read_text()
+    assert "POSIX :: Linux" in classifiers and "MacOS" not in classifiers
 
 
 def test_cdef_keeps_only_declarations() -> None:

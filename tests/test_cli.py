@@ -63,12 +63,17 @@ sys.exit(main(["demo", "--out", sys.argv[1]]))
         (("nonsense",), "choose from"),
         (("demo", "--fast"), "unrecognized arguments: --fast"),
         (("demo", "--out", "x.jpg"), "'x.jpg': give a folder, or a file that ends in .png"),
+        (("demo", "--out", ""), "'' names no folder: give one, such as out"),
         (("demo", "--seconds", "0"), "'0': give seconds above 0"),
         (("demo", "--seconds", "nan"), "'nan': give seconds above 0"),
         (("demo", "--seconds", "soon"), "'soon': give seconds above 0"),
         (("bench", "cartpole"), "no scene cartpole: choose from cartpole-1024"),
         (("bench", "--vs", "baselines"), "no rival baselines: choose from envpool"),
         (("bench", "--rounds", "0"), "'0': give 1 or more"),
+        (("bench", "--out", ""), "'': it names no folder: choose a folder"),
+        (("bench", "--out", __file__), "File exists"),
+        (("bench", "--out", "/proc/out"), "'/proc/out': "),
+        (("profile", "nothing" * 10_000), "there is no such file"),
     ],
 )
 def test_wrong_arguments_are_named(
@@ -158,6 +163,35 @@ def test_a_folder_that_cannot_be_made_is_named(
     err = capsys.readouterr().err
     assert err.startswith(f"--out: no folder {tmp_path / 'file' / 'out'}: ")
     assert err.endswith("choose another\n")
+
+
+@pytest.mark.parametrize("name", ["demo.png", "mosaic.gif"])
+def test_files_that_cannot_be_written_are_named_before_the_demo(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("parallel_pool.demo.run", lambda out, seconds: pytest.fail("it runs"))
+    (tmp_path / name).mkdir()
+    assert cli.main(["demo", "--out", str(tmp_path)]) == 1
+    message = f"--out: {tmp_path / name}: it is a folder: name a file in it\n"
+    assert capsys.readouterr().err == message
+    (tmp_path / name).rmdir()
+    (tmp_path / name).symlink_to("/dev/full")
+    assert cli.main(["demo", "--out", str(tmp_path)]) == 1
+    assert "No space left on device: name another file" in capsys.readouterr().err
+
+
+def test_the_animation_has_the_name_that_is_checked() -> None:
+    assert cli.ANIMATION in (ROOT / "parallel_pool" / "demo" / "__init__.py").read_text()
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"parallel_pool {cli.parallel_pool.__version__}\n"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -682,6 +683,14 @@ def test_new_and_build(
     registry._loaded.clear()
     assert parallel_pool.load("maze.so", "pp_env_maze").id == "mine/Maze-v0"
     registry._loaded.clear()
+    # found before the compiler runs
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert cli.main(["build", "maze.c", "--out", "maze.c"]) == 1
+    assert "--out: maze.c is the source: name another file" in capsys.readouterr().err
+    assert (tmp_path / "maze.c").read_text() == text
+    for bad in ("", ".", "/dev/full", "/proc/maze.so"):
+        assert cli.main(["build", "maze.c", "--out", bad]) == 1
+        assert re.match(r"--out: \S+ can't be written: ", capsys.readouterr().err)
     assert cli.main(["build", "maze.c", "--out", "no/maze.so"]) == 1
     assert "--out: no/maze.so can't be written" in capsys.readouterr().err
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 
 from parallel_pool import seeds
-from parallel_pool.arguments import check_count
+from parallel_pool.arguments import check_count, shown
 from parallel_pool.cluster import policies, runtime
 from parallel_pool.cluster.batch_memory import BatchMemory
 from parallel_pool.cluster.collector import NEVER, Collected, Collector, CollectorTask
@@ -202,7 +202,7 @@ class Rollouts:
         self._ordered, self._overlap = flag("ordered", ordered), flag("overlap", overlap)
         needed = checked_resources(resources)
         if not callable(policy_fn):
-            raise TypeError(f"policy_fn={policy_fn!r}: give a function that makes a policy")
+            raise TypeError(f"policy_fn={shown(policy_fn)}: give a function that makes a policy")
         first_seeds = None if seed is None else [seeds.check(seed) + i for i in range(count)]
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from parallel_pool import seeds
 from parallel_pool.actions import check_sequence, take_array
-from parallel_pool.arguments import check_count
+from parallel_pool.arguments import check_count, shown
 from parallel_pool.cluster import rows, runtime
 from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
 from parallel_pool.cluster.options import (
@@ -136,7 +136,7 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
             check_count("max_restarts", max_restarts, 0),
         )
         if cpus_per_worker is not None and not cpus_per_worker > 0:
-            raise ValueError(f"cpus_per_worker={cpus_per_worker!r}: choose a number above 0")
+            raise ValueError(f"cpus_per_worker={shown(cpus_per_worker)}: choose a number above 0")
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)
         needed = checked_resources(resources)
@@ -462,7 +462,7 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
             Exception: raised by an environment.
         """
         if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
+            raise ValueError(f"call({shown(name)}): call {name} directly instead")
         found = self._ask("call", [("call", name, args, kwargs)] * self.num_workers)
         return tuple(value for values in found for value in values)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry
+from parallel_pool.arguments import shown
 from parallel_pool.compat.warn_once import warn_once
 from parallel_pool.envs import atari
 
@@ -49,7 +50,7 @@ def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
     game = kwargs.get("game")
     definition = by_game().get(game) if isinstance(game, str) else None
     if definition is None:
-        raise ValueError(f"{env_id} with game={game!r} has no native environment")
+        raise ValueError(f"{env_id} with game={shown(game)} has no native environment")
     why = inexact(definition, kwargs)
     if why is not None:
         raise InexactError(why)
@@ -111,13 +112,17 @@ def why_not_preprocessed(
     if preprocessing["frame_skip"] > 1 and not (type(frameskip) is int and frameskip == 1):
         return f"AtariPreprocessing(frame_skip={preprocessing['frame_skip']}) needs frameskip=1"
     if obs_type not in (("rgb", "grayscale") if is_gray else ("rgb",)):
-        return f"AtariPreprocessing(grayscale_obs={is_gray}) does not take obs_type={obs_type!r}"
+        return (
+            f"AtariPreprocessing(grayscale_obs={is_gray}) does not take obs_type={shown(obs_type)}"
+        )
     if values["continuous"] and preprocessing["noop_max"] > 0:
         return f"AtariPreprocessing(noop_max={preprocessing['noop_max']}) needs continuous=False"
     if limit != -1:
         return f"max_episode_steps={limit} also counts the steps that AtariPreprocessing skips"
     if str(options.get("render_mode")).endswith("_list"):
-        return f"render_mode={options['render_mode']!r} also collects pictures of skipped steps"
+        return (
+            f"render_mode={shown(options['render_mode'])} also collects pictures of skipped steps"
+        )
     return None
 
 

@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
-from parallel_pool.arguments import check_limit
+from parallel_pool.arguments import MAX_NAME, check_limit, shown
 from parallel_pool.compat import ale_ids, dependencies, renderer
 from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_native, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -40,6 +40,8 @@ def find(env: Any) -> EnvSpec:
             " environments"
         )
     known = registry.definitions()
+    if env not in known and env not in gymnasium.registry:
+        _check_form(env)
     if env in known and env not in gymnasium.registry and not ale_ids.falls_back(known[env]):
         return of_definition(known[env], env)
     if env not in known:
@@ -54,6 +56,18 @@ def find(env: Any) -> EnvSpec:
             hint = "it needs ale-py: pip install ale-py"
         raise type(error)(f"{error} In parallel_pool: {hint}") from None
     return _with_defaults(copy.deepcopy(found))
+
+
+def _check_form(env: str) -> None:
+    """Raises UnregisteredEnv for what can't be an id; Gymnasium's messages repeat all of it."""
+    colons = env.count(":")
+    if colons > 1:
+        raise UnregisteredEnv(f"env={shown(env)} has {colons} colons: give an id, or module:id")
+    if len(env) > MAX_NAME:
+        raise UnregisteredEnv(
+            f"env={shown(env)} has {len(env)} characters, and no such id is registered:"
+            f" {registry.hint(env)}"
+        )
 
 
 def _with_defaults(spec: EnvSpec) -> EnvSpec:
@@ -84,8 +98,8 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     is_replaced = is_native(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
     if entry is not None and not is_replaced:
         raise ValueError(
-            f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
-            " not replace"
+            f"{env_id} is registered with entry_point={shown(entry)}, which the native {env_id}"
+            " does not replace"
         )
     found = known[env_id]
     if found.family == "toy_text":

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Space
 
+from parallel_pool.arguments import named
 from parallel_pool.compat import physics, renderer
 from parallel_pool.compat.assignments import Assignments
 from parallel_pool.pool import Pool
@@ -176,9 +177,9 @@ def get(
         return constant[name]
     if not is_known:
         raise AttributeError(
-            f"{name}: {pool.definition.id} is native: its state lives in C, and only constants can"
-            f" be read. Known are {', '.join({**known, **constant})}, np_random_seed; for others"
-            f" {instead}"
+            f"{named(name)}: {pool.definition.id} is native: its state lives in C, and only"
+            " constants can be read. Known are"
+            f" {', '.join({**known, **constant})}, np_random_seed; for others {instead}"
         )
     return known[name]
 

@@ -11,6 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool import registry
+from parallel_pool.arguments import shown
 from parallel_pool.buffers import Array
 from parallel_pool.compat import dependencies, physics
 from parallel_pool.errors import MissingDependencyError, StateError
@@ -111,7 +112,9 @@ def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
 def check_mode(mode: str | None, known: Sequence[str]) -> None:
     """Raises ValueError for a render mode that is neither known nor None."""
     if mode is not None and mode not in known:
-        raise ValueError(f"render_mode={mode!r}: choose {' or '.join(map(repr, known)) or None}")
+        raise ValueError(
+            f"render_mode={shown(mode)}: choose {' or '.join(map(repr, known)) or None}"
+        )
 
 
 def prepare(

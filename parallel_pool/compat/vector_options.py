@@ -8,6 +8,8 @@ from typing import Any
 from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool.arguments import shown
+
 Spaces = str | tuple[Space[Any], Space[Any]]
 
 
@@ -33,7 +35,9 @@ class VectorOptions:
             return AutoresetMode(self.autoreset_mode)
         except ValueError:
             known = " or ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode={self.autoreset_mode!r}: choose {known}") from None
+            raise ValueError(
+                f"autoreset_mode={shown(self.autoreset_mode)}: choose {known}"
+            ) from None
 
 
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(VectorOptions)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool.arguments import shown
 from parallel_pool.envs import atari
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         del given["sound_obs"]
     game = given.pop("game", None)
     if game is not None and game != definition.variant:
-        raise ValueError(f"game={game!r}: {definition.id} plays {definition.variant!r}")
+        raise ValueError(f"game={shown(game)}: {definition.id} plays {shown(definition.variant)}")
     return atari.complete(definition, given)
 
 
@@ -47,12 +48,12 @@ def _skip(frameskip: Any) -> dict[str, Any]:
     if not isinstance(frameskip, (tuple, list)):
         return {"frameskip": frameskip}
     if len(frameskip) != 2:
-        raise ValueError(f"frameskip={frameskip!r}: give a number of frames, or (low, high)")
+        raise ValueError(f"frameskip={shown(frameskip)}: give a number of frames, or (low, high)")
     low, high = frameskip
     try:
         in_order = low < high
     except TypeError:
-        raise TypeError(f"frameskip={frameskip!r}: give two integers") from None
+        raise TypeError(f"frameskip={shown(frameskip)}: give two integers") from None
     if not in_order:
-        raise ValueError(f"frameskip={frameskip!r}: choose low < high")
+        raise ValueError(f"frameskip={shown(frameskip)}: choose low < high")
     return {"frameskip": low, "frameskip_end": high}

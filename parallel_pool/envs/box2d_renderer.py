@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.envs.box2d import INSTALL
 from parallel_pool.errors import MissingDependencyError
 
@@ -44,7 +45,7 @@ class Renderer:
             MissingDependencyError: pygame is not installed.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={mode!r}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
         try:
             importlib.import_module("pygame")
         except ImportError as error:

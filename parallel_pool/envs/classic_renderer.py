@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.variation import of_first
 
@@ -74,7 +75,7 @@ class Renderer:
             MissingDependencyError: PettingZoo or pygame is not installed.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={mode!r}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._pool = pool
         self._reference = REFERENCES[pool.definition.id]
         self._is_window = mode == "human"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.envs.mpe import NEIGHBORS
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
@@ -58,7 +59,7 @@ class Renderer:
             TypeError, ValueError: an option is wrong.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={mode!r}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._pool = pool
         self._mode = mode
         self._rescales = RESCALING.check(dynamic_rescaling)

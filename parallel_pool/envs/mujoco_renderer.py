@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.envs.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
@@ -89,7 +90,7 @@ class Renderer:
         import mujoco  # type: ignore[import-untyped]
 
         if mode not in MODES:
-            raise ValueError(f"mode={mode!r}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._mujoco = mujoco
         self._pool = pool
         self._mode = mode
@@ -117,19 +118,20 @@ class Renderer:
         """Returns the id of a camera of the model; -1: the free camera."""
         if camera_id is not None and name is not None:
             raise ValueError(
-                f"camera_id={camera_id!r} and camera_name={name!r} both name a camera: give one"
+                f"camera_id={shown(camera_id)} and camera_name={shown(name)} both name a camera:"
+                " give one"
             )
         if camera_id is not None:
             return self.check_camera_id(camera_id)
         if name is None:
             return -1
         if not isinstance(name, str):
-            raise TypeError(f"camera_name={name!r} is a {type(name).__name__}: give a string")
+            raise TypeError(f"camera_name={shown(name)} is a {type(name).__name__}: give a string")
         found = self._mujoco.mj_name2id(self._model, self._mujoco.mjtObj.mjOBJ_CAMERA, name)
         if found < 0:
             known = [self._model.camera(i).name for i in range(self._model.ncam)]
             choice = " or ".join(map(repr, filter(None, known))) or "none, as the model has none"
-            raise ValueError(f"camera_name={name!r}: choose {choice}")
+            raise ValueError(f"camera_name={shown(name)}: choose {choice}")
         return int(found)
 
     def check_camera_id(self, camera_id: int) -> int:
@@ -143,20 +145,21 @@ class Renderer:
             return None
         if not isinstance(config, Mapping):
             kind = type(config).__name__
-            raise TypeError(f"default_camera_config={config!r} is a {kind}: give a dict")
+            raise TypeError(f"default_camera_config={shown(config)} is a {kind}: give a dict")
         camera = self._mujoco.MjvCamera()
         known = [name for name in dir(camera) if not name.startswith("_")]
         for name, value in config.items():
             if name not in known:
                 raise ValueError(
-                    f"default_camera_config has {name!r}: a camera has {', '.join(known)}"
+                    f"default_camera_config has {shown(name)}: a camera has {', '.join(known)}"
                 )
             try:
                 setattr(camera, name, value)
             except (TypeError, ValueError) as error:
                 like = getattr(camera, name)
                 raise type(error)(
-                    f"default_camera_config has {name}={value!r}: give something like {like!r}"
+                    f"default_camera_config has {name}={shown(value)}: give something like"
+                    f" {shown(like)}"
                 ) from None
         return copy.deepcopy(dict(config))
 
@@ -164,7 +167,7 @@ class Renderer:
         """Returns a copy of the flags, with their numbers checked."""
         if not isinstance(flags, Mapping | None):
             kind = type(flags).__name__
-            raise TypeError(f"visual_options={flags!r} is a {kind}: give a dict")
+            raise TypeError(f"visual_options={shown(flags)} is a {kind}: give a dict")
         count = len(self._mujoco.MjvOption().flags)
         number = Option("visual_options", "int", 0, 0, count - 1, "")
         value = Option("visual_options", "bool", False, 0, 0, "")
@@ -285,7 +288,7 @@ def choose_backend() -> str:
     if not given:
         return "glfw" if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else "egl"
     if given not in BACKENDS:
-        raise ValueError(f"MUJOCO_GL={given!r}: choose {' or '.join(map(repr, BACKENDS))}")
+        raise ValueError(f"MUJOCO_GL={shown(given)}: choose {' or '.join(map(repr, BACKENDS))}")
     return given
 
 

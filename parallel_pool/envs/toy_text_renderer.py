@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool.arguments import shown
 from parallel_pool.envs import toy_text
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.variation import of_env
@@ -61,7 +62,7 @@ class Renderer:
         env_id = pool.definition.id
         known = [each for each in MODES if each != "ansi" or env_id != BLACKJACK]
         if mode not in known:
-            raise ValueError(f"mode={mode!r}: choose {' or '.join(map(repr, known))}")
+            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, known))}")
         try:
             import gymnasium
         except ModuleNotFoundError as error:

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from parallel_pool import outputs
 from parallel_pool.arguments import named
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.source import cache, load, start, toolchain
@@ -53,6 +54,9 @@ def build(options: argparse.Namespace) -> int:
     begun = time.perf_counter()
     try:
         toolchain.symbols(path)
+        if options.out is not None:
+            # before a compilation that may take minutes
+            check_out(options.out, path)
         built = cache.build(path)
         print(built.warnings, file=sys.stderr, end="")
         ids = load.load_built(path, built.library)
@@ -61,12 +65,25 @@ def build(options: argparse.Namespace) -> int:
     except (SourceError, ValueError, MissingDependencyError) as error:
         return refuse(error)
     except OSError as error:
-        return refuse(f"--out: {options.out} can't be written: {error.strerror}")
+        reason = error.strerror or error
+        return refuse(f"--out: {named(options.out)} can't be written: {reason}")
     how = "was compiled before" if built.was_cached else "compiled"
     seconds = time.perf_counter() - begun
     library = named(options.out or built.library)
     print(f"{named(path)} {how}, in {seconds:.2f} s: {', '.join(ids)}\n{library}")
     return 0
+
+
+def check_out(out: Path, source: Path) -> None:
+    """Checks that a library can be written.
+
+    Raises:
+        OSError: it can't.
+        SourceError: it is the source.
+    """
+    outputs.check_file(out)
+    if out.exists() and out.samefile(source):
+        raise SourceError(f"--out: {named(out)} is the source: name another file")
 
 
 def refuse(reason: object) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from parallel_pool.arguments import named
+from parallel_pool.arguments import MAX_NAME, named, shown
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.source import cache, toolchain
 from parallel_pool.testing import supervisor
@@ -71,7 +71,7 @@ def read_options(words: list[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier():
-            raise ValueError(f"--option {word}: give NAME=VALUE")
+            raise ValueError(f"--option {named(word)}: give NAME=VALUE")
         try:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -93,11 +93,22 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         print(built.warnings, file=sys.stderr, end="")
         library = str(built.library)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], path
-    if path.suffix in (".so", ".dylib") or path.is_file():
+    if path.suffix in (".so", ".dylib") or is_file(path):
         names = exported(path)
         library = os.path.abspath(path)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], None
+    if len(target) > MAX_NAME:
+        # the child gets it as an argument, whose length the system limits
+        raise ValueError(f"no environment {shown(target)}: give an id, or the name of a file")
     return [Job(env_id=target, options=dict(options))], None
+
+
+def is_file(path: Path) -> bool:
+    """Returns whether there is a file of that name, which may be none that the system allows."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def exported(library: Path) -> list[str]:

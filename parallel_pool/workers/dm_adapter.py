@@ -13,6 +13,7 @@ import numpy as np
 from dm_env import StepType, specs  # type: ignore[import-untyped]
 
 from parallel_pool.actions import described
+from parallel_pool.arguments import shown
 from parallel_pool.workers import dm_spaces
 from parallel_pool.workers.generators import seed_generators
 
@@ -80,8 +81,8 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         """
         if options and "options" not in self._own_arguments:
             raise TypeError(
-                f"options={options!r}: reset() of {described(self.dm_env)} has no options: leave"
-                " them out"
+                f"options={shown(options)}: reset() of {described(self.dm_env)} has no options:"
+                " leave them out"
             )
         super().reset(seed=seed)
         arguments: dict[str, Any] = {"seed": seed, "options": options}
@@ -90,7 +91,9 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         own = {name: arguments[name] for name in self._own_arguments}
         kind, _, _, observation = _unpacked(self.dm_env.reset(**own), "reset")
         if kind != FIRST:
-            raise ValueError(f"reset returned a step of type {kind!r}: return one of type FIRST")
+            raise ValueError(
+                f"reset returned a step of type {shown(kind)}: return one of type FIRST"
+            )
         return self._observation(observation), {}
 
     def _seed(self, seed: int) -> None:

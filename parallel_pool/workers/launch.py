@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
+from parallel_pool.arguments import shown
 from parallel_pool.workers import bootstrap, child_process, forkserver, main_module, orphans
 from parallel_pool.workers.connection import Connection, Dumps, by_reference, by_value, wait
 from parallel_pool.workers.deadline import Deadline
@@ -303,7 +304,9 @@ def start(
     if method is None:
         method = METHODS[0]
     if method not in METHODS:
-        raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
+        raise ValueError(
+            f"start method {shown(method)}: choose one of {', '.join(map(repr, METHODS))}"
+        )
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _open_missing_streams()
     deadline = deadline or Deadline(None)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
+from parallel_pool.actions import ActionReader
 from parallel_pool.pool import Pool
+from parallel_pool.registry import find
 from tests.faults.misuse import INTEGERS, NUM_ENVS, assert_refused, good_actions, sends, twins
 from tests.same import assert_same
 
@@ -121,9 +124,10 @@ OUTSIDE = [
     ("CartPole-v1", [-100000, 0, 0], "action -100000 of environment 0 .* choose 0 to 1"),
     ("CartPole-v1", np.array([0, 2**32, 0]), "action 4294967296 of environment 1"),
     ("CartPole-v1", np.array([0, -(2**63), 0]), "action -9223372036854775808 of environment 1"),
-    # the largest action that C can represent stands for all larger ones
-    ("CartPole-v1", np.array([0, 1, 2**63], np.uint64), f"action {2**63 - 1} of environment 2"),
-    ("CartPole-v1", np.array([0, 2**64 - 1, 0], np.uint64), f"action {2**63 - 1} of environment 1"),
+    # beyond what C can represent
+    ("CartPole-v1", np.array([0, 1, 2**63], np.uint64), rf"actions\[2\] is {2**63}, outside its"),
+    ("CartPole-v1", np.array([0, 2**64 - 1, 0], np.uint64), rf"\[1\] is {2**64 - 1}, .* Discrete"),
+    ("CartPole-v1", [0, np.uint64(2**64 - 1), 0], rf"actions\[1\] is {2**64 - 1}, outside its"),
     ("CartPole-v1", np.array([0, 255, 0], np.uint8), "action 255 of environment 1"),
     ("CartPole-v1", np.array([0, 0, -1], np.int32), "action -1 of environment 2"),
     ("CartPole-v1", np.array([0, 0, -1], np.int8), "action -1 of environment 2"),
@@ -138,6 +142,21 @@ def test_discrete_actions_outside_their_space_are_refused(
     env_id: str, actions: Any, message: str
 ) -> None:
     assert_refused(env_id, sends(actions), ValueError, message)
+
+
+@pytest.mark.parametrize("value", [256, -1, 2**32 + 1])
+def test_integers_of_a_box_are_checked_before_they_are_narrowed(value: int) -> None:
+    """No environment of ours has such actions; those of users may."""
+    own = find("CartPole-v1").configure()
+    box = replace(own.action, dtype=np.dtype(np.uint8), space_kind="box", low=0, high=255)
+    own.action = box
+    reader = ActionReader(own)
+    for actions in (np.array([7, value]), [7, value]):
+        with pytest.raises(
+            ValueError, match=rf"actions\[1\] is {value}, outside its space: choose"
+        ):
+            reader.read(actions, 2)
+    assert bytes(reader.read(np.array([7, 255]), 2)[0]) == b"\x07\xff"
 
 
 def test_the_message_names_the_environment_of_a_wrong_action() -> None:

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import registry
+from parallel_pool.arguments import shown
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
@@ -126,11 +127,11 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             UnprovenError: the engine is not known to play this game as ALE does.
         """
         if type(frameskip) is not int or frameskip <= 0:
-            raise error.Error(f"frameskip={frameskip!r}: give a positive int")
+            raise error.Error(f"frameskip={shown(frameskip)}: give a positive int")
         if continuous and not isinstance(continuous_action_threshold, (int, float, np.number)):
             kind = type(continuous_action_threshold).__name__
             raise TypeError(
-                f"continuous_action_threshold={continuous_action_threshold!r} is a {kind}:"
+                f"continuous_action_threshold={shown(continuous_action_threshold)} is a {kind}:"
                 " give a number"
             )
         self.autoreset_mode = _check_mode(autoreset_mode)
@@ -484,11 +485,11 @@ def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -
 def _check_mode(mode: Any) -> AutoresetMode:
     if not isinstance(mode, (str, AutoresetMode)):
         raise TypeError(
-            f"autoreset_mode={mode!r} is a {type(mode).__name__}: give an AutoresetMode"
+            f"autoreset_mode={shown(mode)} is a {type(mode).__name__}: give an AutoresetMode"
         )
     names = [each.value for each in AUTORESET]
     if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
-        raise ValueError(f"autoreset_mode={mode!r}: choose {' or '.join(map(repr, names))}")
+        raise ValueError(f"autoreset_mode={shown(mode)}: choose {' or '.join(map(repr, names))}")
     return AutoresetMode(mode)
 
 
@@ -496,7 +497,7 @@ def _read_rom(game: Any) -> bytes:
     """Returns a game's ROM; raises UnprovenError if the engine may not play it as ALE does."""
     if not isinstance(game, str) or game not in ale_ids.by_game():
         raise AssertionError(
-            f"game={game!r} is not a game of ale-py: give its name in lower case, such as"
+            f"game={shown(game)} is not a game of ale-py: give its name in lower case, such as"
             ' "space_invaders"'
         )
     rom = atari.read_rom(game)
@@ -515,7 +516,7 @@ def _spread(seed: Any, count: int) -> list[int | None]:
     if isinstance(seed, int):
         each = list(range(int(seed), int(seed) + count))
     elif not isinstance(seed, np.ndarray):
-        raise TypeError(f"seed={seed!r} is a {type(seed).__name__}: give an int or an array")
+        raise TypeError(f"seed={shown(seed)} is a {type(seed).__name__}: give an int or an array")
     elif seed.shape != (count,):
         raise ValueError(
             f"seeds have shape {seed.shape}: give one for each that is reset, ({count},)"
@@ -526,5 +527,5 @@ def _spread(seed: Any, count: int) -> list[int | None]:
         each = seed.tolist()
     wrong = [one for one in each if not INT32.min <= one <= INT32.max]
     if wrong:
-        raise TypeError(f"seed={wrong[0]}: choose -2**31 to 2**31 - 1")
+        raise TypeError(f"seed={shown(wrong[0])}: choose -2**31 to 2**31 - 1")
     return [None if one < 0 else one for one in each]

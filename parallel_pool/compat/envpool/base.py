@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry
+from parallel_pool.arguments import shown
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat.envpool import actions
 from parallel_pool.compat.envpool.rows import Rows
@@ -59,7 +60,7 @@ class EnvPool(Uncopied):
         has_steps adds dm_env's step types and discounts to results.
         """
         if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode={render_mode!r}: choose None or 'rgb_array'")
+            raise ValueError(f"render_mode={shown(render_mode)}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
         self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
         # dm_env's results have one row for each player
@@ -172,7 +173,7 @@ class EnvPool(Uncopied):
     ) -> tuple[Any, Seed, dict[str, Any]]:
         """Returns a reset's environments, their seeds, and the environment's reset options."""
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
         own = dict(options or {})
         mask = own.pop("reset_mask", None)
         if mask is not None:
@@ -205,8 +206,8 @@ class EnvPool(Uncopied):
     def seed(self, seed: Any = None) -> None:
         """Does nothing but warn, as EnvPool's; give seeds to `make` or `reset`."""
         warnings.warn(
-            f"seed({seed!r}) changes nothing, as in EnvPool: give the seed to make(..., seed=...),"
-            " or to reset(seed=...)",
+            f"seed({shown(seed)}) changes nothing, as in EnvPool: give the seed to make(...,"
+            " seed=...), or to reset(seed=...)",
             stacklevel=2,
         )
 
@@ -280,7 +281,7 @@ class EnvPool(Uncopied):
         definition = self._pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
         if view and "camera_id" not in getattr(registry.renderer_module(definition), "OPTIONS", ()):
-            raise ValueError(f"camera_id={camera_id!r}: {self.spec.id} has no cameras")
+            raise ValueError(f"camera_id={shown(camera_id)}: {self.spec.id} has no cameras")
         if definition.can_render:
             return self._pool.render(ids)
         if self._renderer is None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # begins what is added to a snapshot
 MAGIC = b"PLAYERS1"
+INT64_MAX = 2**63 - 1
 
 
 class Plan(NamedTuple):
@@ -310,4 +311,6 @@ def _integers(name: str, values: Any, count: int) -> Array:
         raise TypeError(f"{name} has dtype {array.dtype}: give integers")
     if array.shape != (count,):
         raise ValueError(f"{name} has shape {array.shape}: give one value for each of {count} rows")
+    if array.dtype == np.uint64 and (array > INT64_MAX).any():
+        raise ValueError(f"{name} holds {array.max()}: choose integers of 64 bits")
     return array.astype(np.int64)

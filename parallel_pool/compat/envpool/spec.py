@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry, seeds, variation
-from parallel_pool.arguments import check_count, check_sizes
+from parallel_pool.arguments import check_count, check_sizes, named, shown
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.fields import bounds, field_name, mark, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple
@@ -107,10 +107,10 @@ class EnvSpec:
         own = registry.complete(definition, variation.of_first(given_own))
         unknown = [name for name in own if name not in definition.options]
         if unknown:
-            shown = [name for name, it in definition.options.items() if not it.is_hidden]
+            public = [name for name, it in definition.options.items() if not it.is_hidden]
             raise TypeError(
-                f"{task_id} has no option {', '.join(unknown)}: it has "
-                f"{', '.join([*COMMON, *shown])}"
+                f"{task_id} has no option {named(', '.join(unknown))}: it has "
+                f"{', '.join([*COMMON, *public])}"
             )
         self.id = task_id
         self.definition = definition
@@ -158,7 +158,7 @@ class EnvSpec:
         returns_info = chosen["gym_reset_return_info"]
         if not isinstance(returns_info, (bool, np.bool_)):
             kind = type(returns_info).__name__
-            raise TypeError(f"gym_reset_return_info={returns_info!r} is a {kind}: give a bool")
+            raise TypeError(f"gym_reset_return_info={shown(returns_info)} is a {kind}: give a bool")
         if chosen["reward_threshold"] is None:
             chosen["reward_threshold"] = self.definition.reward_threshold
         threshold = chosen["reward_threshold"]
@@ -168,7 +168,9 @@ class EnvSpec:
             threshold, (int, float, np.integer, np.floating)
         ):
             kind = type(threshold).__name__
-            raise TypeError(f"reward_threshold={threshold!r} is a {kind}: give a number or None")
+            raise TypeError(
+                f"reward_threshold={shown(threshold)} is a {kind}: give a number or None"
+            )
         return chosen
 
     def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
@@ -179,8 +181,8 @@ class EnvSpec:
             chosen["seed"], each = 0, seed
         if each is not None and not is_list(each):
             raise TypeError(
-                f"env_seed={each!r} is a {type(each).__name__}: give a list with one seed for each"
-                " environment, or seed=..."
+                f"env_seed={shown(each)} is a {type(each).__name__}: give a list with one seed for"
+                " each environment, or seed=..."
             )
         chosen["env_seed"] = [] if each is None else list(each)
         self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))
@@ -195,8 +197,8 @@ class EnvSpec:
         each = spread_seeds(seed, env_ids)
         if each and self.definition.family == "atari" and CLOCK_SEED in each:
             raise ValueError(
-                f"seed={seed!r}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed -1"
-                f" ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"
+                f"seed={shown(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
+                f" -1 ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"
             )
         return each
 

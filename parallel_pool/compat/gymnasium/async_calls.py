@@ -10,6 +10,7 @@ from gymnasium import logger
 from gymnasium.vector import VectorEnv
 
 from parallel_pool import seeds
+from parallel_pool.arguments import shown
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.gymnasium.vector_base import VectorBase
@@ -178,7 +179,7 @@ class AsyncCalls(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]
         """Begins a call; `call_wait` returns its results. Raises as `call` does."""
         self._check_idle("call_async")
         if name in ("reset", "step", "close"):
-            raise ValueError(f"call({name!r}): call {name} directly instead")
+            raise ValueError(f"call({shown(name)}): call {name} directly instead")
         self._send_call(name, args, kwargs)
         self._pending = CALL
 

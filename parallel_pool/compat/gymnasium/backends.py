@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry, variation
-from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
+from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory, named, shown
 from parallel_pool.compat import ale_ids, dependencies, env_specs, renderer
 from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.compat.gymnasium import fusion
@@ -90,11 +90,13 @@ def choose(
     # a sequence, not an iterator: wrappers are read several times
     if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
         raise TypeError(
-            f"wrappers={wrappers!r}: give a sequence of functions that wrap an environment"
+            f"wrappers={shown(wrappers)}: give a sequence of functions that wrap an environment"
         )
     for each in wrappers or ():
         if not callable(each):
-            raise TypeError(f"wrappers holds {each!r}: give functions that wrap an environment")
+            raise TypeError(
+                f"wrappers holds {shown(each)}: give functions that wrap an environment"
+            )
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
         env_fns = _check_functions(env, wrappers)
@@ -132,7 +134,9 @@ def choose(
 def _requested(vector_kwargs: Mapping[str, Any]) -> str:
     requested = vector_kwargs.get("backend", AUTO)
     if requested not in (AUTO, NATIVE, PROCESS, CLUSTER):
-        raise ValueError(f"backend={requested!r}: choose 'auto', 'native', 'process' or 'cluster'")
+        raise ValueError(
+            f"backend={shown(requested)}: choose 'auto', 'native', 'process' or 'cluster'"
+        )
     return str(requested)
 
 
@@ -148,7 +152,8 @@ def _check_functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], An
     for each in env_fns:
         if not callable(each):
             raise TypeError(
-                f"env holds {each!r}: give an id, an EnvSpec, or functions that make environments"
+                f"env holds {shown(each)}: give an id, an EnvSpec, or functions that make"
+                " environments"
             )
     if wrappers:
         raise TypeError("wrappers do not go with functions: apply the wrappers in the functions")
@@ -187,7 +192,7 @@ def _find_native(
         return Refusal(inexact, definition.id)
     unknown = _unknown_options(definition, {} if requested == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
-        names = ", ".join(sorted(unknown))
+        names = named(", ".join(sorted(unknown)))
         return Refusal(f"the native {definition.id} has no option {names}", definition.id)
     # options unknown to both: the native environment's error names the options that it has
     return definition, chain
@@ -295,7 +300,8 @@ def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
         value = options.pop(name)
         if name != "backend" and value != DEFAULTS[name]:
             raise TypeError(
-                f"{name}={value!r} is for native environments, but {choice.reason}: leave it out"
+                f"{name}={shown(value)} is for native environments, but {choice.reason}: leave it"
+                " out"
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool.arguments import shown
 from parallel_pool.buffers import Array, engine_indices
 from parallel_pool.compat.gymnasium.fusion import Chain, Clip, Limit, Statistics
 from parallel_pool.compat.gymnasium.infos import put, spread
@@ -171,6 +172,6 @@ class FusedWrappers:
 def _check_key(key: str, pool: Pool) -> None:
     if any(key == field.name for field in pool.spec.infos):
         raise ValueError(
-            f"RecordEpisodeStatistics(stats_key={key!r}): {pool.definition.id} has an info of that"
-            " name: choose another"
+            f"RecordEpisodeStatistics(stats_key={shown(key)}): {pool.definition.id} has an info of"
+            " that name: choose another"
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import wrappers as known
 
+from parallel_pool.arguments import shown
 from parallel_pool.variation import Each, EachReset
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Chain:
         if isinstance(own, (Each, EachReset)):
             if limits:
                 raise ValueError(
-                    f"max_episode_steps={own!r} and TimeLimit({limits[0]}): give one of them"
+                    f"max_episode_steps={shown(own)} and TimeLimit({limits[0]}): give one of them"
                 )
             return own
         return min([*limits, *([own] if own else [])], default=None)
@@ -159,7 +160,7 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
     # not isinstance: a class derived from partial may do anything when called
     if type(wrapper) is functools.partial:
         if wrapper.args:
-            raise _Unknown(f"{wrapper!r} gives arguments by position: give them by keyword")
+            raise _Unknown(f"{shown(wrapper)} gives arguments by position: give them by keyword")
         kind, given = wrapper.func, wrapper.keywords
     else:
         kind, given = wrapper, {}
@@ -216,7 +217,8 @@ def _read_limit(max_episode_steps: Any) -> Limit:
     # True is an int and so a limit of 1, as in Gymnasium
     if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
         raise _Unknown(
-            f"TimeLimit(max_episode_steps={max_episode_steps!r}) needs an int of 1 to {MOST_STEPS}"
+            f"TimeLimit(max_episode_steps={shown(max_episode_steps)}) needs an int of 1 to"
+            f" {MOST_STEPS}"
         )
     return Limit(int(max_episode_steps))
 
@@ -224,12 +226,15 @@ def _read_limit(max_episode_steps: Any) -> Limit:
 def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
     # keys that begin with _ are masks, and final_... belong to SAME_STEP
     if type(stats_key) is not str or stats_key.startswith(("_", "final_")):
-        raise _Unknown(f"RecordEpisodeStatistics(stats_key={stats_key!r}) clashes with other infos")
+        raise _Unknown(
+            f"RecordEpisodeStatistics(stats_key={shown(stats_key)}) clashes with other infos"
+        )
     if buffer_length is not None and not (
         type(buffer_length) is int and 0 <= buffer_length <= sys.maxsize
     ):
         raise _Unknown(
-            f"RecordEpisodeStatistics(buffer_length={buffer_length!r}) needs an int >= 0 or None"
+            f"RecordEpisodeStatistics(buffer_length={shown(buffer_length)}) needs an int >= 0 or"
+            " None"
         )
     return Statistics(stats_key, buffer_length)
 
@@ -237,11 +242,11 @@ def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
 def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
     for bound in (min_reward, max_reward):
         _check_bound("ClipReward", bound)
-    shown = f"ClipReward({min_reward!r}, {max_reward!r})"
+    given = f"ClipReward({shown(min_reward)}, {shown(max_reward)})"
     if min_reward is None and max_reward is None:
-        raise _Unknown(f"{shown} has no bound, which Gymnasium forbids")
+        raise _Unknown(f"{given} has no bound, which Gymnasium forbids")
     if min_reward is not None and max_reward is not None and max_reward - min_reward < 0:
-        raise _Unknown(f"{shown} has its bounds the wrong way round, which Gymnasium forbids")
+        raise _Unknown(f"{given} has its bounds the wrong way round, which Gymnasium forbids")
     return Clip(functools.partial(np.clip, a_min=min_reward, a_max=max_reward))
 
 
@@ -272,7 +277,7 @@ def _check_bound(name: str, bound: Any) -> None:
             return
     elif type(bound) in FLOATS and not np.isnan(bound):
         return
-    raise _Unknown(f"{name}: a bound of {bound!r} is not a plain number")
+    raise _Unknown(f"{name}: a bound of {shown(bound)} is not a plain number")
 
 
 def _read_preprocessing(
@@ -283,8 +288,10 @@ def _read_preprocessing(
     whole = all(type(each) is int for each in (*counts.values(), *size))
     plain = all(type(flag) is bool for flag in flags.values())
     if not (whole and plain and len(size) == 2 and noop_max >= 0 and min(frame_skip, *size) >= 1):
-        shown = ", ".join(f"{k}={v!r}" for k, v in {**counts, "screen_size": size, **flags}.items())
-        raise _Unknown(f"AtariPreprocessing({shown}) has arguments that can't be native")
+        given = ", ".join(
+            f"{k}={shown(v)}" for k, v in {**counts, "screen_size": size, **flags}.items()
+        )
+        raise _Unknown(f"AtariPreprocessing({given}) has arguments that can't be native")
     if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
         raise _Unknown(f"AtariPreprocessing: {counts} or screen_size={screen_size} is too large")
     options = {"preprocessing": True, "screen_width": size[0], "screen_height": size[1]}
@@ -292,11 +299,11 @@ def _read_preprocessing(
 
 
 def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
-    shown = f"FrameStackObservation({stack_size!r}, padding_type={padding_type!r})"
+    given = f"FrameStackObservation({shown(stack_size)}, padding_type={shown(padding_type)})"
     if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
-        raise _Unknown(f"{shown} does not stack 1 to {MOST_STACKED} frames")
+        raise _Unknown(f"{given} does not stack 1 to {MOST_STACKED} frames")
     if type(padding_type) is not str or padding_type not in ("reset", "zero"):
-        raise _Unknown(f"{shown} has a padding type other than 'reset' and 'zero'")
+        raise _Unknown(f"{given} has a padding type other than 'reset' and 'zero'")
     options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
     return Preprocessing(known.FrameStackObservation, options)
 

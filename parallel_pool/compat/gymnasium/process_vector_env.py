@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool._native import ffi, lib
+from parallel_pool.arguments import shown
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat.gymnasium import spaces
 from parallel_pool.compat.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
@@ -106,8 +107,8 @@ class ProcessVectorEnv(AsyncCalls):
         """
         if worker is not None:
             raise TypeError(
-                f"worker={worker!r}: workers run the engine's own function: leave it out, or use"
-                " gymnasium.vector.AsyncVectorEnv"
+                f"worker={shown(worker)}: workers run the engine's own function: leave it out, or"
+                " use gymnasium.vector.AsyncVectorEnv"
             )
         # the pool refuses anything that is not iterable
         is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
@@ -331,7 +332,7 @@ def _worker_count(
         return num_workers
     # a ValueError for a wrong type too, as in AsyncVectorEnv
     if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
-        raise ValueError(f"max_concurrency={max_concurrency!r}: choose 1 or more, or None")
+        raise ValueError(f"max_concurrency={shown(max_concurrency)}: choose 1 or more, or None")
     if num_workers is None:
         return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
     if num_workers > max_concurrency:

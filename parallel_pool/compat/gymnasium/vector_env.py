@@ -15,6 +15,7 @@ from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
+from parallel_pool.arguments import named, shown
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium import backends
@@ -107,7 +108,9 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
         choice = _choose(env, wrappers, given)
         if choice.backend != backends.NATIVE:
             if rest:
-                raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
+                raise TypeError(
+                    f"{shown(rest[0])} by position: give all but env and num_envs by name"
+                )
             is_process = choice.backend == backends.PROCESS
             make = backends.make_processes if is_process else backends.make_cluster
             made = make(choice, num_envs, wrappers, given)
@@ -276,8 +279,8 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
             self.observation_space, self.single_observation_space = observation_mode
         else:
             raise ValueError(
-                f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of"
-                " a batched and a single space"
+                f"observation_mode={shown(observation_mode)}: choose 'same', 'different' or a tuple"
+                " of a batched and a single space"
             )
 
     def _read_columns(self) -> None:
@@ -578,8 +581,8 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
             )
         if self.render_mode not in (None, "rgb_array"):
             raise ValueError(
-                f"render_mode={self.render_mode!r} shows every step, which a compiled program can't"
-                " do: choose None or 'rgb_array'"
+                f"render_mode={shown(self.render_mode)} shows every step, which a compiled program"
+                " can't do: choose None or 'rgb_array'"
             )
         results = VectorResults(
             self.pool, self._observation_columns, self._keys, is_tuple=self._is_tuple
@@ -661,7 +664,8 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
         values = self.get_attr(name)
         if args or kwargs:
             raise AttributeError(
-                f"{name}: native environments have no such method to call: {native_attributes.CURE}"
+                f"{named(name)}: native environments have no such method to call:"
+                f" {native_attributes.CURE}"
             )
         return values
 
@@ -677,8 +681,9 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
         raise AttributeError(
-            f"{name}={values!r}: attributes of native environments are fixed when they are made:"
-            f" give {name}=... to make_vec if it is an option, or {native_attributes.CURE}"
+            f"{named(name)}={shown(values)}: attributes of native environments are fixed when they"
+            f" are made: give {named(name)}=... to make_vec if it is an option, or"
+            f" {native_attributes.CURE}"
         )
 
     def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat import renderer
 from parallel_pool.pool import Pool
 
@@ -139,7 +140,9 @@ class AECGame(AECEnv, EzPickle):  # type: ignore[misc]
 
     def _player(self, agent: Any) -> int:
         if agent not in self.possible_agents:
-            raise ValueError(f"there is no agent {agent!r}: choose one of {self.possible_agents}")
+            raise ValueError(
+                f"there is no agent {shown(agent)}: choose one of {self.possible_agents}"
+            )
         return self.possible_agents.index(agent)
 
     def _move(self, actions: Mapping[Any, Any]) -> NamedBatch:
@@ -149,7 +152,10 @@ class AECGame(AECEnv, EzPickle):  # type: ignore[misc]
             try:
                 row[0, self._player(agent)] = operator.index(action)
             except TypeError:
-                raise TypeError(f"action={action!r}: give an integer") from None
+                raise TypeError(f"action={shown(action)}: give an integer") from None
+            except OverflowError:
+                space = self._action_spaces[agent]
+                raise ValueError(f"action={shown(action)}: choose from {space}") from None
         self._batch = batch = self.pool.step(row)
         self.rewards = dict(zip(self.agents, batch.reward[0].tolist(), strict=True))
         self.terminations = dict.fromkeys(self.agents, bool(batch.terminated[0]))

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool.actions import check_sequence, take_array
+from parallel_pool.arguments import shown
 from parallel_pool.compat.pettingzoo import groups, row_infos
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.vector_errors import NotResetError
@@ -57,7 +58,8 @@ class AgentRows:
         self.others = [agent for agent in possible if agent not in self.agents]
         if policy is not None and not callable(policy):
             raise TypeError(
-                f"others={policy!r} is a {type(policy).__name__}: give a function of observations"
+                f"others={shown(policy)} is a {type(policy).__name__}: give a function of"
+                " observations"
             )
         if self.others and policy is None:
             raise ValueError(
@@ -87,18 +89,18 @@ class AgentRows:
         found = {number: agents for number, agents in found.items() if agents}
         own = envs.groups[next(iter(found))]
         if len(found) > 1:
-            shown = "; ".join(
+            differing = "; ".join(
                 f"{agents} {envs.groups[number].observation_space}"
                 f" and {envs.groups[number].action_space}"
                 for number, agents in found.items()
             )
             raise ValueError(
-                f"the agents' spaces differ ({shown}): choose agents of equal spaces with"
+                f"the agents' spaces differ ({differing}): choose agents of equal spaces with"
                 " agents=[...], or give each group its own policy with step_arrays()"
             )
         if not own.has_arrays:
             raise TypeError(
-                f"agent {own.agents[0]!r} has spaces without arrays ({own.observation_space},"
+                f"agent {shown(own.agents[0])} has spaces without arrays ({own.observation_space},"
                 f" {own.action_space}): use reset() and step() of PoolParallelEnv"
             )
         return own
@@ -146,12 +148,12 @@ class AgentRows:
         for agent in chosen:
             if agent not in self.others:
                 raise ValueError(
-                    f"others() returned actions of {agent!r}: return those of {self.others}"
+                    f"others() returned actions of {shown(agent)}: return those of {self.others}"
                 )
         for agent in self.others:
             if agent not in chosen:
                 raise ValueError(
-                    f"others() returned no actions for agent {agent!r}: return {self.num_envs}"
+                    f"others() returned no actions for agent {shown(agent)}: return {self.num_envs}"
                 )
         of_agents = {agent: group.action_space for group in self._groups for agent in group.agents}
         return {
@@ -167,8 +169,8 @@ class AgentRows:
             if group is self._own:
                 found = block
             if self.others:
-                shown = groups.by_agent(group, block)
-                self._seen.update({a: shown[a] for a in group.agents if a in self.others})
+                seen = groups.by_agent(group, block)
+                self._seen.update({a: seen[a] for a in group.agents if a in self.others})
         if self._in_group is not None:
             found = groups.take(found, (slice(None), self._in_group))
         return _flat(found, self.num_rows)
@@ -203,15 +205,17 @@ class AgentRows:
 def _checked(agents: Any, possible: Sequence[Any]) -> list[Any]:
     """Returns the chosen agents."""
     if not isinstance(agents, Sequence) or isinstance(agents, (str, bytes)):
-        raise TypeError(f"agents={agents!r} is a {type(agents).__name__}: give a list of agents")
+        raise TypeError(
+            f"agents={shown(agents)} is a {type(agents).__name__}: give a list of agents"
+        )
     chosen = list(agents)
     if not chosen:
         raise ValueError(f"agents=[]: choose one or more of {list(possible)}")
     for i, agent in enumerate(chosen):
         if agent not in possible:
-            raise ValueError(f"there is no agent {agent!r}: choose of {list(possible)}")
+            raise ValueError(f"there is no agent {shown(agent)}: choose of {list(possible)}")
         if agent in chosen[:i]:
-            raise ValueError(f"agents={chosen} names {agent!r} twice: name each once")
+            raise ValueError(f"agents={chosen} names {shown(agent)} twice: name each once")
     return chosen
 
 
@@ -224,12 +228,14 @@ def _split(space: Space[Any], actions: Any, shape: tuple[int, ...], name: str) -
     """Returns rows of actions with other leading axes; raises if there are too few or too many."""
     if isinstance(space, spaces.Dict):
         if not isinstance(actions, Mapping) or set(actions) != set(space.spaces):
-            raise ValueError(f"{name} are {actions!r}: give a dict of {list(space.spaces)}")
+            raise ValueError(f"{name} are {shown(actions)}: give a dict of {list(space.spaces)}")
         parts = space.spaces.items()
         return {key: _split(part, actions[key], shape, f"{name}[{key!r}]") for key, part in parts}
     if isinstance(space, spaces.Tuple):
         if not isinstance(actions, tuple) or len(actions) != len(space.spaces):
-            raise ValueError(f"{name} are {actions!r}: give a tuple of {len(space.spaces)} parts")
+            raise ValueError(
+                f"{name} are {shown(actions)}: give a tuple of {len(space.spaces)} parts"
+            )
         each = enumerate(zip(space.spaces, actions, strict=True))
         return tuple(_split(part, own, shape, f"{name}[{i}]") for i, (part, own) in each)
     count = math.prod(shape)

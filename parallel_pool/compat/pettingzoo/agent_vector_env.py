@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_rows import AgentRows
@@ -72,7 +73,9 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             parallel_pool.errors.StateError: the pool is asynchronous.
         """
         if not hasattr(envs, "step_arrays"):
-            raise TypeError(f"envs={envs!r} is a {type(envs).__name__}: give a PoolParallelEnv")
+            raise TypeError(
+                f"envs={shown(envs)} is a {type(envs).__name__}: give a PoolParallelEnv"
+            )
         if envs.is_async:
             raise StateError(
                 f"the pool is asynchronous (batch_size={envs.batch_size} <"
@@ -129,8 +132,8 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             row = int(left_out[0])
             raise ValueError(
                 f"options['reset_mask'] names rows of environment {row // k}, but not row {row}"
-                f" (agent {self.agents[row % k]!r}), which is live: its agents are reset together."
-                " Name all rows of an environment that is over:"
+                f" (agent {shown(self.agents[row % k])}), which is live: its agents are reset"
+                " together. Name all rows of an environment that is over:"
                 f" ~info['live'].reshape(-1, {k}).any(1).repeat({k})"
             )
         return named

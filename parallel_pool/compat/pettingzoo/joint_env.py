@@ -12,6 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
 from parallel_pool.actions import described
+from parallel_pool.arguments import shown
 from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.joint_results import RESET, STEP, ResultCheck
 
@@ -268,7 +269,7 @@ def _agents(env: Any) -> list[Any]:
         return list(env.possible_agents)
     except AttributeError as error:
         raise TypeError(
-            f"{env!r} has no possible_agents: give functions that make PettingZoo parallel"
+            f"{shown(env)} has no possible_agents: give functions that make PettingZoo parallel"
             " environments with a fixed set of agents"
         ) from error
 

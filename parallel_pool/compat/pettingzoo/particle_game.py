@@ -12,6 +12,7 @@ from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import AgentSelector, wrappers  # type: ignore[import-untyped]
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
 from parallel_pool.envs import mpe, mpe_renderer
@@ -133,7 +134,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             parallel_pool.errors.ClosedError: the game is closed.
         """
         if not isinstance(options, Mapping | None):
-            raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
         batch = self.pool.reset(seed=seed, options=given)
@@ -209,14 +210,20 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         space = self.action_spaces[agent]
         if not self.is_continuous:
             if not space.contains(action):
-                raise ValueError(f"the action of {agent!r} is {action!r}: choose from {space}")
+                raise ValueError(
+                    f"the action of {shown(agent)} is {shown(action)}: choose from {space}"
+                )
             self._actions[index] = action
             return
         values = np.asarray(action)
         if values.dtype.kind not in "if":
-            raise TypeError(f"the action of {agent!r} is {action!r}: give an array of floats")
+            raise TypeError(
+                f"the action of {shown(agent)} is {shown(action)}: give an array of floats"
+            )
         if values.shape != space.shape or not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(f"the action of {agent!r} is {action!r}: choose from {space}")
+            raise ValueError(
+                f"the action of {shown(agent)} is {shown(action)}: choose from {space}"
+            )
         self._put_row(index, values)
 
     def _put_row(self, index: int, values: Array) -> None:

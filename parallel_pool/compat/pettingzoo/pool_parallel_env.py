@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool.actions import check_sequence
-from parallel_pool.arguments import check_sizes
+from parallel_pool.arguments import check_sizes, shown
 from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
@@ -343,7 +343,7 @@ class PoolParallelEnv(Uncopied):
         for group in self.groups:
             if not group.has_arrays:
                 raise TypeError(
-                    f"agent {group.agents[0]!r} has spaces without arrays"
+                    f"agent {shown(group.agents[0])} has spaces without arrays"
                     f" ({group.observation_space}, {group.action_space}): use reset() and step()"
                 )
 
@@ -390,7 +390,7 @@ class PoolParallelEnv(Uncopied):
         unknown = [agent for agent in actions if agent not in self._action_spaces]
         if unknown:
             raise ValueError(
-                f"there is no agent {unknown[0]!r}: choose one of {self.possible_agents}"
+                f"there is no agent {shown(unknown[0])}: choose one of {self.possible_agents}"
             )
         found: dict[Any, Any] = {}
         for agent, is_live in zip(self.possible_agents, self._agents.live.T, strict=True):
@@ -398,7 +398,7 @@ class PoolParallelEnv(Uncopied):
                 found[agent] = self._check_count(agent, actions[agent])
             elif is_live.any():
                 raise ValueError(
-                    f"no actions for agent {agent!r}, which is live in environment"
+                    f"no actions for agent {shown(agent)}, which is live in environment"
                     f" {int(np.argmax(is_live))}: give {self.num_envs}"
                 )
             else:
@@ -454,7 +454,9 @@ class PoolParallelEnv(Uncopied):
 
     def _space_of(self, agent: Any, spaces: Mapping[Any, Space[Any]]) -> Space[Any]:
         if agent not in self.possible_agents:
-            raise KeyError(f"there is no agent {agent!r}: choose one of {self.possible_agents}")
+            raise KeyError(
+                f"there is no agent {shown(agent)}: choose one of {self.possible_agents}"
+            )
         return spaces[agent]
 
     def state(self) -> Array:
@@ -516,8 +518,8 @@ def _either(env: Any, env_fns: Any) -> Any:
         raise TypeError("env and env_fns are both given: give one of them")
     if isinstance(env_fns, str):
         raise TypeError(
-            f"env_fns={env_fns!r} is a str: give a list of functions that make PettingZoo parallel"
-            " environments, or give an id as env"
+            f"env_fns={shown(env_fns)} is a str: give a list of functions that make PettingZoo"
+            " parallel environments, or give an id as env"
         )
     return env_fns if env is None else env
 
@@ -526,7 +528,7 @@ def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[st
     """Raises TypeError for an argument that is not for this kind of environments."""
     for name, value in arguments.items():
         if value != defaults.get(name):
-            raise TypeError(f"{name}={value!r} is for {whose}: leave it out")
+            raise TypeError(f"{name}={shown(value)} is for {whose}: leave it out")
 
 
 def _length(env: Any) -> int | None:

@@ -8,6 +8,7 @@ import numpy as np
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
+from parallel_pool.arguments import shown
 from parallel_pool.compat.pettingzoo.aec_game import AECGame
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
 from parallel_pool.compat.pettingzoo.rounds import RoundEnv
@@ -51,8 +52,8 @@ def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     """
     if env_id not in ROUNDS:
         raise ValueError(
-            f"the agents of {env_id} act in turn: call env({env_id!r}) for one game, or"
-            f" PoolParallelEnv({env_id!r}, num_envs), whose `live` says who moves"
+            f"the agents of {env_id} act in turn: call env({shown(env_id)}) for one game, or"
+            f" PoolParallelEnv({shown(env_id)}, num_envs), whose `live` says who moves"
         )
     return ParallelGame(env(env_id, **options))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool.arguments import named
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.compat.sb3 import in_worker
@@ -158,8 +159,8 @@ class Agents:
         """Sets an attribute of the parallel environments of these rows."""
         if not isinstance(self.pool, ProcessPool):
             raise AttributeError(
-                f"{name}: attributes of native environments are fixed when they are made: give"
-                f" {name}=... to AgentVecEnv if it is an option"
+                f"{named(name)}: attributes of native environments are fixed when they are made:"
+                f" give {named(name)}=... to AgentVecEnv if it is an option"
             )
         self._apply(in_worker.SetWrapperAttribute(name, value), env_ids)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium
 
+from parallel_pool.arguments import shown
 from parallel_pool.workers.make_env import make_env
 
 
@@ -27,7 +28,7 @@ class CheckedEnvFn:
         env = make_env(self.function)
         if not isinstance(env, gymnasium.Env):
             raise ValueError(
-                f"the function {self.function!r} returned {env!r}, which is a"
+                f"the function {shown(self.function)} returned {shown(env)}, which is a"
                 f" {type(env).__name__}, not a gymnasium.Env: return one, derived from that class"
                 " or wrapped (the package shimmy has wrappers)"
             )

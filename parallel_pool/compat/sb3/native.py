@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Tuple
 
+from parallel_pool.arguments import named, shown
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium.infos import of_row
@@ -275,8 +276,8 @@ class Native:
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> NoReturn:
         """Always raises: attributes of native environments are fixed when they are made."""
         raise AttributeError(
-            f"{name}: attributes of native environments are fixed when they are made: give"
-            f" {name}=... to PoolVecEnv if it is an option, or"
+            f"{named(name)}: attributes of native environments are fixed when they are made: give"
+            f" {named(name)}=... to PoolVecEnv if it is an option, or"
             f" {_instead(self.pool.definition.id)}"
         )
 
@@ -290,8 +291,8 @@ class Native:
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         raise AttributeError(
-            f"{name}({', '.join(map(repr, args))}): {self.pool.definition.id} is native, and its"
-            f" only method is render(): {_instead(self.pool.definition.id)}"
+            f"{named(name)}({', '.join(map(shown, args))}): {self.pool.definition.id} is native,"
+            f" and its only method is render(): {_instead(self.pool.definition.id)}"
         )
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
@@ -310,6 +311,6 @@ class Native:
 def _instead(env_id: str) -> str:
     """Returns the cure for what native environments can't do."""
     return (
-        f"make Python environments by functions: PoolVecEnv([lambda: gymnasium.make({env_id!r})]"
-        " * n)"
+        f"make Python environments by functions: PoolVecEnv([lambda:"
+        f" gymnasium.make({shown(env_id)})] * n)"
     )

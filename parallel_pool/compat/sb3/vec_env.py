@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import seeds
+from parallel_pool.arguments import named, shown
 from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.sb3.native import Native
 from parallel_pool.compat.sb3.process import Process
@@ -152,7 +153,9 @@ class PoolVecEnv(Uncopied, VecEnv):
         }
         if env_fns is not None:
             if env is not None:
-                raise TypeError(f"env={env!r} and env_fns={env_fns!r}: give one of the two")
+                raise TypeError(
+                    f"env={shown(env)} and env_fns={shown(env_fns)}: give one of the two"
+                )
             env = env_fns
         self._backend: Backend
         if isinstance(env, (str, EnvSpec)):
@@ -221,8 +224,8 @@ class PoolVecEnv(Uncopied, VecEnv):
         """
         if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
             raise TypeError(
-                f"seed={seed!r} is a {type(seed).__name__}: give one integer, and environment i"
-                " gets seed + i"
+                f"seed={shown(seed)} is a {type(seed).__name__}: give one integer, and environment"
+                " i gets seed + i"
             )
         return super().seed(None if seed is None else seeds.check(seed))
 
@@ -235,8 +238,8 @@ class PoolVecEnv(Uncopied, VecEnv):
         if not isinstance(options, (Mapping, NoneType)):
             if not isinstance(options, (list, tuple)):
                 raise TypeError(
-                    f"options={options!r} is a {type(options).__name__}: give a dict, or a list of"
-                    " one for each environment"
+                    f"options={shown(options)} is a {type(options).__name__}: give a dict, or a"
+                    " list of one for each environment"
                 )
             if len(options) != self.num_envs:
                 raise ValueError(
@@ -246,7 +249,7 @@ class PoolVecEnv(Uncopied, VecEnv):
             for i, each in enumerate(options):
                 if not isinstance(each, Mapping):
                     raise TypeError(
-                        f"options[{i}]={each!r} is a {type(each).__name__}: give a dict"
+                        f"options[{i}]={shown(each)} is a {type(each).__name__}: give a dict"
                     )
         super().set_options(options)
 
@@ -317,7 +320,8 @@ class PoolVecEnv(Uncopied, VecEnv):
         """
         if self.render_mode != "rgb_array":
             warnings.warn(
-                f'render_mode={self.render_mode!r} gives no images: choose "rgb_array" when making'
+                f'render_mode={shown(self.render_mode)} gives no images: choose "rgb_array" when'
+                " making"
                 " the environments",
                 stacklevel=2,
             )
@@ -382,7 +386,7 @@ class PoolVecEnv(Uncopied, VecEnv):
             IndexError: there is no such environment.
         """
         if not isinstance(wrapper_class, type):
-            raise TypeError(f"wrapper_class={wrapper_class!r}: give a class, such as Monitor")
+            raise TypeError(f"wrapper_class={shown(wrapper_class)}: give a class, such as Monitor")
         return self._backend.is_wrapped(wrapper_class, self._env_ids(indices))
 
     def _env_ids(self, indices: VecEnvIndices) -> list[int]:
@@ -393,8 +397,8 @@ class PoolVecEnv(Uncopied, VecEnv):
             return [known[_index(each)] for each in found]
         except (IndexError, TypeError) as error:
             raise type(error)(
-                f"indices={indices!r}: choose 0 to {self.num_envs - 1}, a list of such, or None for"
-                " all"
+                f"indices={shown(indices)}: choose 0 to {self.num_envs - 1}, a list of such, or"
+                " None for all"
             ) from None
 
 
@@ -431,15 +435,15 @@ def _by_id(
     if choice.backend == backends.PROCESS:
         for name in _given({name: of_threads[name] for name in OF_THREADS}):
             raise TypeError(
-                f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
-                f" {FOR_FUNCTIONS[name]}"
+                f"{named(name)}={shown(of_threads[name])} is for native environments, but"
+                f" {choice.reason}: {FOR_FUNCTIONS[name]}"
             )
         env_fns = backends.env_fns_of(choice, {**spec.kwargs, **given}, (), count)
         return Process(env_fns, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
-            f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
-            f" out, or give [lambda: gymnasium.make({spec.id!r})] * n"
+            f"{named(name)}={shown(of_processes[name])}: {choice.reason}, and needs no processes:"
+            f" leave it out, or give [lambda: gymnasium.make({shown(spec.id)})] * n"
         )
     assert choice.definition is not None
     return Native(spec, choice.definition, count, options=options, **of_threads), choice
@@ -455,17 +459,19 @@ def _process(
     """Makes Python environments in worker processes."""
     if not isinstance(env, Iterable):
         raise TypeError(
-            f"env={env!r} is a {type(env).__name__}: give the id or the EnvSpec of a native"
+            f"env={shown(env)} is a {type(env).__name__}: give the id or the EnvSpec of a native"
             " environment, or a list of functions that make Python environments"
         )
     if isinstance(n_envs, str) and of_processes["start_method"] is None:
         of_processes["start_method"], n_envs = n_envs, None
     given = {"n_envs": n_envs, **of_threads}
     for name in _given(given):
-        raise TypeError(f"{name}={given[name]!r}: {FOR_FUNCTIONS[name]}")
+        raise TypeError(f"{named(name)}={shown(given[name])}: {FOR_FUNCTIONS[name]}")
     for name, value in options.items():
         known = ", ".join([*of_processes, "seed"])
-        raise TypeError(f"{name}={value!r}: {IN_FUNCTIONS}; PoolVecEnv itself takes {known}")
+        raise TypeError(
+            f"{named(name)}={shown(value)}: {IN_FUNCTIONS}; PoolVecEnv itself takes {known}"
+        )
     return Process(env, **of_processes)
 
 

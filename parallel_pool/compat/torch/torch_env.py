@@ -59,7 +59,8 @@ class TorchEnv(Uncopied):
             raise TypeError(f"device={shown(device)}: give 'cpu': {error}") from None
         if self.device.type != "cpu":
             raise NotImplementedError(
-                f"device={device!r}: tensors of environments are on the CPU; copy what you need to"
+                f"device={shown(device)}: tensors of environments are on the CPU; copy what you"
+                " need to"
                 f' the device, as in observations.to("{self.device}")'
             )
 
