@@ -234,6 +234,30 @@ def test_sample_factory_trains(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("checkpoint_*.pth"))
 
 
+# --------------------------------------------------------------------------------------- RLlib --
+
+# a Ray of its own, without its dashboard; the environments are stepped in this process
+OWN_RAY = """
+import ray
+ray.init(address="local", num_cpus=2, include_dashboard=False)
+"""
+
+TRAINED_BY_RLLIB = """
+from parallel_pool import PoolVectorEnv
+
+envs = algorithm.env_runner.env.unwrapped
+assert isinstance(envs, PoolVectorEnv) and envs.backend == "native" and envs.num_envs == 8
+print(result["env_runners"]["num_env_steps_sampled"])
+algorithm.stop()
+ray.shutdown()
+"""
+
+
+def test_rllib_trains_on_a_native_pool(tmp_path: Path) -> None:
+    out = run(tmp_path, "-c", OWN_RAY + blocks("RLlib")[0] + TRAINED_BY_RLLIB)
+    assert int(out.splitlines()[-1]) >= 800
+
+
 # ------------------------------------------------------------------------------------- CleanRL --
 
 # Trains for one rollout and plays the stored actions again.

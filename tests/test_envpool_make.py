@@ -7,6 +7,7 @@ import os
 import pickle
 import shlex
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from parallel_pool import (
     make_gymnasium,
     make_spec,
 )
+from parallel_pool.compat import warn_once
 from tests.envpool_cases import IDS, ROOT, run, sample
 
 # ---------------------------------------------------------------------------------------- making --
@@ -347,3 +349,19 @@ def test_default_options_of_a_spec_can_be_given(env_id: str) -> None:
     # EnvPool's API passes every option of the spec's config
     with make_gymnasium(env_id, num_envs=2) as pool:
         assert pool.reset()[0].shape[0] == 2 * pool.spec.num_players
+
+
+def test_two_rows_that_could_be_unpacked_are_warned_of() -> None:
+    """`obs, info = env.reset()` would unpack the observations of two environments in silence."""
+    warn_once.warn_once.cache_clear()
+    with pytest.warns(UserWarning, match="with two rows .* would unpack those: choose env_type"):
+        make("CartPole-v1", env_type="gym", num_envs=2).close()
+    warn_once.warn_once.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in (
+            {"env_type": "gymnasium", "num_envs": 2},
+            {"env_type": "gym", "num_envs": 2, "gym_reset_return_info": True},
+            {"env_type": "gym", "num_envs": 3},
+        ):
+            make("CartPole-v1", **options).close()

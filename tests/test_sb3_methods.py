@@ -344,3 +344,16 @@ def test_after_a_failing_reset_the_next_step_is_a_reset() -> None:
         assert env.step([1, 1])[1].tolist() == [0, 1]
         assert env.reset_infos == [{"count": 1}, {"count": 0}]
         assert env.step([1, 1])[1].tolist() == [1, 1]
+
+
+def test_further_rows_of_actions_are_refused() -> None:
+    """DummyVecEnv steps one environment with the first of two actions, and drops the other."""
+    env = PoolVecEnv("CartPole-v1", 1)
+    env.seed(1)
+    env.reset()
+    state = env.pool.get_state()
+    with pytest.raises(ValueError, match="shape"):
+        env.step(np.array([[0], [1]]))
+    assert env.pool.get_state() == state
+    env.step(np.array([0]))
+    env.close()

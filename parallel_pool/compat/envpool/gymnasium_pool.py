@@ -13,6 +13,7 @@ from parallel_pool.compat.envpool import actions, dummy_vec_env
 from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.rows import Rows, Step
 from parallel_pool.compat.import_hook import after_import
+from parallel_pool.compat.warn_once import warn_once
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -67,10 +68,20 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             spec, render_mode=render_mode, render_env_id=render_env_id, drawing=drawing
         )
         self._returns_info = returns_info
+        self._warn_of_two_rows()
         self.num_envs = len(self)
         self.observation_space = self.single_observation_space = spec.observation_space
         self.action_space = self.single_action_space = spec.action_space
         self.is_vector_env = True
+
+    def _warn_of_two_rows(self) -> None:
+        """Warns that `observations, infos = reset()` would unpack two rows, without an error."""
+        if not self._returns_info and self._pool.batch_size == 2:
+            warn_once(
+                f"reset() of {self.spec.id} with env_type='gym' returns observations only, and with"
+                " two rows `obs, info = env.reset()` would unpack those: choose"
+                " env_type='gymnasium', or gym_reset_return_info=True"
+            )
 
     def step(  # type: ignore[override]
         self, action: Any, env_id: Any = None, *, timeout: float | None = None

@@ -47,6 +47,9 @@ class OldGymEnvPool(GymnasiumEnvPool):
         self.single_observation_space = self.observation_space
         self.single_action_space = self.action_space
 
+    def _warn_of_two_rows(self) -> None:
+        """Does nothing: programs of that time expect observations only."""
+
     def step(self, action: Any, env_id: Any = None, *, timeout: float | None = None) -> Any:
         """Sends actions and receives the next results, as `GymnasiumEnvPool.step` does."""
         try:
