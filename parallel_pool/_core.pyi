@@ -110,6 +110,7 @@ class Lib:
     PP_NOT_FINITE: Final[int]
     PP_INFINITE: Final[int]
     PP_ALL_ACTION_DTYPES: Final[int]
+    PP_UNSIGNED_DTYPES: Final[int]
     PP_FOLLOW_ACTION: Final[int]
     PP_INT64_ON_STEP: Final[int]
     PP_INT64_ON_RESET: Final[int]
