@@ -20,6 +20,8 @@ from parallel_pool.workers import info_copies
 from tests.same import assert_same
 
 WORKERS = [0, 1, 2]
+# an array, for which workers step all their environments in one go
+NOTHING = np.zeros(2, np.int64)
 
 
 class Reusing(gymnasium.Env[Any, Any]):
@@ -142,13 +144,13 @@ def test_infos_without_an_end(make: Any, place: str, mode: AutoresetMode, num_wo
         [partial(Tells, dict), partial(Tells, make)], num_workers=num_workers, autoreset_mode=mode
     )
     envs.reset()
-    envs.step([0, 0])
+    envs.step(NOTHING)
     with pytest.raises(ValueError, match=place) as caught:
-        envs.step([0, 0])
+        envs.step(NOTHING)
     error = caught.value.__cause__
     assert isinstance(error, EnvError) and error.env_ids == (1,)
     # it begins a new episode
-    assert envs.step([0, 0])[1][1] == 0.0 or mode is AutoresetMode.SAME_STEP
+    assert envs.step(NOTHING)[1][1] == 0.0 or mode is AutoresetMode.SAME_STEP
     envs.close()
 
 
@@ -168,11 +170,11 @@ def test_keys_that_can_not_be_compared(num_workers: int) -> None:
     make = partial(Tells, lambda: {Incomparable(): 1})
     envs = parallel_pool.PoolVectorEnv([make] * 2, num_workers=num_workers)
     envs.reset()
-    envs.step([0, 0])
+    envs.step(NOTHING)
     with pytest.raises(RuntimeError, match="can't be compared"):
-        envs.step([0, 0])
+        envs.step(NOTHING)
     envs.reset()
-    assert envs.step([0, 0])[1].tolist() == [1, 1]
+    assert envs.step(NOTHING)[1].tolist() == [1, 1]
     envs.close()
 
 

@@ -202,3 +202,24 @@ def test_registered_id_is_the_same(id: str) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
         ours.close()
         theirs.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize("wraps", [False, True], ids=["plain", "with statistics"])
+@pytest.mark.parametrize("id", ["FrozenLake-v1", "Reacher-v5"])
+def test_infos_come_in_gymnasiums_order(id: str, wraps: bool, mode: AutoresetMode) -> None:
+    """Row by row: "final_obs" only comes first if the first row has it, for example."""
+    wrappers = [gymnasium.wrappers.RecordEpisodeStatistics] if wraps else []
+    kwargs = {"vector_kwargs": {"autoreset_mode": mode}, "wrappers": wrappers}
+    orders = set()
+    with pair(id, 5, max_episode_steps=9, **kwargs) as (theirs, ours):
+        for actual, expected in zip(*(envs.reset(seed=3) for envs in (ours, theirs)), strict=True):
+            assert_same(actual, expected, "reset")
+        for step, actions in enumerate(make_actions(theirs.action_space, 60)):
+            actual, expected = (envs.step(actions)[4] for envs in (ours, theirs))
+            for infos in (actual, expected, *(i.get("final_info", {}) for i in (actual, expected))):
+                # the time that an episode took
+                infos.get("episode", {}).pop("t", None)
+            assert_same(actual, expected, f"infos of step {step}")
+            orders.add(tuple(expected))
+    assert len(orders) > 1 or not (wraps or mode is AutoresetMode.SAME_STEP)
