@@ -15,9 +15,10 @@
 /* Returns monotonic nanoseconds. */
 int64_t pp_os_now(void);
 
-/* Returns the time of the same clock's last tick, at most some milliseconds ago. Several times
- * faster. */
+/* Returns a time of the same clock, at most PP_OS_ROUGH_NS ago. Several times faster, unless the
+ * kernel's timer ticks less often than that. */
 int64_t pp_os_now_roughly(void);
+enum { PP_OS_ROUGH_NS = 4000000 };
 
 /* --------------------------------------------------------------------------------- futex.c -- */
 

@@ -126,7 +126,9 @@ static void *wait_and_end(void *arg) {
 /* starts the thread that waits, which frees other; on failure the caller keeps it */
 static int start_waiting(watched *other) {
   pthread_t thread;
-  bool has_ended = other->fd >= 0 ? wait_for_end(other->fd, 0) == 1 : is_gone(other);
+  // Checked after the descriptor was opened: before that, the pid may have passed to a stranger. A
+  // parent that is still the parent can't have.
+  bool has_ended = is_gone(other) || (other->fd >= 0 && wait_for_end(other->fd, 0) == 1);
   if (has_ended) return PP_ERR_SYSTEM;
   int status = pp_os_thread_start(&thread, wait_and_end, other, "pp/follow");
   if (status == PP_OK) pthread_detach(thread);

@@ -165,9 +165,8 @@ int64_t pp_os_shared_size(int fd) {
 }
 
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size) {
-  // a sealed file may still have the size of an attempt that failed
-  int failed = pp_os_shared_size(fd) < new_size ? set_size(fd, new_size) : 0;
-  if (!failed) failed = allocate(fd, old_size, new_size - old_size);
+  // allocating also lengthens the file, so no byte of it is ever without memory
+  int failed = allocate(fd, old_size, new_size - old_size);
   if (failed && set_size(fd, old_size)) pp_os_shared_release(fd, old_size, new_size - old_size);
   return status_of(failed);
 }

@@ -254,6 +254,8 @@ static int32_t receive_written(pp_pool *pool, pp_batch *batch, void *fresh, int3
       if (!sleep_until(&it, has_target, end)) break;
     }
     status = take_written(pool, batch, fresh, least, error);
+    // a worker process that overwrites the count could make this go on for ever
+    if (status == 0 && pp_os_now() >= end) break;
   }
   if (status == 0) set_target(pool, batch, pool->ring.batch_size);
   return status;

@@ -10,14 +10,17 @@ enum { LEARN_EVERY = 8 /* chunks of a thread */ };
 
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {
+  size_t size;
   memset(lane, 0, sizeof(*lane));
   lane->stepper = stepper;
   lane->first_env = first;
   lane->end_env = end;
   pp_gate_init(&lane->gate, 0);
   lane->num_threads = num_threads;
-  lane->workers = calloc((size_t)num_threads, sizeof(*lane->workers));
+  size = sizeof(*lane->workers) * (size_t)num_threads;
+  lane->workers = aligned_alloc(64, size);
   if (!lane->workers) return PP_ERR_MEMORY;
+  memset(lane->workers, 0, size);
   lane->num_workers = num_threads - is_helped;
   for (int32_t i = 0; i < num_threads; i++) {
     pp_thread *worker = &lane->workers[i];

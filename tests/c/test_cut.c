@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "pool/pool.h"
 #include "pool_tests.h"
@@ -302,4 +303,30 @@ TEST(wrong_numbers_of_rows_are_refused) {
     CHECK_EQ(client_recv(&c), batch_size);
     client_close(&c);
   }
+}
+
+/* rows are there when the caller looks first, and not when it takes them */
+static _Atomic int32_t looks;
+
+static int32_t flickering(const pp_pool *pool, const pp_batch *batch) {
+  (void)pool, (void)batch;
+  return atomic_fetch_add(&looks, 1) % 2 ? 0 : 2;
+}
+
+TEST(a_count_that_flickers_does_not_hold_the_caller) {
+  client c = make_client("test/Fault-v0", 4);
+  int32_t first[1];
+  c.options.batch_size = 3;
+  c.options.num_threads = 1;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 3);
+  c.pool->ops.count_written = flickering;
+  memcpy(first, column(&c, "env_id"), sizeof(first));
+  CHECK_EQ(pp_pool_send_reset(c.pool, first, 1, NULL, NULL, NULL, &c.error), PP_OK);
+  alarm(60);
+  CHECK_EQ(pp_pool_recv_some(c.pool, c.fresh, 1, -1, &c.error), 0);
+  CHECK_EQ(pp_pool_recv_some(c.pool, c.fresh, 1, 0, &c.error), 0);
+  alarm(0);
+  CHECK(atomic_load(&looks) > 4);
+  client_close(&c);
 }

@@ -16,6 +16,47 @@
 
 /* ----------------------------------------------------------------------------------- clock -- */
 
+/* a kernel whose timer ticks as often as the test says */
+static int64_t tick;
+static clockid_t read_last;
+
+int __wrap_clock_getres(clockid_t clock, struct timespec *resolution);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_getres(clockid_t clock, struct timespec *resolution) {
+  (void)clock;
+  *resolution = (struct timespec){tick / 1000000000, tick % 1000000000};
+  return tick < 0 ? -1 : 0;
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
+  read_last = clock;
+  return __real_clock_gettime(clock, now);
+}
+
+/* returns the clock that a process reads roughly on such a kernel */
+static clockid_t rough_clock(int64_t nanoseconds) {
+  int status;
+  pid_t child = fork();
+  if (!child) {
+    tick = nanoseconds;
+    pp_os_now_roughly();
+    pp_os_now_roughly();
+    _exit(read_last);
+  }
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* first, as the choice of this process is made at its first use */
+TEST(a_clock_that_ticks_too_seldom_is_not_read) {
+  CHECK_EQ(rough_clock(1000000), CLOCK_MONOTONIC_COARSE);
+  CHECK_EQ(rough_clock(PP_OS_ROUGH_NS), CLOCK_MONOTONIC_COARSE);
+  CHECK_EQ(rough_clock(10000000), CLOCK_MONOTONIC);
+  CHECK_EQ(rough_clock(1004000000), CLOCK_MONOTONIC);
+  CHECK_EQ(rough_clock(-1), CLOCK_MONOTONIC);
+}
+
 TEST(clock_advances_and_never_goes_back) {
   int64_t first = pp_os_now(), last = first;
   int steps_back = 0;
@@ -440,6 +481,29 @@ TEST(ended_process_can_not_be_followed) {
   CHECK_EQ(answer_about(0), PP_ERR_SYSTEM);
   CHECK_EQ(answer_about(-1), PP_ERR_SYSTEM);
   CHECK_EQ(answer_about((INT64_C(1) << 32) + getpid()), PP_ERR_SYSTEM);
+}
+
+/* The parent ends, and its pid passes to another process, between the two looks at it: a stranger
+ * must not be followed. */
+static pid_t parents[3];
+static int looks;
+
+pid_t __wrap_getppid(void);
+pid_t __real_getppid(void);
+
+pid_t __wrap_getppid(void) {
+  return parents[0] ? parents[looks < 2 ? looks++ : 2] : __real_getppid();
+}
+
+TEST(a_stranger_with_the_pid_of_the_parent_is_not_followed) {
+  pid_t stranger = fork_idle();
+  REQUIRE(stranger > 0);
+  parents[0] = stranger;
+  parents[1] = parents[2] = 1;
+  CHECK_EQ(pp_os_exit_with_process(stranger), PP_ERR_SYSTEM);
+  CHECK_EQ(looks, 2);
+  parents[0] = 0;
+  kill_and_reap(stranger);
 }
 
 /* ----------------------------------------------------------------------------------- pages -- */
