@@ -128,7 +128,11 @@ class Native:
         keys = list(space.spaces) if isinstance(space, Dict) else []
         self._is_tuple = isinstance(space, Tuple)
         self._observation_columns = {key: names.index(key) for key in keys}
-        self._last_columns = {key: self._last + i for key, i in self._observation_columns.items()}
+        # a last observation is the environment's own, whose keys come as its definition lists them
+        self._last_columns = {
+            key: self._last + i
+            for key, i in sorted(self._observation_columns.items(), key=lambda item: item[1])
+        }
 
     # ------------------------------------------------------------------------------ stepping --
 
