@@ -1,8 +1,8 @@
 """A soak test of millions of steps with crashes: `python -m benchmarks.soak --steps 10000000`.
 
-Environments raise exceptions and end their process, and workers are killed from outside. Native
-environments beside them are restored from forged snapshots. No row may be lost, doubled or torn,
-and the memory of all processes together must not grow.
+Environments raise exceptions and end their process, workers are killed from outside, and calls are
+refused. Native environments beside them are restored from forged snapshots. No row may be lost,
+doubled or torn, and the memory of all processes together must not grow.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks import counting, machine, tree
 from benchmarks.forging import Forging
 from benchmarks.ledger import Ledger
+from benchmarks.refusing import Refusing
 
 # If two samples are further apart than this many seconds, restarts included, the pool has hung.
 HANGS_AFTER = 120
@@ -36,6 +37,8 @@ HANGS_AFTER = 120
 GROWTH, GROWTH_KB, GROWTH_FILES = 0.05, 8 * 1024, 8
 # rows between two forged snapshots
 FORGE_EVERY = 200
+# rows between two steps with refused calls
+REFUSE_EVERY = 5000
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Result:
 
     Attributes:
         accepted, refused: forged snapshots that were.
+        refused_calls: calls that were refused, as they had to be.
         faults: descriptions of all faults; empty if there were none.
     """
 
@@ -79,6 +83,7 @@ class Result:
     samples: list[Sample]
     accepted: int = 0
     refused: int = 0
+    refused_calls: int = 0
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
@@ -87,7 +92,8 @@ class Result:
         lines = [
             f"{self.rows} rows in {self.seconds:.0f} s, {self.rows / self.seconds:.0f} per second",
             f"{self.restarts} rows of restarts; {self.killed} workers killed from outside",
-            f"forged snapshots: {self.accepted} accepted, {self.refused} refused",
+            f"forged snapshots: {self.accepted} accepted, {self.refused} refused;"
+            f" {self.refused_calls} calls refused",
             f"memory {first.memory_kb} KB at first, {last.memory_kb} KB at last;"
             f" shared {first.shared_kb} and {last.shared_kb} KB",
             f"open files {first.files} and {last.files}; processes {first.processes} and"
@@ -132,6 +138,7 @@ def soak(
     seed: int = 0,
     alive: Callable[[], None] = lambda: None,
     forging: Forging | None = None,
+    refusing: Refusing | None = None,
 ) -> Result:
     """Steps a vector environment of `Counting` and checks every row.
 
@@ -141,16 +148,23 @@ def soak(
         sample_every: number of rows between two samples of memory.
         alive: called at each sample.
         forging: restores a forged snapshot every FORGE_EVERY rows; None: there are none.
+        refusing: makes refused calls about every REFUSE_EVERY rows; None: there are none.
     """
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
     ledger, killed, start = Ledger(obs), 0, time.perf_counter()
     kill_at, sample_at = kill_every or math.inf, 0
     forge_at = FORGE_EVERY if forging else math.inf
+    refuse_at = REFUSE_EVERY
     samples = []
     while ledger.rows < steps:
         actions = draw.integers(counting.ACTIONS, size=env.num_envs)
-        obs, rewards, terminated, truncated, infos = env.step(actions)
+        if refusing and ledger.rows >= refuse_at:
+            result = refusing.step(actions)
+            refuse_at += REFUSE_EVERY
+        else:
+            result = env.step(actions)
+        obs, rewards, terminated, truncated, infos = result
         ledger.check(actions, obs, rewards, terminated, truncated, infos)
         if ledger.rows >= kill_at:
             killed += kill_one(obs["count"][:, counting.PID].tolist(), choose)
@@ -171,6 +185,9 @@ def soak(
     if forging:
         made.accepted, made.refused = forging.accepted, forging.refused
         faults += forging.faults
+    if refusing:
+        made.refused_calls = refusing.refused
+        faults += refusing.faults
     return made
 
 
@@ -217,7 +234,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kill_every, sample_every = 4 * options.crash_every, max(1, options.steps // 200)
     forging = Forging()
     try:
-        result = soak(env, options.steps, kill_every, sample_every, alive=alive, forging=forging)
+        result = soak(
+            *(env, options.steps, kill_every, sample_every),
+            alive=alive,
+            forging=forging,
+            refusing=Refusing(env),
+        )
         workers = env.get_attr("pid")
     finally:
         # close() must not hang either

@@ -21,6 +21,8 @@ from benchmarks import (
 )
 from benchmarks.forging import Forging
 from benchmarks.ledger import Ledger
+from benchmarks.refusing import Refusing
+from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.pool import Pool
 
 
@@ -131,6 +133,30 @@ def test_a_neighbour_that_a_forged_snapshot_changes_is_a_fault(
     assert len(result.faults) == result.accepted > 5
     assert result.faults[0].startswith("CartPole-v1, ")
     assert result.faults[0].endswith("a neighbour changed")
+
+
+def test_a_soak_makes_calls_that_are_refused() -> None:
+    env = PoolVectorEnv(counting.factories(4, 10**9), num_workers=0)
+    refusing = Refusing(env)
+    result = soak.soak(env, 12_000, 0, sample_every=2000, refusing=refusing)
+    env.close()
+    assert result.faults == []
+    assert result.refused_calls == 2 * 14
+    assert "28 calls refused" in result.summary()
+
+
+def test_a_call_that_is_not_refused_is_a_fault() -> None:
+    env = PoolVectorEnv(counting.factories(2, 10**9), num_workers=0)
+    env.reset(seed=0)
+    refusing = Refusing(env)
+    refusing._refuse("a good step", lambda: env.step([0, 0]), ValueError)
+    refusing._refuse("a wrong step", lambda: env.step([0]), TypeError)
+    env.close()
+    assert refusing.refused == 0
+    assert refusing.faults == [
+        "a good step was not refused",
+        "a wrong step: ValueError in place of TypeError",
+    ]
 
 
 def test_a_soak_agrees_with_gymnasiums_own_vector_environment() -> None:
