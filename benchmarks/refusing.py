@@ -30,7 +30,6 @@ class Refusing:
         # with nothing pending: wrong arguments, and waits for nothing
         self._idle: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
             "too few actions": (lambda: env.step(good[1:]), ValueError),
-            "actions that are text": (lambda: env.step(["a"] * env.num_envs), ValueError),
             "a negative seed": (lambda: env.reset(seed=-1), ValueError),
             "options that are no dict": (lambda: env.reset(options=3), TypeError),
             "an empty mask": (
