@@ -242,7 +242,11 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda p: p.reset(options={"": 1}), TypeError, "has no option '': it has high, low"),
     (lambda p: p.reset(options={"low": 1j}), TypeError, "low=1j is a complex: give a number"),
     (lambda p: p.reset(options={"low": Shy()}), TypeError, "low=.*Shy.* is a Shy: give a number"),
-    (lambda p: p.reset(options={"low": -(10**5000)}), ValueError, "low=an integer of 16610 bits: choose"),
+    (
+        lambda p: p.reset(options={"low": -(10**5000)}),
+        ValueError,
+        "low=an integer of 16610 bits: choose",
+    ),
 ]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
+from parallel_pool.actions import ActionReader
 from parallel_pool.pool import Pool
+from parallel_pool.registry import find
 from tests.faults.misuse import INTEGERS, NUM_ENVS, assert_refused, good_actions, sends, twins
 from tests.same import assert_same
 
@@ -139,6 +142,19 @@ def test_discrete_actions_outside_their_space_are_refused(
     env_id: str, actions: Any, message: str
 ) -> None:
     assert_refused(env_id, sends(actions), ValueError, message)
+
+
+@pytest.mark.parametrize("value", [256, -1, 2**32 + 1])
+def test_integers_of_a_box_are_checked_before_they_are_narrowed(value: int) -> None:
+    """No environment of ours has such actions; those of users may."""
+    own = find("CartPole-v1").configure()
+    box = replace(own.action, dtype=np.dtype(np.uint8), space_kind="box", low=0, high=255)
+    own.action = box
+    reader = ActionReader(own)
+    for actions in (np.array([7, value]), [7, value]):
+        with pytest.raises(ValueError, match=rf"actions\[1\] is {value}, outside its space"):
+            reader.read(actions, 2)
+    assert b"".join(reader.read(np.array([7, 255]), 2)[0]) == b"\x07\xff"
 
 
 def test_the_message_names_the_environment_of_a_wrong_action() -> None:
