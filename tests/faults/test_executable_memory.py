@@ -1,4 +1,4 @@
-"""Executable memory: where the system refuses it, Atari games are interpreted, with equal results."""
+"""Where the system refuses executable memory, Atari games are interpreted, with equal results."""
 
 from __future__ import annotations
 
