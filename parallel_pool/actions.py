@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib
+from parallel_pool.arguments import a_type
 from parallel_pool.specs import DTYPES, Spec
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ MOST = 2**53
 def described(value: Any) -> str:
     """Returns a short description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
-        return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
-    return f"a {type(value).__name__}, {reprlib.repr(value)}"
+        return f"{a_type(value)} of dtype {value.dtype} and shape {value.shape}"
+    return f"{a_type(value)}, {reprlib.repr(value)}"
 
 
 def take_array(actions: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool.arguments import MAX_ENVS, check_count
+from parallel_pool.arguments import MAX_ENVS, a_type, check_count
 
 
 def check_choice_of_loss(on_worker_loss: Any) -> None:
@@ -52,7 +52,7 @@ def slices(count: int, parts: int) -> list[slice]:
 def seconds(name: str, value: Any) -> float:
     """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give seconds")
+        raise TypeError(f"{name}={value!r} is {a_type(value)}: give seconds")
     if not 0 < value < math.inf:
         raise ValueError(f"{name}={value!r}: choose seconds above 0")
     return float(value)

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import registry
+from parallel_pool.arguments import a_type
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
@@ -128,9 +129,9 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         if type(frameskip) is not int or frameskip <= 0:
             raise error.Error(f"frameskip={frameskip!r}: give a positive int")
         if continuous and not isinstance(continuous_action_threshold, (int, float, np.number)):
-            kind = type(continuous_action_threshold).__name__
+            kind = a_type(continuous_action_threshold)
             raise TypeError(
-                f"continuous_action_threshold={continuous_action_threshold!r} is a {kind}:"
+                f"continuous_action_threshold={continuous_action_threshold!r} is {kind}:"
                 " give a number"
             )
         self.autoreset_mode = _check_mode(autoreset_mode)
@@ -413,9 +414,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
 
 def _check_mode(mode: Any) -> AutoresetMode:
     if not isinstance(mode, (str, AutoresetMode)):
-        raise TypeError(
-            f"autoreset_mode={mode!r} is a {type(mode).__name__}: give an AutoresetMode"
-        )
+        raise TypeError(f"autoreset_mode={mode!r} is {a_type(mode)}: give an AutoresetMode")
     names = [each.value for each in AUTORESET]
     if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
         raise ValueError(f"autoreset_mode={mode!r}: choose {' or '.join(map(repr, names))}")
@@ -445,7 +444,7 @@ def _spread(seed: Any, count: int) -> list[int | None]:
     if isinstance(seed, int):
         each = list(range(int(seed), int(seed) + count))
     elif not isinstance(seed, np.ndarray):
-        raise TypeError(f"seed={seed!r} is a {type(seed).__name__}: give an int or an array")
+        raise TypeError(f"seed={seed!r} is {a_type(seed)}: give an int or an array")
     elif seed.shape != (count,):
         raise ValueError(
             f"seeds have shape {seed.shape}: give one for each that is reset, ({count},)"

@@ -10,6 +10,8 @@ from gymnasium.spaces import Space
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
+from parallel_pool.arguments import a_type
+
 AnySpace = Space[Any]
 
 
@@ -43,7 +45,7 @@ def combine(
         for space in observation_mode:
             if not isinstance(space, Space):
                 raise TypeError(
-                    f"observation_mode holds {space!r}, a {type(space).__name__}: give a tuple of"
+                    f"observation_mode holds {space!r}, {a_type(space)}: give a tuple of"
                     " a batched and a single space"
                 )
         batched, single = observation_mode
