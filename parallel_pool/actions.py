@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.specs import DTYPES, NUMBER_DTYPES, PYTHON_CODES, Spec
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ MOST = 2**53
 def described(value: Any) -> str:
     """Returns a short description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
-        return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
-    return f"a {type(value).__name__}, {shown(value)}"
+        return f"{a_type(value)} of dtype {value.dtype} and shape {value.shape}"
+    return f"{a_type(value)}, {shown(value)}"
 
 
 def take_array(actions: Any) -> Any:

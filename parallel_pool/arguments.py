@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import reprlib
 from collections.abc import Mapping
 from typing import Any
@@ -60,6 +61,13 @@ def _escaped(char: str) -> str:
     return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else repr(char)[1:-1]
 
 
+def a_type(value: Any) -> str:
+    """Returns the name of a value's type with its article, for messages: "an int", "a str"."""
+    name = type(value).__name__
+    # "ndarray" is pronounced "en-d-array", and "uint8" begins like "you"
+    return f"{'an' if re.match('[aeio]|nd', name, re.IGNORECASE) else 'a'} {name}"
+
+
 def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
     """Returns an integer from `low` to `high`; raises TypeError or ValueError that names it."""
     number = whole(name, value)
@@ -76,7 +84,7 @@ def whole(name: str, value: Any) -> int:
             return operator.index(value)
         except TypeError:
             pass
-    raise TypeError(f"{name}={shown(value)} is a {type(value).__name__}: give an integer")
+    raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give an integer")
 
 
 def check_choice(name: str, value: Any, choices: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import check_count, shown, whole
+from parallel_pool.arguments import a_type, check_count, shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.closing import Keeper
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
@@ -104,7 +104,7 @@ def seconds(timeout: Any, name: str = "timeout") -> float | None:
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}={shown(timeout)} is a {type(timeout).__name__}: give seconds")
+        raise TypeError(f"{name}={shown(timeout)} is {a_type(timeout)}: give seconds")
     if not timeout >= 0:
         raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
     # an integer may be larger than any float
@@ -463,8 +463,7 @@ class BasePool(Uncopied):
             for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
                 self._one_id(env_id)
         raise TypeError(
-            f"env_ids={shown(env_ids)} is a {type(env_ids).__name__}: give an integer, or a list of"
-            " integers"
+            f"env_ids={shown(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
         )
 
     def _one_id(self, env_id: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from parallel_pool import registry, seeds
 from parallel_pool._native import ffi, lib
 from parallel_pool.actions import ActionReader
-from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
+from parallel_pool.arguments import MAX_ENVS, a_type, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import (
     NULL,
     BasePool,
@@ -127,10 +127,10 @@ class Pool(BasePool):
         if isinstance(definition, str):
             definition = registry.find(definition)
         elif not isinstance(definition, Definition):
-            kind = type(definition).__name__
-            raise TypeError(f"definition={shown(definition)} is a {kind}: give an id, as a string")
+            kind = a_type(definition)
+            raise TypeError(f"definition={shown(definition)} is {kind}: give an id, as a string")
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         self.definition = definition
         self._name = definition.id
         num_envs, batch_size = check_sizes(num_envs, batch_size)
@@ -240,7 +240,7 @@ class Pool(BasePool):
             sizes = ffi.from_buffer("int32_t[]", size_array)
         given = None
         if options is not None and not isinstance(options, Mapping):
-            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         if options:
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 
@@ -511,17 +511,15 @@ def _snapshots(states: Any) -> list[bytes]:
         TypeError: states are not a list of bytes.
     """
     if not isinstance(states, Sequence) or isinstance(states, (str, bytes, bytearray, memoryview)):
-        kind = type(states).__name__
-        raise TypeError(
-            f"states={shown(states)} is a {kind}: give a list of what get_state returned"
-        )
+        kind = a_type(states)
+        raise TypeError(f"states={shown(states)} is {kind}: give a list of what get_state returned")
     kept = []
     for i, state in enumerate(states):
         try:
             kept.append(state if type(state) is bytes else memoryview(state).tobytes())
         except TypeError:
-            kind = type(state).__name__
+            kind = a_type(state)
             raise TypeError(
-                f"states[{i}]={shown(state)} is a {kind}: give bytes, as get_state returns them"
+                f"states[{i}]={shown(state)} is {kind}: give bytes, as get_state returns them"
             ) from None
     return kept

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parallel_pool._native import ffi, lib, new_error, raise_error
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.specs import Definition
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def open_library(path: str | os.PathLike[str], symbol: str) -> tuple[Definition,
     import os
 
     if not isinstance(symbol, str):
-        raise TypeError(f"symbol={shown(symbol)} is a {type(symbol).__name__}: give a string")
+        raise TypeError(f"symbol={shown(symbol)} is {a_type(symbol)}: give a string")
     if not (symbol.isascii() and symbol.isidentifier()):
         raise ValueError(f"symbol={shown(symbol)}: give the name of a pp_env_def in C")
     out = ffi.new("const pp_env_def **")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 
 if TYPE_CHECKING:
     import gymnasium
@@ -189,8 +189,8 @@ class Option:
         )
 
     def _wrong_type(self, value: Any, wanted: str) -> TypeError:
-        kind = type(value).__name__
-        return TypeError(f"{self.name}={shown(value)} is a {kind}: give {wanted}")
+        kind = a_type(value)
+        return TypeError(f"{self.name}={shown(value)} is {kind}: give {wanted}")
 
     def _as_chars(self, value: str) -> str:
         """Returns a string that C can read: UTF-8 without zero bytes."""
@@ -392,7 +392,7 @@ class Values:
             ValueError: a value is outside its range.
         """
         if not isinstance(given, Mapping):
-            raise TypeError(f"options={shown(given)} is a {type(given).__name__}: give a dict")
+            raise TypeError(f"options={shown(given)} is {a_type(given)}: give a dict")
         unknown = sorted(
             name if isinstance(name, str) and 0 < len(name) <= 60 else shown(name)
             for name in set(given) - set(options)

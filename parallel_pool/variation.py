@@ -12,7 +12,7 @@ import numpy as np
 
 from parallel_pool import registry
 from parallel_pool._native import ffi, lib
-from parallel_pool.arguments import check_count, shown
+from parallel_pool.arguments import a_type, check_count, shown
 from parallel_pool.specs import PYTHON_CODES, Definition, Option, Spec, Values
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
     for name, bound in (("low", low), ("high", high)):
         is_number = isinstance(bound, (int, float, np.integer, np.floating))
         if not is_number or isinstance(bound, (bool, np.bool_)):
-            kind = type(bound).__name__
-            raise TypeError(f"each_reset: {name}={shown(bound)} is a {kind}: give a number")
+            kind = a_type(bound)
+            raise TypeError(f"each_reset: {name}={shown(bound)} is {kind}: give a number")
     if not isinstance(log, (bool, np.bool_)):
-        raise TypeError(f"each_reset: log={shown(log)} is a {type(log).__name__}: give a bool")
+        raise TypeError(f"each_reset: log={shown(log)} is {a_type(log)}: give a bool")
     low, high = (_plain(low), _plain(high))
     if not low <= high or not _is_finite(high - low):
         raise ValueError(
@@ -121,8 +121,8 @@ def _listed(what: str, values: Any) -> tuple[Any, ...]:
         # options keep the types of NumPy's numbers; rows of numbers become lists
         values = list(values) if values.ndim == 1 else values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
-        kind = type(values).__name__
-        raise TypeError(f"{what}({shown(values)}): that is a {kind}: give a list of values")
+        kind = a_type(values)
+        raise TypeError(f"{what}({shown(values)}): that is {kind}: give a list of values")
     for value in values:
         if isinstance(value, (Each, EachReset)):
             raise TypeError(

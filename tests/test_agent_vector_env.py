@@ -187,7 +187,7 @@ def test_wrong_actions_of_others_step_nothing(
         ("simple_spread_v3", {"agents": ["x"]}, ValueError, "there is no agent 'x': choose of"),
         ("simple_spread_v3", {"agents": "agent_0"}, TypeError, "is a str: give a list of agents"),
         ("simple_spread_v3", {"agents": ["agent_0"] * 2}, ValueError, "names 'agent_0' twice"),
-        ("simple_spread_v3", {"others": 3}, TypeError, "others=3 is a int: give a function"),
+        ("simple_spread_v3", {"others": 3}, TypeError, "others=3 is an int: give a function"),
         ("simple_spread_v3", {"batch_size": 2}, StateError, r"asynchronous \(batch_size=2 < num"),
     ],
 )

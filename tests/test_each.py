@@ -24,15 +24,15 @@ def make(env_id: str, num_envs: int = 2, **options: Any) -> None:
 REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     # the forms themselves
     (TypeError, r"each\('abc'\): that is a str: give a list", lambda: each("abc")),
-    (TypeError, r"each\(3\): that is a int", lambda: each(3)),  # type: ignore[arg-type]
+    (TypeError, r"each\(3\): that is an int", lambda: each(3)),  # type: ignore[arg-type]
     (ValueError, r"each\(\[\]\) has no values", lambda: each([])),
     (TypeError, r"each\(\[...\]\) holds each\(\[1\]\)", lambda: each([each([1])])),
     (TypeError, r"holds each_reset\(1, 2\)", lambda: each([each_reset(1, 2)])),
     (TypeError, r"each_reset\(\[...\]\) holds each", lambda: each_reset([each([1])])),
-    (TypeError, r"that is a int: give a list of values", lambda: each_reset(3)),
+    (TypeError, r"that is an int: give a list of values", lambda: each_reset(3)),
     (TypeError, r"high='a' is a str: give a number", lambda: each_reset(1, "a")),
     (TypeError, r"low=True is a bool", lambda: each_reset(True, 2)),
-    (TypeError, r"log=1 is a int", lambda: each_reset(1, 2, log=1)),  # type: ignore[arg-type]
+    (TypeError, r"log=1 is an int", lambda: each_reset(1, 2, log=1)),  # type: ignore[arg-type]
     (TypeError, r"log=True needs a range", lambda: each_reset([1, 2], log=True)),
     (ValueError, r"each_reset\(2, 1\): choose finite low <= high", lambda: each_reset(2, 1)),
     (ValueError, r"choose finite low <= high", lambda: each_reset(0.0, float("inf"))),
@@ -127,7 +127,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         r"max_episode_steps=each_reset\(1, 2, log=True\): log=True is for floats",
         lambda: make("CartPole-v1", max_episode_steps=each_reset(1, 2, log=True)),
     ),
-    (TypeError, r"num_envs=each\(\[1\]\) is a Each", lambda: Pool("CartPole-v1", each([1]))),  # type: ignore[arg-type]
+    (TypeError, r"num_envs=each\(\[1\]\) is an Each", lambda: Pool("CartPole-v1", each([1]))),  # type: ignore[arg-type]
     # in the APIs
     (
         ValueError,

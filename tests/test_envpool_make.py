@@ -120,7 +120,7 @@ def test_return_conventions() -> None:
         ({"env_type": "gym", "batch_size": ""}, TypeError, "batch_size='' is a str"),
         ({"env_type": "gym", "batch_size": False}, TypeError, "batch_size=False is a bool"),
         ({"env_type": "gym", "batch_size": 0.0}, TypeError, "batch_size=0.0 is a float"),
-        ({"env_type": "gym", "env_seed": 3}, TypeError, "env_seed=3 is a int: give a list"),
+        ({"env_type": "gym", "env_seed": 3}, TypeError, "env_seed=3 is an int: give a list"),
         ({"env_type": "gym", "env_seed": "3"}, TypeError, "env_seed='3' is a str: give a list"),
         ({"env_type": "gym", "seed": []}, ValueError, "0 seeds for 1 environments"),
         ({"env_type": "gym", "seed": np.zeros((1, 2), int)}, ValueError, r"shape \(1, 2\)"),

@@ -35,7 +35,7 @@ MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
     ("CartPole-v1", lambda p: p.step(np.zeros(1, int), [0, 1]), ValueError, r"shape \(1,\)"),
     ("CartPole-v1", lambda p: p.step(np.zeros((3, 1), int)), ValueError, r"shape \(3, 1\)"),
     ("CartPole-v1", lambda p: p.step(np.array(1)), ValueError, r"shape \(\)"),
-    ("CartPole-v1", lambda p: p.step(1), TypeError, "a int, 1, which holds no actions"),
+    ("CartPole-v1", lambda p: p.step(1), TypeError, "an int, 1, which holds no actions"),
     ("CartPole-v1", lambda p: p.step(np.full(3, 1.7)), TypeError, "dtype float64: give integers"),
     ("CartPole-v1", lambda p: p.step(np.ones(3, bool)), TypeError, "dtype bool"),
     ("CartPole-v1", lambda p: p.step(None), TypeError, "actions are None"),
@@ -66,7 +66,7 @@ MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
     ("CartPole-v1", lambda p: p.recv(timeout=0), PoolTimeoutError, "within 0 s"),
     ("CartPole-v1", lambda p: p.render([3]), ValueError, "env_id 3"),
     ("CartPole-v1", lambda p: p.render([]), ValueError, "no environment is named"),
-    ("CartPole-v1", lambda p: p.reset(options=3), TypeError, "options=3 is a int: give a dict"),
+    ("CartPole-v1", lambda p: p.reset(options=3), TypeError, "options=3 is an int: give a dict"),
     ("CartPole-v1", lambda p: p.reset(options=[1]), TypeError, "is a list: give a dict"),
     ("CartPole-v1", lambda p: p.async_reset(options="low"), TypeError, "is a str: give a dict"),
     (

@@ -28,13 +28,13 @@ Change = Any
     [
         ("mpe/simple_tag_v2", {}, UnregisteredEnv, "did you mean mpe/simple_tag_v3"),
         ("nothing", {}, UnregisteredEnv, "no environment 'nothing'"),
-        (3, {}, TypeError, "env_id=3 is a int: give a string"),
+        (3, {}, TypeError, "env_id=3 is an int: give a string"),
         ("CartPole-v1", {}, ValueError, "CartPole-v1 is not a game of PettingZoo: choose one of"),
         (TAG, {"speed": 2}, TypeError, "speed"),
         (TAG, {"num_threads": 2}, TypeError, "num_threads"),
         (TAG, {"max_cycles": 0}, ValueError, "max_cycles=0: choose 1 to"),
         (TAG, {"num_agent_neighbors": 0}, ValueError, "choose 1 or more, or None for all"),
-        (TAG, {"continuous_actions": 1}, TypeError, "continuous_actions=1 is a int"),
+        (TAG, {"continuous_actions": 1}, TypeError, "continuous_actions=1 is an int"),
         (TAG, {"render_mode": "rgb"}, ValueError, "render_mode='rgb': choose"),
     ],
 )

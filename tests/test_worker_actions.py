@@ -206,7 +206,7 @@ def test_actions_keep_the_types_that_the_caller_gave(
     [
         (spaces.Discrete(9), np.zeros(2, np.int64), ValueError, "^2 actions: .* 3 environments"),
         (spaces.Discrete(9), np.zeros(4, np.int64), ValueError, "^more than 3 actions: .* 3 env"),
-        (spaces.Discrete(9), 5, TypeError, "are a int, 5, which holds no actions: give an array"),
+        (spaces.Discrete(9), 5, TypeError, "are an int, 5, which holds no actions: give an array"),
         (spaces.Discrete(9), None, TypeError, "are None, which holds no actions: give an array"),
         (spaces.Discrete(9), "abc", TypeError, "are a str, 'abc', which holds no actions"),
         (spaces.Discrete(9), {1, 2, 3}, TypeError, "are a set, .* which has no order"),

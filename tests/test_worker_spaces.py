@@ -241,7 +241,7 @@ def test_only_the_named_row_is_written() -> None:
         (
             {"a": 1, "b": np.zeros(4, np.float32)},
             ValueError,
-            r"observation\['b'\] is a ndarray of dtype float32 and shape \(4,\): "
+            r"observation\['b'\] is an ndarray of dtype float32 and shape \(4,\): "
             r"its space, a Box, takes shape \(3,\) and what casts to float32",
         ),
         (
@@ -250,7 +250,7 @@ def test_only_the_named_row_is_written() -> None:
             r"observation\['a'\] is a float, 1.5: .* takes shape \(\) and what casts to int64",
         ),
         ({"b": [0] * 3}, ValueError, r"observation is a dict with keys \['b'\]: .* needs 'a' in"),
-        (7, TypeError, r"observation is a int, 7: its space needs 'a' in it"),
+        (7, TypeError, r"observation is an int, 7: its space needs 'a' in it"),
         ([1, [0] * 3], TypeError, "observation is a list, .*: its space needs 'a' in it"),
     ],
 )
@@ -442,10 +442,10 @@ def test_wrong_objects_are_refused() -> None:
         iterate_objects(batched, {"box": [[0, 0], [0, 0]]}, 2)
     with pytest.raises(ValueError, match=r"zip\(\)"):
         iterate_objects(batched, {"box": [[0, 0]], "deep": ([1, 2], {"text": ["a", "b"]})}, 2)
-    with pytest.raises(TypeError, match="actions is a int, 5: its space needs 'box' in it"):
+    with pytest.raises(TypeError, match="actions is an int, 5: its space needs 'box' in it"):
         iterate_objects(batched, 5, 2)
     texts = batch_space(spaces.Text(3), 2)
     with pytest.raises(ValueError, match="more than 2 actions: give one for each of 2 environ"):
         iterate_objects(texts, ("a", "b", "c"), 2)
-    with pytest.raises(TypeError, match="actions are a int, 5, which holds no actions"):
+    with pytest.raises(TypeError, match="actions are an int, 5, which holds no actions"):
         iterate_objects(texts, 5, 2)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool.arguments import MAX_ENVS, check_count, shown
+from parallel_pool.arguments import MAX_ENVS, a_type, check_count, shown
 
 NO_TRACE = (
     "trace() of environments on a cluster, whose pools are in other processes: trace a"
@@ -27,7 +27,7 @@ def check_choice_of_loss(on_worker_loss: Any) -> None:
 def flag(name: str, value: Any) -> bool:
     """Returns a bool; raises TypeError that names it."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give True or False")
+        raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give True or False")
     return bool(value)
 
 
@@ -91,7 +91,7 @@ def slices(count: int, parts: int) -> list[slice]:
 def seconds(name: str, value: Any) -> float:
     """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name}={shown(value)} is a {type(value).__name__}: give seconds")
+        raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give seconds")
     if not 0 < value < math.inf:
         raise ValueError(f"{name}={shown(value)}: choose seconds above 0")
     return float(value)

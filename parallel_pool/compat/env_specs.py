@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
-from parallel_pool.arguments import MAX_NAME, check_limit, shown
+from parallel_pool.arguments import MAX_NAME, a_type, check_limit, shown
 from parallel_pool.compat import ale_ids, dependencies, renderer
 from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_native, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -36,8 +36,7 @@ def find(env: Any) -> EnvSpec:
         return _with_defaults(copy.deepcopy(env))
     if not isinstance(env, str):
         raise TypeError(
-            f"env is a {type(env).__name__}: give an id, an EnvSpec, or functions that make"
-            " environments"
+            f"env is {a_type(env)}: give an id, an EnvSpec, or functions that make environments"
         )
     known = registry.definitions()
     if env not in known and env not in gymnasium.registry:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.envs.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
@@ -126,7 +126,7 @@ class Renderer:
         if name is None:
             return -1
         if not isinstance(name, str):
-            raise TypeError(f"camera_name={shown(name)} is a {type(name).__name__}: give a string")
+            raise TypeError(f"camera_name={shown(name)} is {a_type(name)}: give a string")
         found = self._mujoco.mj_name2id(self._model, self._mujoco.mjtObj.mjOBJ_CAMERA, name)
         if found < 0:
             known = [self._model.camera(i).name for i in range(self._model.ncam)]
@@ -144,8 +144,8 @@ class Renderer:
         if config is None:
             return None
         if not isinstance(config, Mapping):
-            kind = type(config).__name__
-            raise TypeError(f"default_camera_config={shown(config)} is a {kind}: give a dict")
+            kind = a_type(config)
+            raise TypeError(f"default_camera_config={shown(config)} is {kind}: give a dict")
         camera = self._mujoco.MjvCamera()
         known = [name for name in dir(camera) if not name.startswith("_")]
         for name, value in config.items():
@@ -166,8 +166,8 @@ class Renderer:
     def _check_flags(self, flags: Mapping[int, bool] | None) -> dict[int, bool]:
         """Returns a copy of the flags, with their numbers checked."""
         if not isinstance(flags, Mapping | None):
-            kind = type(flags).__name__
-            raise TypeError(f"visual_options={shown(flags)} is a {kind}: give a dict")
+            kind = a_type(flags)
+            raise TypeError(f"visual_options={shown(flags)} is {kind}: give a dict")
         count = len(self._mujoco.MjvOption().flags)
         number = Option("visual_options", "int", 0, 0, count - 1, "")
         value = Option("visual_options", "bool", False, 0, 0, "")

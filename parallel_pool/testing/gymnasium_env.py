@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from parallel_pool.arguments import a_type
 from parallel_pool.testing.play import SEED, require
 
 Make = Callable[..., Any]
@@ -117,7 +118,7 @@ def _made(make: Make, options: dict[str, Any] | None) -> Any:
     env = make(**(options or {}))
     require(
         isinstance(env, gymnasium.Env),
-        f"the function made a {type(env).__name__}: make a gymnasium.Env",
+        f"the function made {a_type(env)}: make a gymnasium.Env",
     )
     return env
 

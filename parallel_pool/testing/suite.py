@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
+from parallel_pool.arguments import a_type
 from parallel_pool.testing import contract, forged, guards, gymnasium_env
 from parallel_pool.testing.messages import FORGED, STOPPING
 from parallel_pool.testing.play import Run
@@ -144,8 +145,7 @@ def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
         return
     if not callable(env):
         raise TypeError(
-            f"env={env!r} is a {type(env).__name__}: give an id, or a function that makes a"
-            " gymnasium.Env"
+            f"env={env!r} is {a_type(env)}: give an id, or a function that makes a gymnasium.Env"
         )
     for each in PYTHON_CHECKS:
         each(env, options=options)

@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from parallel_pool.arguments import MAX_ENVS, check_count, shown
+from parallel_pool.arguments import MAX_ENVS, a_type, check_count, shown
 from parallel_pool.base_pool import seconds
 
 # most functions that an iterable without a length may yield, and most worker processes
@@ -54,7 +54,7 @@ def listed(env_fns: Any) -> list[Any]:
         functions = iter(env_fns)
     except TypeError:
         raise TypeError(
-            f"env_fns={env_fns!r} is a {type(env_fns).__name__}: give a list of functions"
+            f"env_fns={env_fns!r} is {a_type(env_fns)}: give a list of functions"
         ) from None
     if count is not None:
         check_count("num_envs", count or 1, 1, MAX_ENVS)
@@ -62,7 +62,7 @@ def listed(env_fns: Any) -> list[Any]:
     fns = list(itertools.islice(functions, MAX_YIELDED + 1))
     if len(fns) > MAX_YIELDED:
         raise ValueError(
-            f"env_fns is a {type(env_fns).__name__} that yields more than {MAX_YIELDED} functions,"
+            f"env_fns is {a_type(env_fns)} that yields more than {MAX_YIELDED} functions,"
             " perhaps without end: give a list"
         )
     return fns
@@ -76,7 +76,7 @@ def check_functions(env_fns: Any) -> list[Callable[[], Any]]:
     for i, fn in enumerate(fns):
         if not callable(fn):
             raise TypeError(
-                f"env_fns[{i}]={fn!r} is a {type(fn).__name__}: give functions that make an"
+                f"env_fns[{i}]={fn!r} is {a_type(fn)}: give functions that make an"
                 " environment, such as lambda: gymnasium.make('CartPole-v1')"
             )
     return fns

@@ -24,6 +24,7 @@ from gymnasium.error import CustomSpaceError
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from parallel_pool.actions import check_sequence, described, take_array
+from parallel_pool.arguments import a_type
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -158,7 +159,7 @@ def _take(value: Any, path: tuple[Any, ...], key: Any, what: str) -> Any:
     except (LookupError, TypeError, ValueError) as error:
         seen = described(value)
         if isinstance(value, dict):
-            seen = f"a {type(value).__name__} with keys {reprlib.repr(list(value))}"
+            seen = f"{a_type(value)} with keys {reprlib.repr(list(value))}"
         raise _kind(error)(
             f"{what}{_shown(path)} is {seen}: its space needs {key!r} in it"
         ) from error

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import seeds
+from parallel_pool import arguments, seeds
 from parallel_pool._native import ffi, lib, new_error, text
 from parallel_pool.arguments import shown
 from parallel_pool.base_pool import BasePool
@@ -214,7 +214,7 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         "environment 0 has 608 bits: choose one of at most",
     ),
     (lambda p: p.set_state(None), TypeError, "states=None is a NoneType: give a list of what get"),
-    (lambda p: p.set_state(3), TypeError, "states=3 is a int: give a list"),
+    (lambda p: p.set_state(3), TypeError, "states=3 is an int: give a list"),
     (lambda p: p.set_state(b"abc"), TypeError, "states=b'abc' is a bytes: give a list"),
     (lambda p: p.set_state({0: b"a"}), TypeError, "states={0: b'a'} is a dict: give a list"),
     (lambda p: p.set_state(iter([b""])), TypeError, "is a list_iterator: give a list"),
@@ -234,8 +234,8 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda p: p.observe({0}), TypeError, "is a set: give an integer"),
     (lambda p: p.get_state("x"), TypeError, "env_ids='x' is a str: give an integer"),
     (lambda p: p.render("x"), TypeError, "env_ids='x' is a str: give an integer"),
-    (lambda p: p.reset(options=3), TypeError, "options=3 is a int: give a dict"),
-    (lambda p: p.reset(options=0), TypeError, "options=0 is a int: give a dict"),
+    (lambda p: p.reset(options=3), TypeError, "options=3 is an int: give a dict"),
+    (lambda p: p.reset(options=0), TypeError, "options=0 is an int: give a dict"),
     (lambda p: p.reset(options=False), TypeError, "options=False is a bool: give a dict"),
     (lambda p: p.reset(options=""), TypeError, "options='' is a str: give a dict"),
     (lambda p: p.reset(options=[]), TypeError, r"options=\[\] is a list: give a dict"),
@@ -294,7 +294,7 @@ COUNTS: list[Case] = [
     (False, TypeError, "=False is a bool: give an integer"),
     ("", TypeError, "='' is a str: give an integer"),
     ([], TypeError, r"=\[\] is a list: give an integer"),
-    (np.array([2]), TypeError, r"=array\(\[2\]\) is a ndarray: give an integer"),
+    (np.array([2]), TypeError, r"=array\(\[2\]\) is an ndarray: give an integer"),
     (0, ValueError, "=0: choose 1 or more"),
     (-1, ValueError, "=-1: choose 1 or more"),
     (10**9, ValueError, "=1000000000: choose 1 to 16777216"),
@@ -448,3 +448,18 @@ def test_messages_show_values_in_a_short_form() -> None:
     assert len(shown("x" * 10**6)) < 80 and len(shown(list(range(10**6)))) < 80
     assert "\n" not in shown(np.zeros((3, 3)))
     assert "Shy" in shown(Shy())
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, "an int"),
+        ("3", "a str"),
+        (np.zeros(2), "an ndarray"),
+        (object(), "an object"),
+        (np.uint8(3), "a uint8"),
+        (None, "a NoneType"),
+    ],
+)
+def test_types_have_their_article(value: Any, expected: str) -> None:
+    assert arguments.a_type(value) == expected

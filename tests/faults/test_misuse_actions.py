@@ -34,7 +34,7 @@ SHAPES = [
         [[0.5], [0.5, 1.0], [0.5]],
         r"can't be made an array: give one action of shape \(1,\)",
     ),
-    ("Pendulum-v1", [[0.5], np.ones(2), [0.5]], r"actions\[1\] is a ndarray .* of shape \(2,\)"),
+    ("Pendulum-v1", [[0.5], np.ones(2), [0.5]], r"actions\[1\] is an ndarray .* of shape \(2,\)"),
     ("Pong-v5", np.zeros(2, int), r"shape \(2,\): 3 environments take \(3,\)"),
 ]
 
@@ -70,7 +70,7 @@ class OnGpu:
 
 NO_SEQUENCES = [
     (None, "are None, which holds no actions: give an array or a list of 3 actions"),
-    (1, "are a int, 1, which holds no actions: give an array or a list of 3 actions"),
+    (1, "are an int, 1, which holds no actions: give an array or a list of 3 actions"),
     (np.float32(0), "are a float32 of dtype float32 and shape .*, which holds no actions"),
     ("010", "are a str, '010', which holds no actions"),
     (b"010", "are a bytes, b'010', which holds no actions"),

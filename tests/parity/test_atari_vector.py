@@ -597,7 +597,7 @@ def test_actions_with_which_ale_py_hangs(actions: list[int]) -> None:
     [
         ({"seed": "x"}, "seed='x' is a str: give an int or an array"),
         ({"seed": [1, 2]}, "is a list"),
-        ({"seed": np.int64(3)}, "is a int64"),
+        ({"seed": np.int64(3)}, "is an int64"),
         ({"seed": 2**31 - 1}, r"seed=2147483648: choose -2\*\*31 to"),
         ({"seed": np.array([1.0, 2.0])}, "seeds have dtype float64: give integers"),
         ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose -2"),

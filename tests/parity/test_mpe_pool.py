@@ -162,7 +162,7 @@ def test_wrong_arguments_are_refused(
 @pytest.mark.parametrize(
     ("actions", "error", "match"),
     [
-        (np.zeros((3, 3), int), ValueError, "actions are a ndarray: give a sequence of 2 arrays"),
+        (np.zeros((3, 3), int), ValueError, "actions are an ndarray: give a sequence of 2 arrays"),
         ([np.zeros((3, 3), int)], ValueError, "actions are a list of 1"),
         ([np.zeros((3, 2), int), np.zeros((3, 1), int)], ValueError, r"actions\[0\] has shape"),
         ([np.zeros((3, 3)), np.zeros((3, 1), int)], TypeError, "dtype"),

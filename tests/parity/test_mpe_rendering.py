@@ -211,7 +211,7 @@ def test_without_mpe2_only_pictures_are_missing(monkeypatch: pytest.MonkeyPatch)
 def test_wrong_drawing_options_are_named() -> None:
     with pytest.raises(ValueError, match="render_mode='ansi': choose 'human' or 'rgb_array'"):
         pettingzoo.env("mpe/simple_v3", render_mode="ansi")
-    with pytest.raises(TypeError, match="dynamic_rescaling=1 is a int: give True or False"):
+    with pytest.raises(TypeError, match="dynamic_rescaling=1 is an int: give True or False"):
         pettingzoo.env("mpe/simple_v3", dynamic_rescaling=1)
     with pytest.raises(ValueError, match="render_mode='depth_array'"):
         PoolParallelEnv("mpe/simple_v3", 2, render_mode="depth_array")

@@ -378,7 +378,7 @@ def test_others_keep_their_opengl() -> None:
         ({"camera_id": 1}, ValueError, "camera_id=1: choose -1 to 0"),
         ({"camera_id": "0"}, TypeError, "camera_id='0' is a str"),
         ({"camera_name": "trak"}, ValueError, "camera_name='trak': choose 'track'"),
-        ({"camera_name": 0}, TypeError, "camera_name=0 is a int"),
+        ({"camera_name": 0}, TypeError, "camera_name=0 is an int"),
         ({"camera_id": 0, "camera_name": "track"}, ValueError, "both name a camera: give one"),
         ({"default_camera_config": 3}, TypeError, "give a dict"),
         ({"default_camera_config": {"dist": 3}}, ValueError, "a camera has azimuth, distance"),
@@ -390,7 +390,7 @@ def test_others_keep_their_opengl() -> None:
         ({"default_camera_config": {"lookat": [0, 0]}}, ValueError, r"lookat=\[0, 0\]: give some"),
         ({"visual_options": [1]}, TypeError, "give a dict"),
         ({"visual_options": {99: True}}, ValueError, "visual_options=99: choose 0 to"),
-        ({"visual_options": {1: 2}}, TypeError, "visual_options=2 is a int: give True or False"),
+        ({"visual_options": {1: 2}}, TypeError, "visual_options=2 is an int: give True or False"),
     ],
     ids=str,
 )

@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import registry
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
@@ -129,9 +129,9 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         if type(frameskip) is not int or frameskip <= 0:
             raise error.Error(f"frameskip={shown(frameskip)}: give a positive int")
         if continuous and not isinstance(continuous_action_threshold, (int, float, np.number)):
-            kind = type(continuous_action_threshold).__name__
+            kind = a_type(continuous_action_threshold)
             raise TypeError(
-                f"continuous_action_threshold={shown(continuous_action_threshold)} is a {kind}:"
+                f"continuous_action_threshold={shown(continuous_action_threshold)} is {kind}:"
                 " give a number"
             )
         self.autoreset_mode = _check_mode(autoreset_mode)
@@ -484,9 +484,7 @@ def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -
 
 def _check_mode(mode: Any) -> AutoresetMode:
     if not isinstance(mode, (str, AutoresetMode)):
-        raise TypeError(
-            f"autoreset_mode={shown(mode)} is a {type(mode).__name__}: give an AutoresetMode"
-        )
+        raise TypeError(f"autoreset_mode={shown(mode)} is {a_type(mode)}: give an AutoresetMode")
     names = [each.value for each in AUTORESET]
     if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
         raise ValueError(f"autoreset_mode={shown(mode)}: choose {' or '.join(map(repr, names))}")
@@ -516,7 +514,7 @@ def _spread(seed: Any, count: int) -> list[int | None]:
     if isinstance(seed, int):
         each = list(range(int(seed), int(seed) + count))
     elif not isinstance(seed, np.ndarray):
-        raise TypeError(f"seed={shown(seed)} is a {type(seed).__name__}: give an int or an array")
+        raise TypeError(f"seed={shown(seed)} is {a_type(seed)}: give an int or an array")
     elif seed.shape != (count,):
         raise ValueError(
             f"seeds have shape {seed.shape}: give one for each that is reset, ({count},)"

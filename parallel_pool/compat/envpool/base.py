@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat.envpool import actions
 from parallel_pool.compat.envpool.rows import Rows
@@ -173,7 +173,7 @@ class EnvPool(Uncopied):
     ) -> tuple[Any, Seed, dict[str, Any]]:
         """Returns a reset's environments, their seeds, and the environment's reset options."""
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         own = dict(options or {})
         mask = own.pop("reset_mask", None)
         if mask is not None:

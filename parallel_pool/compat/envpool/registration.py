@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from parallel_pool import registry
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.spec import EnvSpec
 
@@ -77,9 +77,7 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
     """
     choices = ", ".join(map(repr, MAKERS))
     if not isinstance(env_type, str):
-        raise TypeError(
-            f"env_type={shown(env_type)} is a {type(env_type).__name__}: give {choices}"
-        )
+        raise TypeError(f"env_type={shown(env_type)} is {a_type(env_type)}: give {choices}")
     if env_type not in MAKERS:
         raise ValueError(f"env_type={shown(env_type)}: choose {choices}")
     pool: DMEnvPool | GymnasiumEnvPool = MAKERS[env_type](task_id, **config)
@@ -150,9 +148,7 @@ def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool |
     from parallel_pool.compat.envpool.single_dm_env import SingleDMEnv
 
     if not isinstance(batched, bool):
-        raise TypeError(
-            f"batched={shown(batched)} is a {type(batched).__name__}: give True or False"
-        )
+        raise TypeError(f"batched={shown(batched)} is {a_type(batched)}: give True or False")
     spec, render = _split(task_id, config)
     return (DMEnvPool if batched else SingleDMEnv)(spec, **render)
 
@@ -213,7 +209,7 @@ def _split(task_id: str, config: dict[str, Any]) -> tuple[EnvSpec, dict[str, Any
 
 def _check_id(task_id: Any) -> None:
     if not isinstance(task_id, str):
-        raise TypeError(f"task_id={shown(task_id)} is a {type(task_id).__name__}: give a string")
+        raise TypeError(f"task_id={shown(task_id)} is {a_type(task_id)}: give a string")
 
 
 def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

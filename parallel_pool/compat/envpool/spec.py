@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry, seeds, variation
-from parallel_pool.arguments import check_count, check_sizes, named, shown
+from parallel_pool.arguments import a_type, check_count, check_sizes, named, shown
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.fields import bounds, field_name, mark, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple
@@ -157,8 +157,8 @@ class EnvSpec:
         self._check_seeds(chosen, num_envs)
         returns_info = chosen["gym_reset_return_info"]
         if not isinstance(returns_info, (bool, np.bool_)):
-            kind = type(returns_info).__name__
-            raise TypeError(f"gym_reset_return_info={shown(returns_info)} is a {kind}: give a bool")
+            kind = a_type(returns_info)
+            raise TypeError(f"gym_reset_return_info={shown(returns_info)} is {kind}: give a bool")
         if chosen["reward_threshold"] is None:
             chosen["reward_threshold"] = self.definition.reward_threshold
         threshold = chosen["reward_threshold"]
@@ -167,10 +167,8 @@ class EnvSpec:
         elif isinstance(threshold, (bool, np.bool_)) or not isinstance(
             threshold, (int, float, np.integer, np.floating)
         ):
-            kind = type(threshold).__name__
-            raise TypeError(
-                f"reward_threshold={shown(threshold)} is a {kind}: give a number or None"
-            )
+            kind = a_type(threshold)
+            raise TypeError(f"reward_threshold={shown(threshold)} is {kind}: give a number or None")
         return chosen
 
     def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
@@ -181,8 +179,8 @@ class EnvSpec:
             chosen["seed"], each = 0, seed
         if each is not None and not is_list(each):
             raise TypeError(
-                f"env_seed={shown(each)} is a {type(each).__name__}: give a list with one seed for"
-                " each environment, or seed=..."
+                f"env_seed={shown(each)} is {a_type(each)}: give a list with one seed for each"
+                " environment, or seed=..."
             )
         chosen["env_seed"] = [] if each is None else list(each)
         self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))

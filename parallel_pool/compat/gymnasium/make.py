@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import env_specs
 from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -48,7 +48,7 @@ def make_vec(
     vector_kwargs = (vector_kwargs or {}) if stored.vector_kwargs is None else stored.vector_kwargs
     if not isinstance(vector_kwargs, Mapping):
         raise TypeError(
-            f"vector_kwargs={shown(vector_kwargs)} is a {type(vector_kwargs).__name__}: give a dict"
+            f"vector_kwargs={shown(vector_kwargs)} is {a_type(vector_kwargs)}: give a dict"
         )
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
     for name in kwargs.keys() & DEFAULTS.keys():

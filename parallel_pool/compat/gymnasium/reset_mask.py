@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.vector_errors import NotResetError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def split(
         NotResetError: the mask leaves out environments that were never reset.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+        raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
     if options is None or KEY not in options:
         return None, options
     mask = options[KEY]

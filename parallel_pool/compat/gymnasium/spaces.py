@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 
 AnySpace = Space[Any]
 
@@ -45,8 +45,8 @@ def combine(
         for space in observation_mode:
             if not isinstance(space, Space):
                 raise TypeError(
-                    f"observation_mode holds {shown(space)}, a {type(space).__name__}: give a tuple"
-                    " of a batched and a single space"
+                    f"observation_mode holds {shown(space)}, {a_type(space)}: give a tuple of"
+                    " a batched and a single space"
                 )
         batched, single = observation_mode
     elif observation_mode == "same":

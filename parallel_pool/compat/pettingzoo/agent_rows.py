@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool.actions import check_sequence, take_array
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.pettingzoo import groups, row_infos
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.vector_errors import NotResetError
@@ -58,8 +58,7 @@ class AgentRows:
         self.others = [agent for agent in possible if agent not in self.agents]
         if policy is not None and not callable(policy):
             raise TypeError(
-                f"others={shown(policy)} is a {type(policy).__name__}: give a function of"
-                " observations"
+                f"others={shown(policy)} is {a_type(policy)}: give a function of observations"
             )
         if self.others and policy is None:
             raise ValueError(
@@ -142,7 +141,7 @@ class AgentRows:
         chosen = self._policy(dict(self._seen))
         if not isinstance(chosen, Mapping):
             raise TypeError(
-                f"others() returned a {type(chosen).__name__}: return a dict with the actions of"
+                f"others() returned {a_type(chosen)}: return a dict with the actions of"
                 f" {self.others}"
             )
         for agent in chosen:
@@ -205,9 +204,7 @@ class AgentRows:
 def _checked(agents: Any, possible: Sequence[Any]) -> list[Any]:
     """Returns the chosen agents."""
     if not isinstance(agents, Sequence) or isinstance(agents, (str, bytes)):
-        raise TypeError(
-            f"agents={shown(agents)} is a {type(agents).__name__}: give a list of agents"
-        )
+        raise TypeError(f"agents={shown(agents)} is {a_type(agents)}: give a list of agents")
     chosen = list(agents)
     if not chosen:
         raise ValueError(f"agents=[]: choose one or more of {list(possible)}")

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_rows import AgentRows
@@ -73,9 +73,7 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             parallel_pool.errors.StateError: the pool is asynchronous.
         """
         if not hasattr(envs, "step_arrays"):
-            raise TypeError(
-                f"envs={shown(envs)} is a {type(envs).__name__}: give a PoolParallelEnv"
-            )
+            raise TypeError(f"envs={shown(envs)} is {a_type(envs)}: give a PoolParallelEnv")
         if envs.is_async:
             raise StateError(
                 f"the pool is asynchronous (batch_size={envs.batch_size} <"

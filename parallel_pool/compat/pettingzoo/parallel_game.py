@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 
 Step = tuple[
     dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]
@@ -52,7 +52,7 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
     def _check(self, actions: Mapping[Any, Any]) -> None:
         if not isinstance(actions, Mapping):
             raise TypeError(
-                f"actions are a {type(actions).__name__}: give a dict with the action of each agent"
+                f"actions are {a_type(actions)}: give a dict with the action of each agent"
             )
         for agent in actions:
             if agent not in self.possible_agents:

@@ -12,7 +12,7 @@ from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import AgentSelector, wrappers  # type: ignore[import-untyped]
 
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
 from parallel_pool.envs import mpe, mpe_renderer
@@ -134,7 +134,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             parallel_pool.errors.ClosedError: the game is closed.
         """
         if not isinstance(options, Mapping | None):
-            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
         batch = self.pool.reset(seed=seed, options=given)

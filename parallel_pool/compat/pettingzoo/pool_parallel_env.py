@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool.actions import check_sequence
-from parallel_pool.arguments import check_sizes, shown
+from parallel_pool.arguments import a_type, check_sizes, shown
 from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
@@ -384,7 +384,7 @@ class PoolParallelEnv(Uncopied):
         """Returns actions of all agents in order; those left out must be live in no environment."""
         if not isinstance(actions, Mapping):
             raise TypeError(
-                f"actions are a {type(actions).__name__}: give a dict with an array of"
+                f"actions are {a_type(actions)}: give a dict with an array of"
                 f" {self.num_envs} actions for each agent"
             )
         unknown = [agent for agent in actions if agent not in self._action_spaces]
@@ -557,7 +557,7 @@ def _check_parts(name: str, space: Space[Any], actions: Any) -> None:
 
 def _described(actions: Any) -> str:
     count = f" of {len(actions)}" if isinstance(actions, (list, tuple)) else ""
-    return f"a {type(actions).__name__}{count}"
+    return f"{a_type(actions)}{count}"
 
 
 def _check_block(name: str, group: AgentGroup, block: Any, rows: int) -> None:

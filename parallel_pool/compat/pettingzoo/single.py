@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import dependencies
 from parallel_pool.errors import MissingDependencyError
 
@@ -56,7 +56,7 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 def _module_of(env_id: str) -> Any:
     """Returns the module that makes a game."""
     if not isinstance(env_id, str):
-        raise TypeError(f"env_id={shown(env_id)} is a {type(env_id).__name__}: give a string")
+        raise TypeError(f"env_id={shown(env_id)} is {a_type(env_id)}: give a string")
     try:
         definition = registry.find(env_id)
     except ValueError as error:

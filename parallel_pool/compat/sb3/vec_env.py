@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import seeds
-from parallel_pool.arguments import named, shown
+from parallel_pool.arguments import a_type, named, shown
 from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.sb3.native import Native
 from parallel_pool.compat.sb3.process import Process
@@ -224,8 +224,8 @@ class PoolVecEnv(Uncopied, VecEnv):
         """
         if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
             raise TypeError(
-                f"seed={shown(seed)} is a {type(seed).__name__}: give one integer, and environment"
-                " i gets seed + i"
+                f"seed={shown(seed)} is {a_type(seed)}: give one integer, and environment i"
+                " gets seed + i"
             )
         return super().seed(None if seed is None else seeds.check(seed))
 
@@ -238,8 +238,8 @@ class PoolVecEnv(Uncopied, VecEnv):
         if not isinstance(options, (Mapping, NoneType)):
             if not isinstance(options, (list, tuple)):
                 raise TypeError(
-                    f"options={shown(options)} is a {type(options).__name__}: give a dict, or a"
-                    " list of one for each environment"
+                    f"options={shown(options)} is {a_type(options)}: give a dict, or a list of"
+                    " one for each environment"
                 )
             if len(options) != self.num_envs:
                 raise ValueError(
@@ -248,9 +248,7 @@ class PoolVecEnv(Uncopied, VecEnv):
                 )
             for i, each in enumerate(options):
                 if not isinstance(each, Mapping):
-                    raise TypeError(
-                        f"options[{i}]={shown(each)} is a {type(each).__name__}: give a dict"
-                    )
+                    raise TypeError(f"options[{i}]={shown(each)} is {a_type(each)}: give a dict")
         super().set_options(options)
 
     def step_async(self, actions: Any) -> None:
@@ -459,7 +457,7 @@ def _process(
     """Makes Python environments in worker processes."""
     if not isinstance(env, Iterable):
         raise TypeError(
-            f"env={shown(env)} is a {type(env).__name__}: give the id or the EnvSpec of a native"
+            f"env={shown(env)} is {a_type(env)}: give the id or the EnvSpec of a native"
             " environment, or a list of functions that make Python environments"
         )
     if isinstance(n_envs, str) and of_processes["start_method"] is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.actions import unreadable
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.dependencies import install
 from parallel_pool.errors import EnvError, MissingDependencyError
 from parallel_pool.uncopied import Uncopied
@@ -49,7 +49,7 @@ class TorchEnv(Uncopied):
         for name in ("reset", "step", "close"):
             if not callable(getattr(envs, name, None)):
                 raise TypeError(
-                    f"envs={shown(envs)} is a {type(envs).__name__}, which has no {name}(): give a"
+                    f"envs={shown(envs)} is {a_type(envs)}, which has no {name}(): give a"
                     " Pool, a vector environment, or what parallel_pool.make returns"
                 )
         self.envs = envs
