@@ -190,6 +190,7 @@ void pp_fleet_fini(pp_fleet *fleet) {
   free(fleet->seeds);
   free(fleet->seed_sizes);
   free(fleet->errors);
+  free(fleet->candidate);
   free(fleet->reset_options);
   memset(fleet, 0, sizeof(*fleet));
 }

@@ -55,6 +55,7 @@ typedef struct pp_fleet {
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   pp_error *errors;
+  char *candidate;    /* see snapshot.c; null until a snapshot is checked. Under the pool's lock */
   size_t states_size; /* bytes of states */
   /* The shortest time of a reset in ns, 0 while unknown. Written and read by every thread; relaxed,
    * because it is an estimate (see pp_autoreset_learn). */

@@ -195,16 +195,17 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 
 /* -------------------------------------------------------------------------------- checking -- */
 
-/* Memory in which check_state sees what a snapshot would restore, before anything is changed. All
- * is null if the definition has no such callback. */
+/* What check_state sees of a snapshot before anything is changed: memory of the fleet, so that
+ * calls need no pages from the system. All is null if the definition has no such callback. */
 typedef struct candidate {
-  char *memory;
   char *state;       /* aligned as states are; null if load reads the snapshot's bytes itself */
   pp_value *options; /* null: no option is drawn */
+  const char *own;   /* the own part of the snapshot whose state this is; null: of none */
+  int64_t own_size;
 } candidate;
 
-/* returns PP_OK or PP_ERR_MEMORY */
-static int candidate_init(candidate *room, const pp_fleet *fleet, pp_error *error) {
+/* Returns PP_OK or PP_ERR_MEMORY. */
+static int candidate_init_locked(candidate *room, pp_fleet *fleet, pp_error *error) {
   enum { LINE = 64 };
   size_t state = fleet->def->load ? 0 : (fleet->config.state_size + LINE - 1) / LINE * LINE;
   size_t options =
@@ -213,12 +214,12 @@ static int candidate_init(candidate *room, const pp_fleet *fleet, pp_error *erro
 
   *room = (candidate){0};
   if (!fleet->def->check_state) return PP_OK;
-  room->memory = aligned_alloc(LINE, size);
-  if (!room->memory) {
+  if (!fleet->candidate) fleet->candidate = aligned_alloc(LINE, size);
+  if (!fleet->candidate) {
     return pp_error_set(error, PP_ERR_MEMORY, "no memory for a state of %zu bytes", size);
   }
-  if (!fleet->def->load) room->state = room->memory;
-  if (fleet->draws.count) room->options = (pp_value *)(void *)(room->memory + state);
+  if (!fleet->def->load) room->state = fleet->candidate;
+  if (fleet->draws.count) room->options = (pp_value *)(void *)(fleet->candidate + state);
   return PP_OK;
 }
 
@@ -228,12 +229,24 @@ static snapshot_head head_of(const char *bytes) {
   return head;
 }
 
+static bool candidate_is_of(const candidate *room, const char *own, int64_t size) {
+  return room->own && room->own == own && room->own_size == size;
+}
+
 /* Returns whether the size of an environment's own part is what its state needs; then a plain state
  * is in room->state, if there is room. */
 static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size, candidate *room) {
   size_t needed = fleet->config.state_size;
-  if (is_packed(fleet)) return pp_unpack(own, (size_t)size, room->state, needed);
   if (fleet->def->load) return true;
+  // one snapshot for several environments is unpacked once
+  if (candidate_is_of(room, own, size)) return true;
+  room->own = NULL;
+  if (is_packed(fleet)) {
+    if (!pp_unpack(own, (size_t)size, room->state, needed)) return false;
+    room->own = room->state ? own : NULL;
+    room->own_size = size;
+    return true;
+  }
   if (size != (int64_t)needed) return false;
   if (room->state) memcpy(room->state, own, needed);
   return true;
@@ -317,7 +330,8 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
 /* ------------------------------------------------------------------------------- restoring -- */
 
 /* restores from a checked snapshot; only the load callback can fail */
-static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size) {
+static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size,
+                const candidate *room) {
   pp_env *env = &fleet->envs[env_id];
   const char *returns = bytes + sizeof(snapshot_head), *own = returns + engine_bytes(fleet);
   int64_t own_size = size - (own - bytes);
@@ -330,6 +344,8 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
   if (fleet->def->load) {
     int status = fleet->def->load(env, own, own_size);
     if (status < 0) return status;
+  } else if (candidate_is_of(room, own, own_size)) {
+    memcpy(env->state, room->state, fleet->config.state_size);
   } else if (is_packed(fleet)) {
     (void)pp_unpack(own, (size_t)own_size, env->state, fleet->config.state_size);
   } else {
@@ -346,9 +362,10 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
 }
 
 static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
-                    const void *const *snapshots, const int64_t *sizes, pp_error *error) {
+                    const void *const *snapshots, const int64_t *sizes, const candidate *room,
+                    pp_error *error) {
   for (int32_t i = 0; i < count; i++) {
-    int status = load(fleet, env_ids[i], snapshots[i], sizes[i]);
+    int status = load(fleet, env_ids[i], snapshots[i], sizes[i], room);
     if (status < 0) {
       // the state may be half restored
       fleet->phase[env_ids[i]] = PP_FRESH;
@@ -368,17 +385,16 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
     status = pp_error_set(error, PP_ERR_ARGUMENT,
                           "%d snapshots: give as many env_ids, snapshots and sizes", count);
   }
-  if (status >= 0) status = candidate_init(&room, fleet, error);
   if (status < 0) return status;
   // held throughout, so that no thread sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
+  status = candidate_init_locked(&room, fleet, error);
   for (int32_t i = 0; i < count && status >= 0; i++) {
     status = pp_pool_check_idle_locked(pool, env_ids[i], error);
     if (status >= 0)
       status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], &room, error);
   }
-  if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, error);
+  if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, &room, error);
   pthread_mutex_unlock(&pool->lock);
-  free(room.memory);
   return status;
 }
