@@ -57,7 +57,7 @@ VALUES: Mapping[str, tuple[Any, Any]] = {
     "impact_cost_range": ((0.01, 2.3), (0, 2)),
     "uph_cost_weight": (0.7, 2),
     "main_body": (2, 2),
-    "reset_noise_scale": (0.03, 1),
+    "reset_noise_scale": (0.03, 0),
     "reward_near_weight": (0.8, 2),
     "reward_dist_weight": (1.3, 2),
     "reward_control_weight": (0.21, 2),
@@ -83,6 +83,7 @@ FAMILIES = ("box2d", "classic_control", "mujoco", "toy_text")
 # types that native environments may refuse, with the cure
 REFUSED: Mapping[str, set[str]] = {
     "healthy_reward": {"float16", "uint8"},
+    "reset_noise_scale": {"uint8"},
     "success_rate": {"float16", "int32", "uint8"},
     "rainy_probability": {"float16", "float32", *INTEGERS},
     "fickle_probability": {"float16"},
