@@ -152,11 +152,11 @@ class Native:
         return self._observations(batch)
 
     def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
-        if len(resets) == 1:
-            return self.pool.reset(**resets[0])
-        for reset in resets:
-            self.pool.send_reset(**reset)
-        return self.pool.recv()
+        # one after another: the pool takes options only while nothing is in flight
+        batches = [self.pool.reset(**reset) for reset in resets]
+        if len(batches) == 1:
+            return batches[0]
+        return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
 
     def send(self, actions: Any) -> None:
         if not self._was_reset:
