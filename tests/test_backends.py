@@ -93,9 +93,18 @@ def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) ->
         backends.choose(env, wrappers, {"backend": "thread"})
 
 
-def test_option_that_only_python_knows(monkeypatch: pytest.MonkeyPatch, stand_in: None) -> None:
+@pytest.fixture
+def without_sutton_barto() -> Iterator[None]:
+    """Removes an option of CartPole, and restores the order, in which C gets the values."""
     options = parallel_pool.registry.find("CartPole-v1").options
-    monkeypatch.delitem(options, "sutton_barto_reward")
+    before = dict(options)
+    del options["sutton_barto_reward"]
+    yield
+    options.clear()
+    options.update(before)
+
+
+def test_option_that_only_python_knows(without_sutton_barto: None, stand_in: None) -> None:
     with closed_at_the_end("CartPole-v1", 2, sutton_barto_reward=True) as env:
         assert env.backend == "process"
         assert env.backend_reason == "the native CartPole-v1 has no option sutton_barto_reward"

@@ -15,6 +15,7 @@ from gymnasium.error import AlreadyPendingCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
+from parallel_pool.arguments import a_type
 from parallel_pool.compat.gymnasium import NotResetError, PoolVectorEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
 from tests.gymnasium_cases import MODES, name_of
@@ -75,7 +76,7 @@ def test_mask_that_is_a_masked_array(cartpoles: PoolVectorEnv) -> None:
 
 @pytest.mark.parametrize("options", [3, "abc", ["reset_mask"], True, np.ones(3, np.bool_)])
 def test_reset_options_that_are_no_dict(cartpoles: PoolVectorEnv, options: Any) -> None:
-    with pytest.raises(TypeError, match=rf"options=.* is a {type(options).__name__}: give a dict"):
+    with pytest.raises(TypeError, match=rf"options=.* is {a_type(options)}: give a dict"):
         cartpoles.reset(options=options)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from parallel_pool import registry
 from parallel_pool.specs import Definition
 
 if TYPE_CHECKING:
@@ -32,6 +33,17 @@ def is_native(spec: EnvSpec) -> bool:
     """Returns whether gymnasium.make makes a native environment from a spec."""
     entry = spec.entry_point
     return isinstance(entry, str) and entry.startswith(SINGLE_ENTRY_POINT)
+
+
+def runs_in_processes(spec: EnvSpec) -> bool:
+    """Returns whether worker processes may make the environment of a spec.
+
+    Native ones need none, except the user's own, under its own id.
+    """
+    if spec.entry_point is None:
+        return False
+    own = {definition.id for definition in registry.loaded()}
+    return not is_native(spec) or spec.id in own
 
 
 def registered_id(native_id: str) -> str:

@@ -401,7 +401,7 @@ def test_a_failed_import_in_a_worker_is_named() -> None:
 
 @pytest.mark.parametrize("made", [None, 3])
 def test_an_object_that_is_not_an_environment_is_named(made: Any) -> None:
-    said = f"returned a .*, {made}, which has no observation_space: return a gymnasium.Env"
+    said = f"returned an? .*, {made}, which has no observation_space: return a gymnasium.Env"
     with pytest.raises(TypeError, match=said) as caught:
         ProcessPool([Counting, lambda: made], num_workers=1, start_method="fork")
     assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]

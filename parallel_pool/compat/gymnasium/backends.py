@@ -17,6 +17,7 @@ from parallel_pool.compat import ale_ids, dependencies, env_specs, renderer
 from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.compat.gymnasium import fusion
 from parallel_pool.compat.gymnasium.fusion import Chain, Refusal
+from parallel_pool.compat.gymnasium_ids import runs_in_processes
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.compat.warn_once import warn_once
 
@@ -398,7 +399,7 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
     assert choice.spec is not None
     spec = copy.deepcopy(choice.spec)
     spec.kwargs = {}
-    if spec.entry_point is None:
+    if not runs_in_processes(spec):
         raise ValueError(
             f"{choice.reason}, and {spec.id} has no Python environment: give an id that"
             " gymnasium.make takes, or wrap the vector environment (gymnasium.wrappers.vector)"

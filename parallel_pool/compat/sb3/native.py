@@ -157,7 +157,7 @@ class Native:
         return self._observations(batch)
 
     def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
-        # one by one: options of a reset are in force until all of its rows are received
+        # one after another: the pool takes options only while nothing is in flight
         batches = [self.pool.reset(**reset) for reset in resets]
         if len(batches) == 1:
             return batches[0]
