@@ -105,6 +105,13 @@ def test_spaces_that_differ(opened: Any) -> None:
     check(raised, f"nvironment {FIRST + 1} has", f"nvironment {FIRST} ")
 
 
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_one_environment_twice(opened: Any, num_workers: int) -> None:
+    env = Teller()
+    _, raised = opened([lambda: env] * 2, None, num_workers=num_workers)
+    assert f"env_fns[{FIRST}] and env_fns[{FIRST + 1}] return the same" in raised.failure.text
+
+
 def test_warnings(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(warnings, "showwarning", lambda text, *_: said.append(str(text)))

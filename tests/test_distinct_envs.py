@@ -21,7 +21,7 @@ APIS: dict[str, Callable[[Fns, int], Any]] = {
     "PoolVecEnv": lambda fns, n: parallel_pool.PoolVecEnv(fns, num_workers=n),
     "ProcessPool": lambda fns, n: ProcessPool(fns, num_workers=n),
 }
-SAME = "its function and one before it return the same environment: make a new one in every call"
+SAME = r"env_fns\[{}\] and env_fns\[{}\] return the same environment: make a new one in every call"
 
 
 def cart_pole() -> Any:
@@ -41,15 +41,14 @@ def test_one_object(is_wrapped: bool, api: str, num_workers: int) -> None:
     # of two workers, each has an environment of its own and one that they would share
     fns: Fns = [same, same] if num_workers < 2 else [cart_pole, cart_pole, same, same]
     last = len(fns) - 1
-    with pytest.raises(ValueError, match=SAME) as caught:
+    with pytest.raises(ValueError, match=SAME.format(last - 1, last)):
         APIS[api](fns, num_workers).close()
-    assert f"environment {last} can't be made" in caught.value.__notes__
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_one_parallel_environment(num_workers: int) -> None:
     env = Relay()
-    with pytest.raises(ValueError, match=SAME):
+    with pytest.raises(ValueError, match=SAME.format(0, 1)):
         PoolParallelEnv([lambda: env] * 2, num_workers=num_workers).close()
 
 
@@ -74,10 +73,10 @@ def test_what_unwrapped_makes_anew_is_not_mistaken() -> None:
         def unwrapped(self) -> Any:
             raise RuntimeError("no environment")
 
-    distinct = Distinct()
+    distinct = Distinct(0)
     for _ in range(20):
         distinct.add(Proxy())
     foreign = Foreign()
     distinct.add(foreign)
-    with pytest.raises(ValueError, match=SAME):
+    with pytest.raises(ValueError, match=SAME.format(20, 21)):
         distinct.add(foreign)

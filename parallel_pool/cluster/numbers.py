@@ -14,6 +14,8 @@ from parallel_pool.errors import EnvError, SlowWorkerWarning, WorkerError
 NAMES = re.compile(
     r"\b(?:(?:[Ee]nvironments? )(?:\d+(?: to \d+)?|\[[\d, ]+\])|(?:env_fns|actions)\[\d+\])"
 )
+# how messages name functions, which no environment does
+FUNCTIONS = re.compile(r"\benv_fns\[\d+\]")
 # the lines of an EnvError about further environments
 FURTHER = re.compile(r"^Environment \d+:", re.MULTILINE)
 NUMBER = re.compile(r"\d+")
@@ -51,6 +53,8 @@ def shift_error(error: BaseException, first: int) -> None:
             text = shifted(head, first) + failed + shifted(rest, first, FURTHER)
         elif isinstance(each, WorkerError) or _is_ours(each):
             text = shifted(text, first)
+        else:
+            text = shifted(text, first, FUNCTIONS)
         each.args = (text, *each.args[1:])
 
 

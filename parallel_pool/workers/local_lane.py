@@ -244,7 +244,7 @@ def make(env_fns: Sequence[Callable[[], Any]], envs: list[Any]) -> Description:
         ValueError: two of them are one.
         Exception: what a function raised.
     """
-    distinct = Distinct()
+    distinct = Distinct(0)
     try:
         for function in env_fns:
             env = make_env(function)

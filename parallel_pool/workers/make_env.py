@@ -40,9 +40,14 @@ def is_dm_env(env: Any) -> bool:
 class Distinct:
     """Refuses environments that share one inner environment, which each of them would step."""
 
-    def __init__(self) -> None:
-        # by address; held, so that no two of them have the same one
-        self._inner: dict[int, Any] = {}
+    def __init__(self, first: int) -> None:
+        """
+        Args:
+            first: number of the first environment, for messages.
+        """
+        self._first = first
+        # by address: the number, and the object, held so that no other has the same address
+        self._inner: dict[int, tuple[int, Any]] = {}
 
     def add(self, env: Any) -> None:
         """Takes the next environment.
@@ -50,13 +55,13 @@ class Distinct:
         Raises:
             ValueError: it wraps, or is, the same object as one before.
         """
-        inner = innermost(env)
-        if id(inner) in self._inner:
+        inner, number = innermost(env), self._first + len(self._inner)
+        before, _ = self._inner.setdefault(id(inner), (number, inner))
+        if before != number:
             raise ValueError(
-                "its function and one before it return the same environment: make a new one in"
-                " every call, as lambda: gymnasium.make(id) does"
+                f"env_fns[{before}] and env_fns[{number}] return the same environment: make a new"
+                " one in every call, as lambda: gymnasium.make(id) does"
             )
-        self._inner[id(inner)] = inner
 
 
 def innermost(env: Any) -> Any:

@@ -49,11 +49,13 @@ class Task:
         specs: Gymnasium's registry, see `parallel_pool.workers.gymnasium_registry`; empty if the
             worker has it.
         origins: of the native environments that this process has loaded.
+        first: number of the first environment, for messages.
     """
 
     env_fns: list[Callable[[], Any]]
     specs: list[bytes]
     origins: list[Origin]
+    first: int = 0
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def start(
     deadline = deadline or Deadline(None)
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else gymnasium_registry.gather()
-    tasks = [Task(list(share.env_fns), specs, registry.origins()) for share in shares]
+    tasks = [Task(list(share.env_fns), specs, registry.origins(), share.first) for share in shares]
     try:
         return launch.start(method, TARGET, tasks, name=names, deadline=deadline)
     except TimeoutError as error:

@@ -29,7 +29,7 @@ def serve(connection: Connection, task: Task) -> None:
     env_fns = task.env_fns
     envs: list[Any] = []
     pickled = 0
-    distinct = Distinct()
+    distinct = Distinct(task.first)
     pid = os.getpid()
     try:
         try:

@@ -60,7 +60,7 @@ def test_a_worker_uses_the_cores_of_its_actor(cluster: Any) -> None:
     from parallel_pool.cluster.session import Session
 
     task, limits = worker.Task("CartPole-v1", 4), Limits(30, 60, 0)
-    group = WorkerGroup(Session(range(4)), [task], [slice(4)], 1, limits, worker_class=Asked)
+    group = WorkerGroup(Session(range(4)), [task], [slice(0, 4)], 1, limits, worker_class=Asked)
     group.submit(0, "threads")
     assert group.wait([0]) == [(0, 1)]
     group.close()

@@ -57,7 +57,6 @@ def test_a_lost_worker_and_the_order_of_calls(cluster: Any) -> None:
         ClusterVecEnv("CartPole-v1", 4, batch_workers=1)
     with pytest.raises(NotImplementedError, match="on a cluster"):
         envs.trace()
-    envs.close()
     with pytest.raises(ValueError, match="leave indices out"):
         envs.env_method("render", indices=[1])
     assert envs.get_attr("gravity", [1]) == [9.8]
