@@ -141,12 +141,13 @@ class Option:
                 raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
             return number
         if self.kind == "float":
+            if _is_number(value):
+                as_float = self._as_float(value)
             why = self.why_inexact(value)
             if why is not None:
                 raise TypeError(why)
             if not _is_number(value):
                 raise self._wrong_type(value, "a number")
-            as_float = self._as_float(value)
             return cast("OptionValue", value) if self.code(value) else as_float
         if self.kind == "str":
             if isinstance(value, str):
@@ -182,9 +183,9 @@ class Option:
             is_refused = is_refused or abs(int(value)) > MOST_EXACT
         if not is_refused:
             return None
-        kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
+        kind = f"a {value.dtype} array" if isinstance(value, np.ndarray) else a_type(value)
         return (
-            f"{self.name}={shown(value)} is a {kind}, with which native environments would give"
+            f"{self.name}={shown(value)} is {kind}, with which native environments would give"
             f" other results than the reference: give float({self.name})"
         )
 

@@ -322,12 +322,12 @@ DEFECTS = (
     python(
         "an empty list of live agents is the list of all",
         (
-            "self._live = list(self.env.agents)",
-            "self._live = list(self.env.agents) or self.possible_agents",
+            'self._live = self._check.agents("reset", self.env.agents)',
+            'self._live = self._check.agents("reset", self.env.agents) or self.possible_agents',
         ),
         (
-            "self._live = list(self.env.agents)\n        reward, marks",
-            "self._live = list(self.env.agents) or self.possible_agents\n        reward, marks",
+            "        self._live = live\n        self._mark_live(marks)",
+            "        self._live = live or self.possible_agents\n        self._mark_live(marks)",
         ),
         near=["test_pettingzoo.py"],
     ),

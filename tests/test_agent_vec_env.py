@@ -44,7 +44,7 @@ def check(envs: AgentVecEnv, loop: RowLoop, steps: int) -> tuple[int, int]:
     envs.seed(3)
     observations = envs.reset()
     assert_same(observations, loop.reset(3)[0], "reset")
-    assert_same(envs.reset_infos, loop.reset_infos, "infos of the reset")
+    assert_same(envs.reset_infos, loop.reset_infos, "infos of the reset", ordered=False)
     envs.action_space.seed(5)
     ended = early = 0
     k = len(envs.agents)
@@ -55,7 +55,7 @@ def check(envs: AgentVecEnv, loop: RowLoop, steps: int) -> tuple[int, int]:
         assert_same(observations, shown, f"step {step}")
         assert_same(rewards, numbers.astype(np.float32), f"rewards of step {step}")
         assert_same(dones, terminated | truncated, f"dones of step {step}")
-        assert_same(envs.reset_infos, loop.reset_infos, f"infos of resets at step {step}")
+        assert_same(envs.reset_infos, loop.reset_infos, f"infos of resets at {step}", ordered=False)
         for row, info in enumerate(infos):
             # none for an agent that ended before its environment, in the step that restarts it
             is_waiting = loop.restarted[row // k] and not dones[row]
@@ -64,7 +64,8 @@ def check(envs: AgentVecEnv, loop: RowLoop, steps: int) -> tuple[int, int]:
             expected["TimeLimit.truncated"] = bool(truncated[row] and not terminated[row])
             if dones[row]:
                 expected["terminal_observation"] = merged["final_obs"][row]
-            assert_same(info, plain(expected), f"infos of row {row} in step {step}")
+            where = f"infos of row {row} in step {step}"
+            assert_same(info, plain(expected), where, ordered=False)
         ended += int(dones.sum())
         early += int((dones.reshape(-1, k).any(1) & ~dones.reshape(-1, k).all(1)).sum())
     return ended, early

@@ -233,7 +233,7 @@ def test_render_modes_must_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers end without the garbage collector."""
     closed = []
     close = ProcessPool.close
-    monkeypatch.setattr(ProcessPool, "close", lambda pool: closed.append(close(pool)))
+    monkeypatch.setattr(ProcessPool, "close", lambda pool, timeout: closed.append(close(pool)))
     env_fns = [partial(gymnasium.make, "CartPole-v1", render_mode=m) for m in (None, "rgb_array")]
     with pytest.raises(AssertionError, match="render_mode"):
         PoolVecEnv(env_fns, "fork")

@@ -16,7 +16,11 @@ typedef struct pp_scalar {
   int32_t dtype; /* pp_dtype or pp_action_dtype, with PP_PYTHON for a Python number */
 } pp_scalar;
 
-enum { PP_PYTHON_FLOAT = PP_FLOAT64 | PP_PYTHON, PP_PYTHON_INT = PP_INT64 | PP_PYTHON };
+/* (C++ does not combine values of different enumerations) */
+enum {
+  PP_PYTHON_FLOAT = (int)PP_FLOAT64 | (int)PP_PYTHON,
+  PP_PYTHON_INT = (int)PP_INT64 | (int)PP_PYTHON
+};
 
 /* --------------------------------------------------------------------------------- dtypes -- */
 
@@ -47,12 +51,14 @@ static inline int pp_dtype_width(int32_t dtype) {
 static inline int32_t pp_dtype_least_float(int32_t dtype) {
   if (pp_dtype_is_float(dtype)) return dtype;
   int width = pp_dtype_width(dtype);
-  return width == 1 ? PP_FLOAT16 : width == 2 ? PP_FLOAT32 : PP_FLOAT64;
+  if (width == 1) return PP_FLOAT16;
+  return width == 2 ? PP_FLOAT32 : PP_FLOAT64;
 }
 
 static inline int32_t pp_dtype_wider_float(int32_t a, int32_t b) {
   if (a == PP_FLOAT64 || b == PP_FLOAT64) return PP_FLOAT64;
-  return a == PP_FLOAT32 || b == PP_FLOAT32 ? PP_FLOAT32 : PP_FLOAT16;
+  if (a == PP_FLOAT32 || b == PP_FLOAT32) return PP_FLOAT32;
+  return PP_FLOAT16;
 }
 
 static inline int32_t pp_dtype_promote_integers(int32_t a, int32_t b) {
@@ -156,7 +162,7 @@ static inline pp_scalar pp_scalar_add(pp_scalar a, pp_scalar b) {
 /* a / b; of two integers it is a float64, or Python's float */
 static inline pp_scalar pp_scalar_divide(pp_scalar a, pp_scalar b) {
   int32_t dtype = pp_dtype_promote(a.dtype, b.dtype);
-  if (!pp_dtype_is_float(dtype)) dtype = dtype & PP_PYTHON ? PP_PYTHON_FLOAT : PP_FLOAT64;
+  if (!pp_dtype_is_float(dtype)) dtype = PP_FLOAT64 | (dtype & PP_PYTHON);
   return pp_scalar_rounded(pp_scalar_round(a.value, dtype) / pp_scalar_round(b.value, dtype),
                            dtype);
 }

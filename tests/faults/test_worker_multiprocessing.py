@@ -296,7 +296,7 @@ def test_an_environment_that_hangs_when_it_is_freed_is_killed(method: str) -> No
     pool = ProcessPool([asking_envs.Hanging], start_method=method)
     pid = int(pool.reset()[0][0, 0])
     with pytest.warns(SlowWorkerWarning, match="still running"):
-        pool.close(grace=1.2)
+        pool.close(timeout=1.2)
     wait_for(lambda: has_ended(pid))
 
 

@@ -202,6 +202,9 @@ def _find_native(
 def _why_inexact(definition: Definition, spec: EnvSpec, options: Mapping[str, Any]) -> str | None:
     """Returns why the types of options make results inexact, a clause; None if they do not, or if
     there is no reference that takes these options."""
+    # looked at first: to find a reference can take the import of its package
+    if variation.why_inexact(definition, options) is None:
+        return None
     if env_specs.reference_of(spec, definition) is None or spec.entry_point is None:
         return None
     taken = _constructor_options(spec)
