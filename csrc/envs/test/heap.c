@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/state_check.h"
 #include "pp_env.h"
 
-enum { FIRST_CAPACITY = 2 };
+enum { FIRST_CAPACITY = 2, MAX_RANDOM = 999, MAX_ACTION = 3, MAX_ENTRY = MAX_RANDOM + MAX_ACTION };
 
 typedef struct diary {
   int64_t *entries;
@@ -65,7 +66,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
     int status = make_room(env, 2 * book->capacity);
     if (status != PP_OK) return status;
   }
-  int64_t entry = *(const int64_t *)action + pp_rng_integers(env->rng, 0, 1000);
+  int64_t entry = *(const int64_t *)action + pp_rng_integers(env->rng, 0, MAX_RANDOM + 1);
   book->entries[book->length++] = entry;
   result->reward[0] = (double)entry;
   result->terminated = entry >= 990;
@@ -92,13 +93,20 @@ static int64_t save(pp_env *env, void *bytes) {
   return (int64_t)size;
 }
 
-/* before load, which gets the same bytes and changes the diary */
+/* Refuses what load must not get. The entries are not aligned here, and observe adds them up. */
 static int check_state(const pp_env *env, const void *bytes, int64_t size) {
-  (void)bytes;
-  if (size % (int64_t)sizeof(int64_t) == 0) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text), "%lld bytes are no whole number of entries",
-           (long long)size);
-  return PP_ERR_ARGUMENT;
+  int64_t entry;
+  const int64_t entry_size = (int64_t)sizeof(entry);
+  if (size % entry_size != 0) {
+    snprintf(env->error->text, sizeof(env->error->text),
+             "%lld bytes are no whole number of entries", (long long)size);
+    return PP_ERR_ARGUMENT;
+  }
+  for (int64_t at = 0; at < size; at += entry_size) {
+    memcpy(&entry, (const char *)bytes + at, sizeof(entry));
+    if (!pp_state_check_range(env, "entry", entry, 0, MAX_ENTRY)) return PP_ERR_ARGUMENT;
+  }
+  return PP_OK;
 }
 
 static int load(pp_env *env, const void *bytes, int64_t size) {
@@ -122,7 +130,7 @@ const pp_env_def pp_env_test_heap_v0 = {
     .state_size = sizeof(diary),
     .num_fields = 2,
     .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 4},
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = MAX_ACTION + 1},
     .init = init,
     .fini = fini,
     .reset = reset,
