@@ -153,12 +153,19 @@ def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     """Returns the spec of the Gymnasium environment that native ones equal, None if none."""
     if spec.entry_point is not None and not is_native(spec):
         return spec
-    return registered_reference(definition)
+    return _registered(definition)
 
 
 def registered_reference(definition: Definition) -> EnvSpec | None:
-    """Returns the spec of the Gymnasium environment with a definition's id, None if none."""
+    """Returns the spec of the Gymnasium environment with a definition's id, None if none.
+
+    The first call for an Atari game imports ale_py, which registers the game.
+    """
     ale_ids.register(definition.id)
+    return _registered(definition)
+
+
+def _registered(definition: Definition) -> EnvSpec | None:
     found = gymnasium.registry.get(definition.id)
     return None if found is None or found.entry_point is None or is_native(found) else found
 
