@@ -93,12 +93,12 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 $(VENV)/.dev: | $(VENV)/training-libraries
 
 TRAINING := cleanrl==1.2.0 rl_games==1.6.5 sample-factory==2.1.1 tianshou==2.0.1 torchrl==0.14.1 \
-  annotated-types==0.8.0 colorlog==6.12.0 deepdiff==7.0.1 dill==0.4.1 faster-fifo==1.5.2 flax==0.12.8 graphviz==0.21 \
-  gym==0.23.1 gym-notices h5py==3.16.0 hbutils==0.14.2 hoptorch==0.1.4 lz4==4.4.5 \
-  msgpack==1.2.4 ordered-set==4.1.0 ormsgpack==1.13.1 overrides==7.7.0 pandas==2.3.3 \
-  protobuf==7.36.2 psutil pyarrow==26.0.1 pydantic==2.14.4 pydantic-core==2.50.5 pytz pyvers==0.2.3 \
-  sensai-utils==1.6.0 setproctitle signal-slot-mp==1.0.5 tensorboard==2.21.0 tensorboardX==2.6.5 \
-  tensordict==0.14.3 threadpoolctl tqdm treescope==0.1.10 treevalue==1.5.0 \
+  annotated-types==0.8.0 colorlog==6.12.0 deepdiff==7.0.1 dill==0.4.1 faster-fifo==1.5.2 \
+  flax==0.12.8 graphviz==0.21 gym==0.23.1 gym-notices h5py==3.16.0 hbutils==0.14.2 hoptorch==0.1.4 \
+  lz4==4.4.5 msgpack==1.2.4 ordered-set==4.1.0 ormsgpack==1.13.1 overrides==7.7.0 pandas==2.3.3 \
+  protobuf==7.36.2 psutil pyarrow==26.0.1 pydantic==2.14.4 pydantic-core==2.50.5 pytz \
+  pyvers==0.2.3 sensai-utils==1.6.0 setproctitle signal-slot-mp==1.0.5 tensorboard==2.21.0 \
+  tensorboardX==2.6.5 tensordict==0.14.3 threadpoolctl tqdm treescope==0.1.10 treevalue==1.5.0 \
   typing-inspection==0.4.5
 
 $(VENV)/training-libraries: | $(VENV)/.tools
@@ -107,8 +107,8 @@ $(VENV)/training-libraries: | $(VENV)/.tools
 	  $(PIP) --no-deps --ignore-requires-python --target $@.partial $(TRAINING) && \
 	  rm -rf $@.partial/sf_examples && mv $@.partial $@
 
-# The newest EnvPool needs a newer Python than ours may be; without one it is not compared. ale-py has
-# the ROMs, and OpenCV is for the comparison of pictures. It asks for a gigabyte of assets.
+# The newest EnvPool needs a newer Python than ours may be; without one it is not compared. ale-py
+# has the ROMs, and OpenCV is for the comparison of pictures. It asks for a gigabyte of assets.
 $(VENV)/.bench: | $(VENV)/envpool-1.2.7
 
 $(VENV)/envpool-%: | $(VENV)/.pip-25.1
