@@ -72,6 +72,8 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
         backend_reason: what the workers run, and why; a sentence.
     """
 
+    _holds = "actors of a Ray cluster"
+
     backend = "cluster"
     backend_reason = "ClusterVectorEnv was asked for by name"
     _group: WorkerGroup | None = None
@@ -621,11 +623,6 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
         """Ends the workers; `close` calls this. Keywords are ignored."""
         if self._group is not None and os.getpid() == self._pid:
             self._group.close()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "a ClusterVectorEnv can't be copied or pickled: send its arguments, and make another"
-        )
 
 
 def _check_range(actions: Array, space: Space[Any]) -> None:
