@@ -30,11 +30,11 @@ QUICK_COUNT, COUNT, GAME_COUNT = 80, 3000, 300
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_forged_snapshots_do_no_harm(family: str) -> None:
     ids = FEW.get(family) or [env for env in IDS if registry.find(env).family == family]
-    forged_states.run(ids, QUICK_COUNT, timeout=200)
+    forged_states.run(ids, QUICK_COUNT)
 
 
 @pytest.mark.parametrize("env", sampled(IDS, ()))
 def test_forged_snapshots_do_no_harm(env: str) -> None:
     variant = registry.find(env).variant
     count = GAME_COUNT if variant and variant not in ATARI_GAMES else COUNT
-    forged_states.run([env], count, timeout=280)
+    forged_states.run([env], count)
