@@ -220,11 +220,10 @@ def _mujoco() -> Any:
 def mismatch() -> str | None:
     """Returns a sentence if the installed mujoco and mujoco-core have different versions.
 
-    Since 4.0 mujoco is two packages, the library with its bindings (mujoco-core) and the module
-    that imports them. It refuses to be imported with another version of mujoco-core.
+    mujoco refuses to be imported with another version of mujoco-core.
     """
     outer, core = _installed("mujoco"), _installed("mujoco-core")
-    if outer is None or core is None or outer == core:
+    if outer is None or core is None or outer == core or "mujoco-core" not in _packages(outer):
         return None
     return (
         f"mujoco {outer} and mujoco-core {core} are installed, which must have the same version:"
@@ -239,13 +238,20 @@ def _installed(package: str) -> str | None:
         return None
 
 
+def _packages(version: str) -> tuple[str, ...]:
+    """Returns the packages of which a version of mujoco consists.
+
+    Since 4.0 the library with its bindings is one of its own (mujoco-core).
+    """
+    return PACKAGES if int(version.partition(".")[0]) >= 4 else PACKAGES[:1]
+
+
 def _why_not(error: Exception) -> str:
     """Returns why mujoco can't be imported, and the command that mends it."""
     version = _installed("mujoco")
     if version is None or (isinstance(error, ModuleNotFoundError) and error.name == "mujoco"):
         return f"MuJoCo is not installed ({error}): {INSTALL}"
-    names = PACKAGES if int(version.partition(".")[0]) >= 4 else PACKAGES[:1]
-    packages = " ".join(f"'{name}=={version}'" for name in names)
+    packages = " ".join(f"'{name}=={version}'" for name in _packages(version))
     reason = " ".join(str(error).split())
     return (
         f"mujoco {version} is installed, but can't be imported ({type(error).__name__}: {reason}):"
