@@ -570,7 +570,7 @@ def _process_pool(gate: Gate, **kwargs: Any) -> Any:
 
     boxed = kwargs.pop("is_boxed", False)
     if kwargs.get("num_workers"):
-        kwargs["start_method"] = "fork"
+        kwargs["start_method"] = "forkserver"
     return ProcessPool(walkers(gate, is_boxed=boxed), **kwargs)
 
 
@@ -578,7 +578,7 @@ def _vector(env: Any, *args: Any, **kwargs: Any) -> Any:
     from parallel_pool import PoolVectorEnv
 
     if kwargs.get("num_workers"):
-        kwargs["context"] = "fork"
+        kwargs["context"] = "forkserver"
     return PoolVectorEnv(env, *args, **kwargs)
 
 
@@ -593,7 +593,7 @@ def _vec_env(*args: Any, **kwargs: Any) -> Any:
     from parallel_pool import PoolVecEnv
 
     if kwargs.get("num_workers"):
-        kwargs["start_method"] = "fork"
+        kwargs["start_method"] = "forkserver"
     return PoolVecEnv(*args, **kwargs)
 
 
@@ -601,7 +601,7 @@ def _parallel(env: Any, *args: Any, **kwargs: Any) -> Any:
     from parallel_pool import PoolParallelEnv
 
     if kwargs.get("num_workers"):
-        kwargs["context"] = "fork"
+        kwargs["context"] = "forkserver"
     return PoolParallelEnv(env, *args, **kwargs)
 
 
