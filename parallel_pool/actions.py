@@ -15,7 +15,7 @@ import numpy as np
 
 from parallel_pool._native import ffi, lib
 from parallel_pool.arguments import a_type, shown
-from parallel_pool.specs import DTYPES, NUMBER_DTYPES, PYTHON_CODES, Spec
+from parallel_pool.specs import DTYPES, MOST_EXACT, NUMBER_CODES, NUMBER_DTYPES, PYTHON_CODES, Spec
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
-# all dtypes of actions that have a code in C
-ACTION_DTYPES = NUMBER_DTYPES
-ACTION_CODES: dict[DType, int] = {dtype: code for code, dtype in ACTION_DTYPES.items()}
-
 INT64 = np.dtype(np.int64)
-# integers up to this are exact as doubles
-MOST = 2**53
 
 
 def described(value: Any) -> str:
@@ -179,7 +173,7 @@ class ActionReader:
         single = take_list(actions, count)
         code = _common_code(single)
         if code is not None:
-            return ACTION_DTYPES[code & ~lib.PP_PYTHON]
+            return NUMBER_DTYPES[code & ~lib.PP_PYTHON]
         return [_native(np.asarray(action).dtype) for action in single]
 
     # -------------------------------------------------------------------------------- arrays --
@@ -194,7 +188,7 @@ class ActionReader:
         dtype = _native(array.dtype)
         self._check_dtype(dtype, "actions have")
         if field.dtype.kind == "f" and dtype.kind != "f":
-            return self._mix(array, ACTION_CODES[dtype])
+            return self._mix(array, NUMBER_CODES[dtype])
         if field.dtype.kind in "iu":
             # before any conversion, which would wrap what is too large
             self._check_integers(array, field.dtype if field.space_kind == "box" else INT64)
@@ -202,10 +196,10 @@ class ActionReader:
                 dtype = field.dtype
             elif dtype not in CODES:
                 if self._keeps_dtypes:
-                    return self._mix(array, ACTION_CODES[dtype])
+                    return self._mix(array, NUMBER_CODES[dtype])
                 dtype = field.dtype
         elif dtype not in CODES:
-            return self._mix(array, ACTION_CODES[dtype])
+            return self._mix(array, NUMBER_CODES[dtype])
         # NumPy has several objects for some dtypes: `read` compares with the last one
         if array.dtype == dtype and array.dtype.isnative:
             self._seen = (array.dtype, CODES[dtype])
@@ -219,7 +213,7 @@ class ActionReader:
         if dtype.kind not in kinds:
             wanted = {"f": "real numbers", "b": "bools"}.get(kind, "integers")
             raise TypeError(f"{what} dtype {dtype}: give {wanted}")
-        if dtype not in ACTION_CODES:
+        if dtype not in NUMBER_CODES:
             # also refuses NumPy's `long long` where it is not its int64
             raise TypeError(
                 f"{what} dtype {dtype}: native environments compute in float16, float32 and"
@@ -259,7 +253,7 @@ class ActionReader:
         if self._field.dtype.kind != "f" or not array.size:
             return
         for number in (int(array.min()), int(array.max())):
-            if abs(number) > MOST:
+            if abs(number) > MOST_EXACT:
                 raise ValueError(f"actions hold {number}: choose integers of -2^53 to 2^53")
 
     # --------------------------------------------------------------------------------- lists --
@@ -344,7 +338,7 @@ def _code_of(action: Any, array: Array) -> int:
     numbers are Python's own."""
     while type(action) in (list, tuple) and action:
         action = action[0]
-    code = ACTION_CODES.get(_native(array.dtype), lib.PP_FLOAT64)
+    code = NUMBER_CODES.get(_native(array.dtype), lib.PP_FLOAT64)
     return code | (lib.PP_PYTHON if type(action) in PYTHON_CODES else 0)
 
 
@@ -356,7 +350,7 @@ def _common_code(single: list[Any]) -> int | None:
         kinds = set(map(type, chain.from_iterable(single)))
     elif kinds == {np.ndarray}:
         dtypes = {array.dtype for array in single}
-        return ACTION_CODES.get(dtypes.pop()) if len(dtypes) == 1 else None
+        return NUMBER_CODES.get(dtypes.pop()) if len(dtypes) == 1 else None
     return PYTHON_CODES.get(kinds.pop()) if len(kinds) == 1 else None
 
 

@@ -68,6 +68,12 @@ def a_type(value: Any) -> str:
     return f"{'an' if re.match('[aeio]|nd', name, re.IGNORECASE) else 'a'} {name}"
 
 
+def is_number(value: Any) -> bool:
+    """Returns whether a value is a real number of Python's or NumPy's; bools and arrays are not."""
+    is_bool = isinstance(value, (bool, np.bool_))
+    return isinstance(value, (int, float, np.integer, np.floating)) and not is_bool
+
+
 def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
     """Returns an integer from `low` to `high`; raises TypeError or ValueError that names it."""
     number = whole(name, value)

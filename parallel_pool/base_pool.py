@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import a_type, check_count, shown, whole
+from parallel_pool.arguments import a_type, check_count, is_number, shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.closing import Keeper
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
@@ -103,7 +103,7 @@ def seconds(timeout: Any, name: str = "timeout") -> float | None:
     """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
     if timeout is None:
         return None
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
+    if not is_number(timeout):
         raise TypeError(f"{name}={shown(timeout)} is {a_type(timeout)}: give seconds")
     if not timeout >= 0:
         raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")

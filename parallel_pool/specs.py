@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import a_type, shown
+from parallel_pool.arguments import a_type, is_number, shown
 
 if TYPE_CHECKING:
     import gymnasium
@@ -141,12 +141,11 @@ class Option:
                 raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
             return number
         if self.kind == "float":
-            if _is_number(value):
-                as_float = self._as_float(value)
+            as_float = self._as_float(value) if is_number(value) else None
             why = self.why_inexact(value)
             if why is not None:
                 raise TypeError(why)
-            if not _is_number(value):
+            if as_float is None:
                 raise self._wrong_type(value, "a number")
             return cast("OptionValue", value) if self.code(value) else as_float
         if self.kind == "str":
@@ -172,7 +171,7 @@ class Option:
             return None
         if isinstance(value, np.ndarray) and not value.shape and value.dtype.kind in "iuf":
             is_refused = True
-        elif not _is_number(value):
+        elif not is_number(value):
             return None
         elif isinstance(value, np.generic):
             code = NUMBER_CODES.get(value.dtype)
@@ -241,11 +240,6 @@ class Option:
         if leaves_out_low:
             return f"more than {below:g}, at most {self.high:g}"
         return f"{self.low:g} to {self.high:g}"
-
-
-def _is_number(value: Any) -> bool:
-    is_bool = isinstance(value, (bool, np.bool_))
-    return isinstance(value, (int, float, np.integer, np.floating)) and not is_bool
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from parallel_pool import registry
 from parallel_pool._native import ffi, lib
-from parallel_pool.arguments import a_type, check_count, shown
+from parallel_pool.arguments import a_type, check_count, is_number, shown
 from parallel_pool.specs import PYTHON_CODES, Definition, Option, Spec, Values
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
             raise TypeError("log=True needs a range: each_reset(low, high, log=True)")
         return EachReset(choices=_listed("each_reset", low))
     for name, bound in (("low", low), ("high", high)):
-        is_number = isinstance(bound, (int, float, np.integer, np.floating))
-        if not is_number or isinstance(bound, (bool, np.bool_)):
+        if not is_number(bound):
             kind = a_type(bound)
             raise TypeError(f"each_reset: {name}={shown(bound)} is {kind}: give a number")
     if not isinstance(log, (bool, np.bool_)):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import actions
+from parallel_pool import specs
 from parallel_pool._native import lib
 from parallel_pool.pool import Pool
 
@@ -102,16 +102,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def code_for(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
     """Returns the dtype code that callbacks of this kind get for an action of this dtype."""
     if kind == "all":
-        return actions.ACTION_CODES[dtype] | (lib.PP_PYTHON if is_python else 0)
+        return specs.NUMBER_CODES[dtype] | (lib.PP_PYTHON if is_python else 0)
     is_wide = dtype not in (np.float32, np.float16)
     return int(lib.PP_FLOAT64 if kind == "double" and is_wide else lib.PP_FLOAT32)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_callbacks_get_the_dtypes_that_they_support(library: Path, kind: str) -> None:
-    given: list[Any] = [VALUES.astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind == "f"]
-    given += [VALUES.round().astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind in "ib"]
-    given += [abs(VALUES).round().astype(d) for d in actions.ACTION_CODES if d.kind == "u"]
+    given: list[Any] = [VALUES.astype(dtype) for dtype in specs.NUMBER_CODES if dtype.kind == "f"]
+    given += [VALUES.round().astype(dtype) for dtype in specs.NUMBER_CODES if dtype.kind in "ib"]
+    given += [abs(VALUES).round().astype(d) for d in specs.NUMBER_CODES if d.kind == "u"]
     given += [VALUES.tolist(), VALUES.round().astype(int).tolist(), list(VALUES)]
     definition = parallel_pool.load(library, f"echo_{kind}")
     with Pool(definition, 3) as pool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool.arguments import MAX_ENVS, a_type, check_count, shown
+from parallel_pool.arguments import MAX_ENVS, a_type, check_count, is_number, shown
 
 NO_TRACE = (
     "trace() of environments on a cluster, whose pools are in other processes: trace a"
@@ -32,9 +32,11 @@ def flag(name: str, value: Any) -> bool:
 
 
 def check_rule(sync: Any) -> None:
-    """Refuses what is no rule for fetching policies."""
+    """Raises TypeError unless `sync` is a rule: it says when a worker fetches a new policy."""
     if isinstance(sync, type) or not callable(getattr(sync, "wants", None)):
-        raise TypeError(f"sync={sync!r} is no rule: give Every(n), Adaptive(threshold), or None")
+        raise TypeError(
+            f"sync={shown(sync)} is no rule: give Every(n), Adaptive(threshold), or None"
+        )
     check_count("sync.sample", getattr(sync, "sample", None), 0)
 
 
@@ -47,14 +49,20 @@ def checked_resources(resources: Any) -> dict[str, float]:
     if resources is None:
         return {}
     if not isinstance(resources, Mapping):
-        raise TypeError(f"resources={resources!r}: give a dict, such as {{'simulator': 1}}")
+        raise TypeError(f"resources={shown(resources)}: give a dict, such as {{'simulator': 1}}")
     for name, need in resources.items():
         if not isinstance(name, str):
-            raise TypeError(f"resources={resources!r} has the name {name!r}: give names as texts")
+            raise TypeError(
+                f"resources={shown(resources)} has the name {shown(name)}: give names as texts"
+            )
         if name in ("CPU", "num_cpus"):
-            raise ValueError(f"resources={resources!r} names cores: give cpus_per_worker instead")
-        if isinstance(need, bool) or not isinstance(need, int | float | np.number) or not need > 0:
-            raise ValueError(f"resources={resources!r}: give a number above 0 for {name!r}")
+            raise ValueError(
+                f"resources={shown(resources)} names cores: give cpus_per_worker instead"
+            )
+        if not is_number(need) or not need > 0:
+            raise ValueError(
+                f"resources={shown(resources)}: give a number above 0 for {shown(name)}"
+            )
     return dict(resources)
 
 
@@ -90,7 +98,7 @@ def slices(count: int, parts: int) -> list[slice]:
 
 def seconds(name: str, value: Any) -> float:
     """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not is_number(value):
         raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give seconds")
     if not 0 < value < math.inf:
         raise ValueError(f"{name}={shown(value)}: choose seconds above 0")

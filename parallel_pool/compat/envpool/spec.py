@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry, seeds, variation
-from parallel_pool.arguments import a_type, check_count, check_sizes, named, shown
+from parallel_pool.arguments import a_type, check_count, check_sizes, is_number, named, shown
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.fields import bounds, field_name, mark, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple
@@ -164,9 +164,7 @@ class EnvSpec:
         threshold = chosen["reward_threshold"]
         if threshold is None:
             del chosen["reward_threshold"]
-        elif isinstance(threshold, (bool, np.bool_)) or not isinstance(
-            threshold, (int, float, np.integer, np.floating)
-        ):
+        elif not is_number(threshold):
             kind = a_type(threshold)
             raise TypeError(f"reward_threshold={shown(threshold)} is {kind}: give a number or None")
         return chosen
