@@ -6,7 +6,7 @@ import operator
 import os
 import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,18 @@ def _escaped(char: str) -> str:
     # a surrogate of this range is what Python makes of a byte that is not UTF-8
     byte = ord(char) - 0xDC00
     return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else repr(char)[1:-1]
+
+
+def env_names(env_ids: Sequence[int]) -> str:
+    """Returns how a message names environments, in ascending order."""
+    if not env_ids:
+        return "its environments"
+    first, last = env_ids[0], env_ids[-1]
+    if first == last:
+        return f"environment {first}"
+    if last - first == len(env_ids) - 1:
+        return f"environments {first} to {last}"
+    return f"environments {list(env_ids)}"
 
 
 def a_type(value: Any) -> str:

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from parallel_pool._native import ffi, lib
+from parallel_pool.arguments import env_names
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
@@ -102,7 +103,7 @@ class Keeper:
         env_ids, counts = ffi.new("int32_t[]", MAX_NAMED), ffi.new("int32_t[]", MAX_NAMED)
         found = lib.pp_pool_stepping(self._handle, env_ids, counts, MAX_NAMED)
         names = [
-            f"environment {first}" if count == 1 else f"environments {first} to {first + count - 1}"
+            env_names(range(first, first + count))
             for first, count in zip(env_ids[0:found], counts[0:found], strict=True)
         ]
         if names:

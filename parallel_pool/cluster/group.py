@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from parallel_pool.cluster.session import Call, Session, named
+from parallel_pool.arguments import env_names
+from parallel_pool.cluster.session import Call, Session
 from parallel_pool.cluster.worker import Description, Raised, Task, Worker
 from parallel_pool.errors import EnvError, WorkerError
 from parallel_pool.workers.failures import raise_failure
@@ -376,12 +377,12 @@ def raise_outcome(outcome: Any, index: int, env_ids: Sequence[int], batch: Any =
         batch: the results of the others.
     """
     if isinstance(outcome, Lost):
-        raise WorkerError(f"{named(env_ids)}: {outcome.reason}", env_ids, batch)
+        raise WorkerError(f"{env_names(env_ids)}: {outcome.reason}", env_ids, batch)
     if not isinstance(outcome, Raised):
         return
     failed = outcome.env_ids
     own = env_ids if failed is None else tuple(env_ids[i] for i in failed if i < len(env_ids))
-    what = f"worker {index}, {named(own)}"
+    what = f"worker {index}, {env_names(own)}"
     error = outcome.failure.exception()
     if isinstance(error, EnvError):
         # the pool's own exception, which counts from the worker's first environment

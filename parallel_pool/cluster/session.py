@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeAlias
 
+from parallel_pool.arguments import env_names
 from parallel_pool.cluster import runtime
 from parallel_pool.errors import WorkerError
 
@@ -122,20 +123,8 @@ class Session:
 
     def _ended(self) -> WorkerError:
         return WorkerError(
-            f"{named(self._env_ids)}: ray.shutdown() has ended the session of Ray that their"
+            f"{env_names(self._env_ids)}: ray.shutdown() has ended the session of Ray that their"
             " workers belonged to: close these environments, and make new ones",
             self._env_ids,
             (),
         )
-
-
-def named(env_ids: Sequence[int]) -> str:
-    """Returns how a message names environments, in ascending order."""
-    if not env_ids:
-        return "its environments"
-    first, last = env_ids[0], env_ids[-1]
-    if first == last:
-        return f"environment {first}"
-    if last - first == len(env_ids) - 1:
-        return f"environments {first} to {last}"
-    return f"environments {list(env_ids)}"

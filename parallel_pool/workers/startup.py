@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parallel_pool import registry
+from parallel_pool.arguments import env_names
 from parallel_pool.errors import PoolError, WorkerError
 from parallel_pool.workers import (
     bootstrap,
@@ -55,10 +56,7 @@ class Share:
         return range(self.first, self.first + len(self.env_fns))
 
     def __str__(self) -> str:
-        ids = self.env_ids
-        if len(ids) == 1:
-            return f"environment {ids[0]}"
-        return f"environments {ids[0]} to {ids[-1]}"
+        return env_names(self.env_ids)
 
 
 def start(
