@@ -302,6 +302,12 @@ def include_files() -> dict[str, Path]:
 class build_ext(setuptools_build_ext):
     """Builds the engine and puts its headers beside it."""
 
+    def run(self) -> None:
+        # setuptools splits them too, and does not say which it could not split
+        for variable in ("CC", "CFLAGS", "LDFLAGS"):
+            words(variable)
+        super().run()
+
     def build_extension(self, ext: object) -> None:
         sentence = unsupported()
         if sentence:

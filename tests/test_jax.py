@@ -673,4 +673,6 @@ def test_what_has_no_functions() -> None:
 
 def test_every_id_is_among_the_cases() -> None:
     families = {registry.find(env).family for env in IDS}
-    assert families == {each.family for each in registry.definitions().values()}
+    # other tests may have loaded definitions, whose family is the name of their file
+    shown = set(registry.definitions().values()) - set(registry.loaded())
+    assert families == {each.family for each in shown}

@@ -99,8 +99,9 @@ def _forge(
 
 
 def _seen(run: Run) -> list[bytes]:
-    """Returns snapshots at the beginning, in the middle and at the end of an episode."""
-    found = []
+    """Returns snapshots: never reset, and at the beginning, in the middle and at the end of an
+    episode."""
+    found = run.pool.get_state([0])
     for rows in (1, 3, guards.LIMIT):
         for _ in range(rows):
             if not (run.ends[0] and run.ends[0][-1]):

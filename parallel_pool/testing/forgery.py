@@ -179,14 +179,18 @@ def forgeries(
 
     Args:
         pool: without options that are drawn at each reset.
-        count: how many.
-        others: snapshots of the environment at other times, of whose states some are taken: the
-            end of an episode goes on. Half of the changes are where they differ.
+        count: how many have changed values.
+        others: snapshots of the environment at other times. The first forgeries have their states:
+            the end of an episode goes on, or what was never reset. Half of the changes of values
+            are where they differ.
         state_bytes: bytes of the state that are changed; None: all.
     """
     choose = random.Random(seed)
     seen = [_Original.of(pool, each, state_bytes) for each in (snapshot, *others)]
     original = seen[0].among(seen[1:])
+    for each in seen[1:]:
+        other = original.snapshot[: original.own] + each.snapshot[each.own :]
+        yield Forgery(sealed(other), "the state is of another time")
     for start in range(0, count, BATCH):
         number = min(BATCH, count - start)
         rows = np.tile(np.frombuffer(original.snapshot, np.uint8), (number, 1))

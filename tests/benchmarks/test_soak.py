@@ -329,14 +329,20 @@ def test_the_soak_prints_and_writes_its_result(
 ) -> None:
     made: list[dict[str, object]] = []
 
-    class Pool(Restarting):
+    class Pool:
         def __init__(self, env_fns: Sequence[object], **options: object) -> None:
-            super().__init__(len(env_fns), 10**9)
+            self._env = PoolVectorEnv(counting.factories(len(env_fns), 10**9), num_workers=0)
             made.append(options)
-            if not is_well:
-                self.spoil = lambda pool, result: torn(result)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._env, name)
+
+        def step(self, actions: object) -> list[object]:
+            result = list(self._env.step(actions))
+            return result if is_well else torn(result)
 
         def close(self) -> None:
+            self._env.close()
             made.append({})
 
     monkeypatch.setattr("parallel_pool.compat.gymnasium.PoolVectorEnv", Pool)

@@ -143,7 +143,9 @@ def compare(env_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any
         space.action_space.seed(5)
         actions = [space.action_space.sample() for _ in range(steps)]
         if dtype is not None:
-            actions = [action.astype(dtype) for action in actions]
+            # -1 as uint64 is 2^64 - 1, which no native environment takes as an action
+            unsigned = dtype.kind == "u"
+            actions = [(abs(each) if unsigned else each).astype(dtype) for each in actions]
         space.close()
         theirs = ours = None
         try:

@@ -504,17 +504,19 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 
 static int step(pp_env *env, const void *action, pp_result *result) {
   walker *it = *(walker **)env->state;
-  commands *wanted = box2d_record_add(&it->actions, env->error);
   element efforts[MOTORS];
+  void *record;
+  int status = box2d_record_add(&it->actions, &record, env->error);
 
-  if (!wanted) return PP_ERR_MEMORY;
+  if (status < 0) return status;
+  commands *wanted = record;
   for (int i = 0; i < MOTORS; i++) {
     element given = element_of(env, action, i);
     efforts[i] = (element){effort(given), given.dtype};
     wanted->torques[i] = (float)multiply(efforts[i], MOTORS_TORQUE);
     wanted->signs[i] = given.value > 0 ? 1 : given.value < 0 ? -1 : 0;
   }
-  int status = advance(it, env->shared, wanted, result, env->error);
+  status = advance(it, env->shared, wanted, result, env->error);
   for (int i = 0; i < MOTORS; i++) {
     element price = {multiply(efforts[i], 0.00035 * MOTORS_TORQUE), efforts[i].dtype};
     result->reward[0] = subtract(result->reward[0], price);

@@ -490,9 +490,10 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   const rules *shared = env->shared;
   lander *it = *(lander **)env->state;
-  char *record = box2d_record_add(&it->actions, env->error);
+  void *record;
+  int status = box2d_record_add(&it->actions, &record, env->error);
 
-  if (!record) return PP_ERR_MEMORY;
+  if (status < 0) return status;
   write_action(shared, env, action, record);
   return keep(it, advance(it, shared, record, env->rng, result, env->error));
 }

@@ -24,11 +24,18 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
   return PP_OK;
 }
 
-void *box2d_record_add(box2d_record *record, pp_error *error) {
-  if (record->count == record->room && box2d_record_reserve(record, 2 * record->room, error) < 0) {
-    return NULL;
+int box2d_record_add(box2d_record *record, void **entry, pp_error *error) {
+  if (record->count < 0) {
+    snprintf(error->text, sizeof(error->text),
+             "the snapshot is damaged: it says that an episode goes on, and has none");
+    return PP_ERR_ENV;
   }
-  return record->entries + (size_t)record->count++ * record->entry_size;
+  if (record->count == record->room) {
+    int status = box2d_record_reserve(record, 2 * record->room, error);
+    if (status < 0) return status;
+  }
+  *entry = record->entries + (size_t)record->count++ * record->entry_size;
+  return PP_OK;
 }
 
 int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error) {

@@ -21,8 +21,9 @@ int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error);
 /* makes room for so many entries */
 int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error);
 
-/* Adds an entry. Returns where to write it; null: there is no memory, and the error says so. */
-void *box2d_record_add(box2d_record *record, pp_error *error);
+/* Adds an entry, which the caller writes. Returns the status: there may be no memory, and a forged
+ * snapshot may go on with an episode that it has no record of. */
+int box2d_record_add(box2d_record *record, void **entry, pp_error *error);
 
 /* Says that the episode ends with the last entry, of `count` to be played. Returns the status: only
  * a forged record goes on, and what Box2D does then, no test covers. */
