@@ -433,6 +433,20 @@ def test_pictures_are_identical(env_id: str, is_small: bool) -> None:
         assert len(shown) > 5
 
 
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.array])
+@pytest.mark.parametrize("env_id", IDS)
+def test_options_are_integers_of_any_type(env_id: str, kind: Any) -> None:
+    """But num_actions of rps_v2 is a Python int: PettingZoo's first observations have its type,
+    which is not that of their space."""
+    name = next(iter(SIZES[env_id]))
+    options = {name: kind(SIZES[env_id][name])}
+    with closing(Pair(env_id, render_mode="rgb_array", **options)) as pair:
+        pair.reset()
+        while pair.theirs.agents:
+            assert_same(pair.ours.render(), pair.theirs.render(), f"{pair.theirs.agents}")
+            pair.step()
+
+
 @pytest.mark.parametrize("env_id", IDS)
 def test_pictures_of_many_games_are_those_of_each(env_id: str) -> None:
     options = SIZES[env_id]

@@ -66,7 +66,10 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [THRESHOLD] = {.name = "continuous_action_threshold",
                    .type = PP_OPT_FLOAT,
                    .number = 0.5,
-                   .doc = "beyond it a continuous action counts as a direction, or as FIRE"},
+                   .doc = "beyond it a continuous action counts as a direction, or as FIRE",
+                   .keeps = 1 << PP_FLOAT64,
+                   // the lower bound is its negative, which wraps around
+                   .refuses = PP_UNSIGNED_DTYPES},
     [MAX_FRAMES] = PP_INT_OPTION("max_num_frames_per_episode", 108000, INT32_MIN, INT32_MAX,
                                  "frames that truncate an episode; None, 0 or less: no limit"),
     [RAM_INFO] =
@@ -140,7 +143,8 @@ static int read_options(pp_config *config, pp_ale_options *options) {
     return PP_ERR_ARGUMENT;
   }
   options->max_frames = (int32_t)values[MAX_FRAMES].i;
-  options->threshold = (float)values[THRESHOLD].f;
+  options->threshold = values[THRESHOLD].dtype == PP_FLOAT64 ? values[THRESHOLD].f
+                                                             : (double)(float)values[THRESHOLD].f;
   options->is_continuous = values[CONTINUOUS].i != 0;
   options->has_ram_info = values[RAM_INFO].i != 0;
   return PP_OK;

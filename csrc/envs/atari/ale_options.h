@@ -22,7 +22,7 @@ typedef struct pp_ale_options {
   pp_ale_view view;
   int32_t skip, skip_end;  // frames in one step: skip to skip_end - 1; if skip_end is 0, skip
   int32_t max_frames;
-  float threshold;
+  double threshold;
   uint8_t is_continuous, has_ram_info;
   uint8_t is_preprocessed;  // the fields below are in use
   uint8_t ends_on_life_loss;

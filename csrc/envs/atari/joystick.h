@@ -15,6 +15,6 @@ typedef struct pp_move {
 
 // Returns the action that ALE derives from a stick: {radius, angle, how far FIRE is pressed}. Only
 // values beyond the threshold count.
-pp_move pp_move_of_stick(const float stick[3], float threshold);
+pp_move pp_move_of_stick(const float stick[3], double threshold);
 
 #endif  // PP_ENVS_ATARI_JOYSTICK_H_
