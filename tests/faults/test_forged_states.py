@@ -297,6 +297,30 @@ def test_no_forged_state_of_a_vector_env_ends_the_process(places: Places) -> Non
     in_child(forge)
 
 
+# --------------------------------------------------------------------------------- board games --
+
+
+@pytest.mark.parametrize("env", ["classic/tictactoe_v3", "classic/connect_four_v3"])
+def test_rows_of_a_game_that_is_over_and_goes_on_are_written(env: str) -> None:
+    """The engine decides which games it resets, not the state."""
+    with Pool(env, 4, seed=1, autoreset="next_step") as pool:
+        pool.reset()
+        (going_on,) = pool.get_state([0])
+        actions = np.zeros((4, 2), np.int64)
+        # each player's own column, until one has won
+        for turn in range(8):
+            if pool.needs_reset(0):
+                break
+            actions[:, turn % 2] = turn % 2 + (3 * (turn // 2) if "tic" in env else 0)
+            pool.step(actions)
+        assert pool.needs_reset(0)
+        (over,) = pool.get_state([0])
+        pool.set_state([forged(pool, going_on, state_of(pool, over))] * 4)
+        batch = pool.step(np.full((4, 2), 2, np.int64))
+        assert batch.observation.any()
+        np.testing.assert_array_equal(batch.observation, pool.observe().observation)
+
+
 # --------------------------------------------------------------------------------------- MuJoCo --
 
 # C's state_head: whether the episode has steps, and which of two states is the current one
