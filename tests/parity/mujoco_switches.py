@@ -76,8 +76,8 @@ def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Run:
     seconds = 0.0
     for step in range(steps):
         if left == 0:
-            left = int(rng.choice([20, 100, 300]))
-            scale = float(rng.choice([0.01, 0.1, 1.0]))
+            left = int(rng.choice([5, 20, 100, 300]))
+            scale = float(rng.choice([0.01, 0.1, 1.0, 5.0]))
             mujoco.mj_resetData(model, data)
             data.qpos[:] += scale * rng.uniform(-1, 1, model.nq)
             data.qvel[:] = scale * rng.standard_normal(model.nv)

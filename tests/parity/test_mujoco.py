@@ -131,6 +131,18 @@ def test_short_runs_are_the_same(env: str) -> None:
         assert run(theirs, ours, 80) >= 4
 
 
+# tasks whose resets add noise of any size
+NOISY = [env for env in IDS if "reset_noise_scale" in options_of(env)]
+
+
+@pytest.mark.parametrize("scale", [1.0, 5.0])
+@pytest.mark.parametrize("env", thinned(NOISY, 2))
+def test_bodies_that_begin_inside_of_each_other_are_the_same(env: str, scale: float) -> None:
+    """Many contacts in one step, and states that MuJoCo resets itself."""
+    with pair(env, 2, max_episode_steps=9, reset_noise_scale=scale) as (theirs, ours):
+        assert run(theirs, ours, 80) >= 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("env", IDS)

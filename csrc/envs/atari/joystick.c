@@ -1,5 +1,5 @@
-// joystick.c: turns a stick's position into an action, in float32 as NumPy's scalars do. Comparisons
-// of doubles are exact for float32, too.
+// joystick.c: turns a stick's position into an action, in float32 as NumPy's scalars do.
+// Comparisons of doubles are exact for float32, too.
 #include "joystick.h"
 
 #include <math.h>
