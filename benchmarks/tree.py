@@ -18,7 +18,7 @@ GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 def fields(pid: int) -> list[str]:
     """Returns the fields of /proc/PID/stat after the name: state, parent, ..."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def descendants(root: int) -> list[int]:

@@ -134,7 +134,7 @@ def test_a_pool_that_is_dropped_closes_its_environments() -> None:
 
 def mappings() -> int:
     """Returns how often this process maps the memory of pools."""
-    return Path("/proc/self/maps").read_text().count("parallel_pool")
+    return Path("/proc/self/maps").read_text(errors="replace").count("parallel_pool")
 
 
 def test_environments_are_closed_at_exit() -> None:

@@ -310,7 +310,7 @@ def _load_variables() -> dict[str, str]:
 def _stat(pid: int) -> list[str]:
     """Returns the fields of /proc/PID/stat from the state on; [] if there is no such process."""
     try:
-        with open(f"/proc/{pid}/stat") as file:
+        with open(f"/proc/{pid}/stat", errors="replace") as file:
             return file.read().rpartition(")")[2].split()
     except OSError:
         return []

@@ -59,7 +59,7 @@ def lasting() -> set[int]:
 
 def owned() -> Any:
     """Returns descriptors, processes, threads and shared memory of this process."""
-    maps = Path("/proc/self/maps").read_text().splitlines()
+    maps = Path("/proc/self/maps").read_text(errors="replace").splitlines()
     threads = [thread.name for thread in threading.enumerate()]
     return (
         kinds(),
