@@ -303,6 +303,10 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
 
+/* Writes the checksum of a snapshot whose bytes were changed, so that set_state looks at the rest;
+ * for tests. Bytes too few for a snapshot stay as they are. */
+void pp_snapshot_seal(void *snapshot, int64_t size);
+
 /* Writes the values of an environment's options that are in force, one per option of its
  * definition, and its max_episode_steps (0: none) to limit. Texts last as long as the pool. Returns
  * PP_ERR_STATE while it is in flight, and before its first reset if values are drawn at each reset.

@@ -76,6 +76,13 @@ static uint64_t checksum(const void *snapshot, int64_t size) {
   return hash(0, (const char *)snapshot + start, (size_t)size - start);
 }
 
+void pp_snapshot_seal(void *snapshot, int64_t size) {
+  uint64_t sum;
+  if (!snapshot || size < (int64_t)sizeof(snapshot_head)) return;
+  sum = checksum(snapshot, size);
+  memcpy((char *)snapshot + offsetof(snapshot_head, checksum), &sum, sizeof(sum));
+}
+
 /* adds how a value is drawn, instead of the value */
 static uint64_t hash_draw(uint64_t sum, const pp_draw *draw) {
   const int64_t integers[] = {draw->option, draw->kind, draw->first, draw->last};

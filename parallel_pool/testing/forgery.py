@@ -10,13 +10,13 @@ import random
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from parallel_pool._native import ffi, lib
 
+if TYPE_CHECKING:
     from parallel_pool.pool import Pool
 
 # csrc/pool/snapshot.c: bytes of the checksum and of the head, after which come the returns of all
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SUM_BYTES, HEAD_BYTES, PACKED_FROM = 8, 144, 4096
 # csrc/base/pack.h: the head of a part (literal words, repeated words, distance), most words of one
 PART, MOST_WORDS = struct.Struct("<HHI"), 2**16 - 1
-# snapshots whose checksums are computed at once
-BATCH = 64
+# after so many forgeries comes one of another length
+EVERY = 64
 
 # What is often out of range: limits of integers, sizes, and floats that are no numbers. A value is
 # cut to the bytes that it replaces.
@@ -54,37 +54,11 @@ class Forgery:
 # --------------------------------------------------------------------------------- checksums --
 
 
-def seal(snapshots: NDArray[np.uint8]) -> None:
-    """Writes the checksums of snapshots of equal size, an array (count, size), in place."""
-    count, size = snapshots.shape
-    size -= SUM_BYTES
-    padded = np.zeros((count, -(-size // 32) * 32), np.uint8)
-    padded[:, :size] = snapshots[:, SUM_BYTES:]
-    # one block of all snapshots after another
-    words = np.ascontiguousarray(padded.view("<u8").reshape(count, -1, 4).swapaxes(0, 1))
-    sums = np.tile(np.arange(4, dtype=np.uint64), (count, 1))
-    for block in range(size // 32):
-        sums = _mixed(sums, words[block])
-    result = sums[:, 0]
-    for at in range(-(-(size % 32) // 8)):
-        result = _mixed(result, words[-1][:, at])
-    for lane in range(1, 4):
-        result = _mixed(result, sums[:, lane])
-    result = _mixed(result, np.uint64(size))
-    snapshots[:, :SUM_BYTES] = result.astype("<u8").reshape(-1, 1).view(np.uint8)
-
-
-def _mixed(sums: NDArray[np.uint64], words: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
-    # arrays wrap around without a warning
-    sums = (sums ^ words) * np.uint64(0x9E3779B97F4A7C15)
-    return sums << np.uint64(32) | sums >> np.uint64(32)
-
-
 def sealed(snapshot: bytes | bytearray) -> bytes:
     """Returns a snapshot with a checksum that fits."""
-    rows = np.frombuffer(snapshot, np.uint8).reshape(1, -1).copy()
-    seal(rows)
-    return rows.tobytes()
+    copy = bytearray(snapshot)
+    lib.pp_snapshot_seal(ffi.from_buffer(copy), len(copy))
+    return bytes(copy)
 
 
 # ----------------------------------------------------------------------------------- packing --
@@ -98,9 +72,10 @@ def unpacked(packed: bytes) -> bytes:
         at += PART.size
         out += packed[at : at + 8 * literals]
         at += 8 * literals
-        for _ in range(repeated):
-            start = len(out) - 8 * distance
-            out += out[start : start + 8]
+        if repeated:
+            # a distance smaller than what is repeated repeats its own words
+            pattern = out[len(out) - 8 * distance :]
+            out += (pattern * -(-repeated // distance))[: 8 * repeated]
         if not repeated and literals < MOST_WORDS:
             return bytes(out + packed[at:])
 
@@ -156,12 +131,11 @@ class _Original:
         differs = np.zeros(len(mine), bool)
         for part in parts:
             differs |= part != mine
-        places = np.array([self.place(at) - self.own for at in range(self.size)], int)
-        live = np.flatnonzero(differs[places]).tolist()
+        live = np.flatnonzero(differs[self.place(np.arange(self.size)) - self.own]).tolist()
         return replace(self, parts=[part.tobytes() for part in parts], live=live)
 
-    def place(self, offset: int) -> int:
-        """Returns where a byte of the state is in the snapshot."""
+    def place(self, offset: Any) -> Any:
+        """Returns where a byte of the state is in the snapshot, or where those of an array are."""
         parts = PART.size * (1 + offset // 8 // MOST_WORDS) if self.is_packed else 0
         return self.own + parts + offset
 
@@ -191,13 +165,12 @@ def forgeries(
     for each in seen[1:]:
         other = original.snapshot[: original.own] + each.snapshot[each.own :]
         yield Forgery(sealed(other), "the state is of another time")
-    for start in range(0, count, BATCH):
-        number = min(BATCH, count - start)
-        rows = np.tile(np.frombuffer(original.snapshot, np.uint8), (number, 1))
-        texts = [_change(choose, row, original) for row in rows]
-        seal(rows)
-        for row, text in zip(rows, texts, strict=True):
-            yield Forgery(row.tobytes(), text)
+    for number in range(1, count + 1):
+        row = bytearray(original.snapshot)
+        text = _change(choose, row, original)
+        yield Forgery(sealed(row), text)
+        if number % EVERY and number < count:
+            continue
         # another length, for load callbacks
         length = choose.randint(-9, 9)
         other = original.snapshot[:length] if length < 0 else original.snapshot + bytes(length)
@@ -205,11 +178,11 @@ def forgeries(
             yield Forgery(sealed(other), f"{length:+d} bytes at its end")
 
 
-def _change(choose: random.Random, row: NDArray[np.uint8], original: _Original) -> str:
+def _change(choose: random.Random, row: bytearray, original: _Original) -> str:
     """Changes one to three values of a snapshot; returns a text that says which."""
     texts = []
     if original.parts and choose.random() < 0.2:
-        row[original.own :] = np.frombuffer(choose.choice(original.parts), np.uint8)
+        row[original.own :] = choose.choice(original.parts)
         texts.append("the state is of another time")
     for _ in range(choose.choice((1, 1, 1, 2, 3))):
         width = choose.choice((1, 2, 4, 8))
@@ -219,9 +192,9 @@ def _change(choose: random.Random, row: NDArray[np.uint8], original: _Original) 
         if is_own and original.live and choose.random() < 0.5:
             offset = min(choose.choice(original.live), room - width) // width * width
         at = original.place(offset) if is_own else SUM_BYTES + offset
-        before = int.from_bytes(row[at : at + width].tobytes(), "little")
+        before = int.from_bytes(row[at : at + width], "little")
         value = _value(choose, width, before)
-        row[at : at + width] = np.frombuffer(value.to_bytes(width, "little"), np.uint8)
+        row[at : at + width] = value.to_bytes(width, "little")
         part = "state" if is_own else "engine's part"
         texts.append(f"{width} bytes from byte {offset} of the {part} on are {value:#x}")
     return ", ".join(texts)
