@@ -19,7 +19,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-import parallel_pool
 from parallel_pool import __main__ as cli
 from parallel_pool.base_pool import BasePool
 from parallel_pool.errors import EnvError, StateError
@@ -42,7 +41,6 @@ from parallel_pool.tracing.trace import Trace
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import ACTIONS, Counting, kill, pool_of
 from tests.forked import in_child
-from tests.sampling import sampled
 from tests.timeouts import wait_for
 
 MODES = ("next_step", "same_step", "disabled")
@@ -168,122 +166,6 @@ def test_steps_and_resets_of_some_environments() -> None:
         pool.reset()
         pool.send_reset(mask=np.array([True, False, True, False]))
         pool.recv()
-
-
-def gymnasium_steps(env: Any, steps: int = 20) -> None:
-    env.reset()
-    for _ in range(steps):
-        env.step(env.action_space.sample())
-
-
-def make_parallel_env() -> Any:
-    return parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 2)
-
-
-def make_agent_vector_env() -> Any:
-    return make_parallel_env().as_vector_env()
-
-
-def make_envpool(api: str, **options: Any) -> Maker:
-    def make() -> Any:
-        from parallel_pool.compat import envpool
-
-        return getattr(envpool, api)("CartPole-v1", num_envs=4, **options)
-
-    return make
-
-
-def make_dm_env() -> Any:
-    from parallel_pool.compat.envpool import make_dm
-
-    return make_dm("CartPole-v1", batched=False)
-
-
-def make_ale() -> Any:
-    from parallel_pool.compat.ale import AtariVectorEnv
-
-    return AtariVectorEnv("pong", 2)
-
-
-def envpool_steps(env: Any) -> None:
-    env.reset()
-    for _ in range(20):
-        env.step(actions_of(4))
-
-
-def envpool_batches(env: Any) -> None:
-    env.async_reset()
-    for _ in range(20):
-        info = env.recv()[4]
-        env.send(actions_of(2), info["env_id"])
-    env.recv(), env.recv()
-
-
-def dm_steps(env: Any) -> None:
-    env.reset()
-    for _ in range(30):
-        env.step(1)
-
-
-def sb3_steps(env: Any) -> None:
-    env.reset()
-    for _ in range(20):
-        env.step(actions_of(4))
-
-
-def tensor_steps(env: Any) -> None:
-    import torch
-
-    env.reset()
-    for _ in range(20):
-        env.step(torch.ones(4, dtype=torch.int64))
-
-
-def parallel_steps(env: Any) -> None:
-    env.reset()
-    for _ in range(10):
-        env.step({agent: np.zeros(2, np.int64) for agent in env.possible_agents})
-
-
-APIS: dict[str, tuple[Maker, Callable[[Any], None]]] = {
-    "PoolVectorEnv": (lambda: parallel_pool.PoolVectorEnv("CartPole-v1", 4), gymnasium_steps),
-    "ProcessVectorEnv": (
-        lambda: parallel_pool.PoolVectorEnv([make_cartpole] * 4, num_workers=2),
-        gymnasium_steps,
-    ),
-    "EnvPool, gymnasium": (make_envpool("make_gymnasium"), envpool_steps),
-    "EnvPool, gym": (make_envpool("make_gym"), envpool_steps),
-    "EnvPool, asynchronous": (make_envpool("make_gymnasium", batch_size=2), envpool_batches),
-    "EnvPool, one dm_env": (make_dm_env, dm_steps),
-    "SB3": (lambda: parallel_pool.PoolVecEnv("CartPole-v1", 4), sb3_steps),
-    "SB3, processes": (
-        lambda: parallel_pool.PoolVecEnv([make_cartpole] * 4, num_workers=2),
-        sb3_steps,
-    ),
-    "PettingZoo": (
-        lambda: parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 2),
-        parallel_steps,
-    ),
-    "AgentVectorEnv": (make_agent_vector_env, gymnasium_steps),
-    "AtariVectorEnv": (make_ale, gymnasium_steps),
-    "TorchEnv": (lambda: parallel_pool.PoolVectorEnv("CartPole-v1", 4).torch(), tensor_steps),
-}
-
-
-# torch takes seconds to import
-@pytest.mark.parametrize("name", sampled(APIS, APIS.keys() - {"SB3", "SB3, processes", "TorchEnv"}))
-def test_apis(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pools: list[Any] = []
-    monkeypatch.setattr(BasePool, "on_open", pools.append)
-    make, steps = APIS[name]
-    path = tmp_path / "trace.json"
-    with contextlib.closing(make()) as env:
-        (pool,) = pools
-        before = pool.stats()["env_steps"]
-        with env.trace(path, max_spans=100_000) as trace:
-            steps(env)
-        assert_whole(trace.record, pool.stats()["env_steps"] - before)
-        assert_valid(path)
 
 
 @pytest.mark.slow

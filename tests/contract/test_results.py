@@ -1,4 +1,4 @@
-"""Results belong to the caller, in every API: nothing changes them later, and they change nothing."""
+"""Results belong to the caller, in every API: no later call changes them, nor they a later call."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ CALLS = 6
 
 def arrays(result: Any) -> Iterator[Any]:
     """Yields the arrays of a result, and those that its tensors share."""
-    for leaf in leaves(plain(result)):
-        yield leaf
+    yield from leaves(plain(result))
 
 
 def plain(value: Any) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from parallel_pool.tracing.trace import Trace
+from parallel_pool.compat.traced import Traced
 
 
-class VectorBase:
+class VectorBase(Traced):
     """Base of the vector environments of threads, of processes, and of clusters.
 
     Attributes:
@@ -16,11 +15,6 @@ class VectorBase:
     """
 
     pool: Any
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        trace: Trace = self.pool.trace(path, **options)
-        return trace
 
     def torch(self, device: Any = "cpu") -> Any:
         """Returns these environments with tensors in place of arrays: a `TorchEnv`."""

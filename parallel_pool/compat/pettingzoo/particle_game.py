@@ -15,6 +15,7 @@ from pettingzoo.utils import AgentSelector, wrappers  # type: ignore[import-unty
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
+from parallel_pool.compat.traced import Traced
 from parallel_pool.envs import mpe, mpe_renderer
 from parallel_pool.errors import ClosedError
 from parallel_pool.pool import Pool
@@ -47,7 +48,7 @@ def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     return ParallelGame(env(env_id, **options))
 
 
-class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class ParticleGame(Traced, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native particle world as a `pettingzoo.AECEnv`, without PettingZoo's wrappers.
 
     Observations, rewards, infos and their types equal those of mpe2's `raw_env`. The world steps

@@ -17,6 +17,7 @@ from parallel_pool.compat.pettingzoo.async_agents import AsyncNativeAgents, Asyn
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.pettingzoo.native_agents import NativeAgents
 from parallel_pool.compat.pettingzoo.process_agents import ProcessAgents
+from parallel_pool.compat.traced import Traced
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import StateError
 from parallel_pool.uncopied import Uncopied
@@ -33,10 +34,9 @@ if TYPE_CHECKING:
 
     ByAgent = dict[Any, Array]
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
-    from parallel_pool.tracing.trace import Trace
 
 
-class PoolParallelEnv(Uncopied):
+class PoolParallelEnv(Traced, Uncopied):
     """n PettingZoo parallel environments, with an axis of n in each array.
 
     The environments are native (from an id, such as "mpe/simple_spread_v3"), or Python objects in
@@ -462,10 +462,6 @@ class PoolParallelEnv(Uncopied):
     def state(self) -> Array:
         """Returns the environments' states, an array (n, *shape of one)."""
         return self._agents.state()
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self.pool.trace(path, **options)
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""

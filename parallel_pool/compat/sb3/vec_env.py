@@ -17,6 +17,7 @@ from parallel_pool.arguments import a_type, named, shown
 from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.sb3.native import Native
 from parallel_pool.compat.sb3.process import Process
+from parallel_pool.compat.traced import Traced
 from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import MAX_ENVS, check_count
 from parallel_pool.uncopied import Uncopied
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from parallel_pool.compat.gymnasium.backends import Choice
     from parallel_pool.compat.sb3.backend import Backend, Step
-    from parallel_pool.tracing.trace import Trace
     from parallel_pool.variation import Each, EachReset
 
 # defaults, other than None, of arguments that are for one kind of environments only
@@ -51,7 +51,7 @@ FOR_FUNCTIONS = {
 }
 
 
-class PoolVecEnv(Uncopied, VecEnv):
+class PoolVecEnv(Traced, Uncopied, VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
     PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("CarRacing-v3", 8), for
@@ -290,11 +290,6 @@ class PoolVecEnv(Uncopied, VecEnv):
             if not self.pool.in_flight and not self.pool.closed:
                 error.add_note("No step is in flight: call step_async(actions) first.")
             raise
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        trace: Trace = self.pool.trace(path, **options)
-        return trace
 
     def close(self, timeout: float | None = None) -> None:
         """Ends the threads or worker processes and closes windows; arrays stay valid.

@@ -1,0 +1,40 @@
+"""`trace` of every API records every step of the block, and its file is whole."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parallel_pool.base_pool import BasePool
+from tests.contract.api_cases import CASES, Case, Game, Gate, Single, Turns
+from tests.test_trace import assert_valid, assert_whole
+
+# fewer than an episode has
+CALLS = 6
+
+
+# that one always has steps in flight, which a trace shows in part
+WHOLE = [case for case in CASES if case.name != "AtariVectorEnv, async"]
+
+
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
+def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pools: list[Any] = []
+    monkeypatch.setattr(BasePool, "on_open", pools.append)
+    path = tmp_path / "trace.json"
+    with closing(case.make(Gate(tmp_path))) as env:
+        (pool,) = pools
+        own = env.unwrapped if isinstance(case.kind, Single | Game | Turns) else env
+        case.kind.start(env)
+        before = pool.stats()["env_steps"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with own.trace(path, max_spans=100_000) as trace:
+                for _ in range(CALLS):
+                    case.kind.play(env)
+        assert_whole(trace.record, pool.stats()["env_steps"] - before)
+        assert_valid(path)
