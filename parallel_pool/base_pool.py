@@ -9,7 +9,7 @@ import math
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -335,6 +335,26 @@ class BasePool(Uncopied):
             self._receive_state = IDLE
             return result
         return self._converted(show, self._wait(rows, None))
+
+    def drain(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Receives what is in flight, batch by batch.
+
+        Yields:
+            A batch, and the ids of the environments that failed in it: no failure is raised.
+
+        Raises:
+            Exception: nothing could be received, as another thread does, for example.
+        """
+        while before := self.in_flight:
+            failed: tuple[int, ...] = ()
+            try:
+                batch: Any = self.recv()
+            except Exception as error:
+                failure = error if isinstance(error, EnvError) else error.__cause__
+                if self.in_flight == before or not isinstance(failure, EnvError):
+                    raise
+                batch, failed = failure.batch, failure.env_ids
+            yield batch, failed
 
     # --------------------------------------------------------------------------------- state --
 

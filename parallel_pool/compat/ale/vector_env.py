@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -254,7 +253,8 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
                 f"reset_mask names {len(env_ids)} of {self.num_envs} environments: the first reset"
                 " must name all"
             )
-        self._drop_results()
+        for _ in self._pool.drain():
+            pass
         if len(env_ids):
             self._pool.reset(env_ids, seed=seeds)
         columns = self._pool.observe()
@@ -280,7 +280,8 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             self._pool.close()
             self._pool = made
             self._programs = None
-        self._drop_results()
+        for _ in self._pool.drain():
+            pass
         try:
             batch = self._pool.reset(seed=seeds)
         except EnvError as failure:
@@ -290,12 +291,6 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         self._was_reset = True
         observations, _, _, _, infos = show_batch(self._show, batch)
         return observations, infos
-
-    def _drop_results(self) -> None:
-        """Receives and drops the results in flight."""
-        while self._pool.in_flight:
-            with contextlib.suppress(EnvError):
-                self._pool.recv()
 
     # ------------------------------------------------------------------------------- stepping --
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -186,10 +185,8 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
 
     def _drop_result(self) -> None:
         """Receives and drops the result of a call that Ctrl-C ended."""
-        pool = self._envs.pool
-        with contextlib.suppress(EnvError):
-            if pool.in_flight:
-                pool.recv()
+        for _ in self._envs.pool.drain():
+            pass
         self._is_interrupted = False
         self._begins = True
 

@@ -511,13 +511,7 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
         """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
         super()._drop_results()
         # of actions that were sent to the pool itself
-        while self.pool.in_flight:
-            failed: Sequence[int] = ()
-            batch: Batch
-            try:
-                batch = self.pool.recv()
-            except EnvError as error:
-                batch, failed = error.batch, error.env_ids
+        for batch, failed in self.pool.drain():
             # a smaller batch is that of a partial reset, which needs nothing remembered
             if len(batch[self._reward]) == self.num_envs:
                 self._remember(batch, failed)

@@ -140,7 +140,8 @@ class Native:
         resets = each_reset(self.num_envs, seeds, options)
         for reset in resets:
             self.pool.check_reset(**reset)
-        self._drop_results()
+        for _, failed in self.pool.drain():
+            self._failed = failed
         try:
             batch = self._reset(resets)
         except EnvError as error:
@@ -217,16 +218,6 @@ class Native:
             last = batch[self._last]
             return of_row(tuples.split(last) if self._is_tuple else last, env_id)
         return {key: batch[i][env_id].copy() for key, i in self._last_columns.items()}
-
-    def _drop_results(self) -> None:
-        """Receives and drops the results in flight."""
-        while self.pool.in_flight:
-            try:
-                self.pool.recv()
-            except EnvError as error:
-                self._failed = error.env_ids
-            else:
-                self._failed = ()
 
     def close(self, timeout: float | None = None) -> None:
         if self._renderer is not None:

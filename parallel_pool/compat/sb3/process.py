@@ -77,7 +77,9 @@ class Process:
         for reset in resets:
             self.pool.check_reset(**reset)
         self.pool.check_idle()
-        self._drop_results()
+        # failures do not matter before a reset
+        for _ in self.pool.drain():
+            pass
         try:
             shown = self._reset(resets)
         except Exception as error:
@@ -163,16 +165,6 @@ class Process:
         if isinstance(failure, EnvError) and failure.batch:
             failure.batch = convert(show_batch(self._rows.show, failure.batch))
             self._failed = failure.env_ids
-
-    def _drop_results(self) -> None:
-        """Receives and drops the results in flight; failures do not matter before a reset."""
-        while before := self.pool.in_flight:
-            try:
-                self.pool.recv()
-            except Exception:
-                # no result: the pool is closed, or another thread is receiving
-                if self.pool.in_flight == before:
-                    raise
 
     def close(self, timeout: float | None = None) -> None:
         self.pool.close(timeout=timeout)
