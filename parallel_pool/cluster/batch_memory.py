@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.cluster.frames import Frames
-from parallel_pool.cluster.rows import map_arrays
+from parallel_pool.trees import map_leaves
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -40,7 +40,7 @@ class BatchMemory:
             tree: of arrays and `Frames`.
         """
         sizes: list[int] = []
-        map_arrays(lambda array: sizes.append(_room(array)), tree)
+        map_leaves(lambda array: sizes.append(_room(array)), tree)
         block = self._free_block(sum(sizes))
         places = iter(np.cumsum([0, *sizes]).tolist())
 
@@ -56,7 +56,7 @@ class BatchMemory:
                 np.copyto(copy, array)
             return copy
 
-        return map_arrays(into_block, tree)
+        return map_leaves(into_block, tree)
 
     def _free_block(self, size: int) -> Array:
         """Returns a block of this size that nobody holds; drops others that nobody needs."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.cluster.policies import acted, check_policy
-from parallel_pool.cluster.rows import map_arrays
 from parallel_pool.cluster.stack import Stack
 from parallel_pool.cluster.worker import Description, Task, Worker
+from parallel_pool.trees import map_leaves
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -134,7 +134,7 @@ def _check_memory(steps: int, observations: Any) -> None:
         observations: of one step.
     """
     sizes: list[int] = []
-    map_arrays(lambda array: sizes.append(np.asarray(array).nbytes), observations)
+    map_leaves(lambda array: sizes.append(np.asarray(array).nbytes), observations)
     needed = steps * sum(sizes)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > memory:

@@ -26,10 +26,10 @@ from parallel_pool.cluster.options import (
     seconds,
     slices,
 )
-from parallel_pool.cluster.rows import map_arrays
 from parallel_pool.cluster.session import Session
 from parallel_pool.cluster.sync import Adaptive, Rule, divergence
 from parallel_pool.errors import ClosedError, StateError
+from parallel_pool.trees import map_leaves
 from parallel_pool.workers import messages
 
 if TYPE_CHECKING:
@@ -376,8 +376,8 @@ class Rollouts:
             return found
 
         return (
-            map_arrays(flat, batch.observations),
-            map_arrays(flat, batch.actions),
+            map_leaves(flat, batch.observations),
+            map_leaves(flat, batch.actions),
             flat(batch.log_probs),
         )
 

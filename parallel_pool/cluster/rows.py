@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,16 +51,6 @@ def _is_of_rows(parts: Sequence[Part]) -> bool:
         )
         for values, own in parts
     )
-
-
-def map_arrays(function: Callable[..., Any], *trees: Any) -> Any:
-    """Returns a tree of what a function returns for the arrays of trees of the same form."""
-    first = trees[0]
-    if isinstance(first, Mapping):
-        return {key: map_arrays(function, *(tree[key] for tree in trees)) for key in first}
-    if isinstance(first, tuple):
-        return tuple(map_arrays(function, *parts) for parts in zip(*trees, strict=True))
-    return function(*trees)
 
 
 def joined_infos(parts: Sequence[Part], count: int) -> dict[str, Any]:

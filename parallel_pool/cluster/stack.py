@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.cluster.frames import Frames, FrameStack, may_be_stacks
-from parallel_pool.cluster.rows import map_arrays
+from parallel_pool.trees import map_leaves
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -30,12 +30,12 @@ class Stack:
         Nobody may write to them until the next step.
         """
         if self._tree is None:
-            self._tree = map_arrays(lambda _: _Leaf(self._steps), tree)
-        map_arrays(lambda leaf, array: leaf.put(step, array), self._tree, tree)
+            self._tree = map_leaves(lambda _: _Leaf(self._steps), tree)
+        map_leaves(lambda leaf, array: leaf.put(step, array), self._tree, tree)
 
     def arrays(self) -> Any:
         """Returns the stacked arrays, once all steps were put."""
-        return map_arrays(lambda leaf: leaf.whole, self._tree)
+        return map_leaves(lambda leaf: leaf.whole, self._tree)
 
 
 class _Leaf:

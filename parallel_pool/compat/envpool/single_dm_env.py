@@ -13,6 +13,7 @@ from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.dm_specs import dm_env, environment_spec, specs
 from parallel_pool.compat.envpool.fields import nest
 from parallel_pool.errors import EnvError
+from parallel_pool.trees import map_leaves
 from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
             }
         )
         players = pool.spec.num_players
-        self._observation_specs: Any = _map(
+        self._observation_specs: Any = map_leaves(
             lambda i: environment_spec(fields[i], players), self._observation
         )
         action = spec.action_spec()
@@ -194,7 +195,7 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
         self._batch = batch
         kind = STEP_TYPES[batch[self._step_type][0]]
         self._begins = kind is LAST
-        observation = _map(lambda i: batch[i][0], self._observation)
+        observation = map_leaves(lambda i: batch[i][0], self._observation)
         if kind is FIRST:
             return dm_env.TimeStep(kind, None, None, observation)
         return dm_env.TimeStep(kind, batch[self._reward][0], batch[self._discount][0], observation)
@@ -203,7 +204,7 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
     def info(self) -> dict[str, Any]:
         """The infos of the last time step, with "elapsed_step"; empty before the first."""
         batch = self._batch
-        return {} if batch is None else _map(lambda i: batch[i][0], self._infos)
+        return {} if batch is None else map_leaves(lambda i: batch[i][0], self._infos)
 
     # --------------------------------------------------------------------------------- specs --
 
@@ -259,10 +260,3 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id})"
-
-
-def _map(function: Callable[[int], Any], tree: Any) -> Any:
-    """Returns the tree with the function's results in place of its indices."""
-    if isinstance(tree, dict):
-        return {name: _map(function, part) for name, part in tree.items()}
-    return function(tree)

@@ -26,6 +26,7 @@ from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, Views
+from parallel_pool.trees import map_leaves
 from parallel_pool.variation import Each, EachReset
 
 if TYPE_CHECKING:
@@ -484,14 +485,13 @@ class PoolVectorEnv(AsyncCalls, metaclass=ABCMeta):
         """Puts the observations of the environments of a mask and of the others together."""
         if others is None:
             return chosen
-        if isinstance(chosen, dict):
-            return {key: self._merge(mask, chosen[key], others[key]) for key in chosen}
-        if isinstance(chosen, tuple):
-            pairs = zip(chosen, others, strict=True)
-            return tuple(self._merge(mask, one, other) for one, other in pairs)
-        merged = np.empty((self.num_envs, *chosen.shape[1:]), chosen.dtype)
-        merged[mask], merged[~mask] = chosen, others
-        return merged
+
+        def merge(one: Array, other: Array) -> Array:
+            merged: Array = np.empty((self.num_envs, *one.shape[1:]), one.dtype)
+            merged[mask], merged[~mask] = one, other
+            return merged
+
+        return map_leaves(merge, chosen, others)
 
     def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
         """Returns the infos that SAME_STEP adds for episodes that have ended."""

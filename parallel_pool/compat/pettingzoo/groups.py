@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
+from parallel_pool.trees import map_leaves
+
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
@@ -118,25 +120,18 @@ def put(tree: Any, at: int, value: Any) -> None:
         ValueError: an array has another shape.
         TypeError: an array has a dtype of another kind.
     """
-    if isinstance(tree, dict):
-        for key, part in tree.items():
-            put(part, at, value[key])
-    elif isinstance(tree, tuple):
-        for part, own in zip(tree, value, strict=True):
-            put(part, at, own)
-    else:
-        if np.shape(value) != tree.shape[1:]:
-            raise ValueError(f"shape {np.shape(value)}: its space has {tree.shape[1:]}")
-        np.copyto(tree[at, ...], value, casting="same_kind")
+
+    def put_leaf(array: Array, own: Any) -> None:
+        if np.shape(own) != array.shape[1:]:
+            raise ValueError(f"shape {np.shape(own)}: its space has {array.shape[1:]}")
+        np.copyto(array[at, ...], own, casting="same_kind")
+
+    map_leaves(put_leaf, tree, value)
 
 
 def take(tree: Any, index: Any) -> Any:
     """Returns a part of every array of a tree."""
-    if isinstance(tree, dict):
-        return {key: take(part, index) for key, part in tree.items()}
-    if isinstance(tree, tuple):
-        return tuple(take(part, index) for part in tree)
-    return tree[index]
+    return map_leaves(lambda array: array[index], tree)
 
 
 def stack(space: Space[Any], values: Sequence[Any]) -> Any:

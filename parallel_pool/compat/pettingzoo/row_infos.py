@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.trees import map_leaves
+
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
 
@@ -139,20 +141,16 @@ def rows_of(infos: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:
 
 def row(tree: Any, at: int) -> Any:
     """Returns a copy of one row of a tree of arrays (rows, ...)."""
-    if isinstance(tree, dict):
-        return {key: row(part, at) for key, part in tree.items()}
-    if isinstance(tree, tuple):
-        return tuple(row(part, at) for part in tree)
-    return tree[at].copy()
+    return map_leaves(lambda array: array[at].copy(), tree)
 
 
 def clear(tree: Any, rows: Array) -> None:
     """Writes zeros to some rows of a tree of arrays; `rows` is a mask."""
-    if isinstance(tree, (dict, tuple)):
-        for part in tree.values() if isinstance(tree, dict) else tree:
-            clear(part, rows)
-    else:
-        tree[rows] = 0
+
+    def clear_leaf(array: Array) -> None:
+        array[rows] = 0
+
+    map_leaves(clear_leaf, tree)
 
 
 def _scalar(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from parallel_pool.actions import unreadable
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.dependencies import install
 from parallel_pool.errors import EnvError, MissingDependencyError
+from parallel_pool.trees import map_leaves
 from parallel_pool.uncopied import Uncopied
 
 try:
@@ -127,23 +127,23 @@ def tensors(value: Any) -> Any:
 
     Arrays of objects and of texts stay as they are.
     """
-    if isinstance(value, np.ndarray):
-        return value if value.dtype.kind in "OSUV" else torch.from_numpy(value)
-    if isinstance(value, Mapping):
-        return {name: tensors(each) for name, each in value.items()}
-    if isinstance(value, tuple):
-        parts = [tensors(each) for each in value]
-        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
-    return value
+    return map_leaves(_tensor, value)
+
+
+def _tensor(value: Any) -> Any:
+    is_tensor = isinstance(value, np.ndarray) and value.dtype.kind not in "OSUV"
+    return torch.from_numpy(value) if is_tensor else value
 
 
 def arrays(value: Any) -> Any:
     """Returns a value with arrays in place of tensors, in the same memory."""
-    if isinstance(value, torch.Tensor):
-        try:
-            return value.detach().numpy()
-        except Exception as error:
-            raise unreadable("actions", value.detach(), error) from error
-    if isinstance(value, Mapping):
-        return {name: arrays(each) for name, each in value.items()}
-    return value
+    return map_leaves(_array, value)
+
+
+def _array(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    try:
+        return value.detach().numpy()
+    except Exception as error:
+        raise unreadable("actions", value.detach(), error) from error
