@@ -200,15 +200,16 @@ class Renderer:
         self._draws_always = self._is_list or mode == "human"
         mode = mode.removesuffix("_list")
         self._env_renderer = make_env_renderer(pool, reference, mode, options)
-        self._actions: list[Array | None] = [None] * pool.num_envs
+        # of the last step, and which of them led to the present states
+        self._actions: Array | None = None
+        self._has_acted = np.zeros(pool.num_envs, np.bool_)
         self._frames: list[list[Any]] = [[] for _ in range(pool.num_envs)]
 
     def after_reset(self, mask: Array) -> None:
         """Draws the first frames of environments that began an episode; mask: bool (n,)."""
-        for env_id in np.flatnonzero(mask).tolist():
-            self._actions[env_id] = None
-            self._frames[env_id] = []
-            self._collect(env_id)
+        self._has_acted &= ~mask
+        if self._draws_always:
+            self._begin(mask)
 
     def after_step(self, actions: Any, restarted: Array) -> None:
         """Draws the frames of a step.
@@ -218,18 +219,28 @@ class Renderer:
             restarted: bool (n,): environments whose observation begins a new episode.
         """
         # the caller may write to its array before the picture is drawn
-        taken = np.array(actions)
-        for env_id in np.flatnonzero(~restarted).tolist():
-            self._actions[env_id] = taken[env_id]
+        self._actions = np.array(actions)
+        self._has_acted = ~restarted
+        if self._draws_always:
+            for env_id in np.flatnonzero(self._has_acted).tolist():
+                self._collect(env_id)
+            self._begin(restarted)
+
+    def _begin(self, mask: Array) -> None:
+        for env_id in np.flatnonzero(mask).tolist():
+            self._frames[env_id] = []
             self._collect(env_id)
-        self.after_reset(restarted)
 
     def _collect(self, env_id: int) -> None:
-        if not self._draws_always:
-            return
-        frame = self._env_renderer.paint(env_id, self._actions[env_id])
+        frame = self._paint(env_id)
         if self._is_list:
             self._frames[env_id].append(frame)
+
+    def _paint(self, env_id: int) -> Any:
+        actions = self._actions
+        if actions is None or not self._has_acted[env_id]:
+            return self._env_renderer.paint(env_id, None)
+        return self._env_renderer.paint(env_id, actions[env_id])
 
     def render(self) -> tuple[Any, ...]:
         """Returns a picture of each environment; in list modes, its frames since the last call."""
@@ -237,7 +248,7 @@ class Renderer:
             frames = tuple(self._frames)
             self._frames = [[] for _ in frames]
             return frames
-        return tuple(self._env_renderer.paint(i, action) for i, action in enumerate(self._actions))
+        return tuple(map(self._paint, range(len(self._frames))))
 
     def close(self) -> None:
         """Closes windows."""
