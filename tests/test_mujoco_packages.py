@@ -50,7 +50,7 @@ def test_the_library_of_the_imported_version_is_loaded(
     package = SimpleNamespace(
         __file__=str(tmp_path / "__init__.py"), _functions=SimpleNamespace(__file__=str(bindings))
     )
-    monkeypatch.setattr(family, "_mujoco", lambda: package)
+    monkeypatch.setattr(family, "import_mujoco", lambda: package)
     library = family.library.__wrapped__()
     assert library.mj_version() == int(used.partition(".")[0])
 

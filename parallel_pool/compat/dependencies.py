@@ -28,7 +28,7 @@ def install(extra: str) -> str:
 
 @contextlib.contextmanager
 def explained(entry_point: Any) -> Iterator[None]:
-    """Turns an ImportError for a missing package into a MissingDependencyError that names the cure.
+    """Turns errors of imports that miss something into a MissingDependencyError with the cure.
 
     It does so for environments of the modules in EXTRAS; other errors pass unchanged.
 
@@ -54,6 +54,13 @@ def explained(entry_point: Any) -> Iterator[None]:
         raise MissingDependencyError(
             f"{entry_point} needs a package that is not installed ({missing}): {install(extra)}"
         ) from error
+    except (AttributeError, RuntimeError):
+        if extra == "mujoco":
+            from parallel_pool.envs import mujoco
+
+            # what importing it raises if MUJOCO_GL names a backend that is not there
+            mujoco.import_mujoco()
+        raise
 
 
 def load_creator(entry_point: str) -> Any:

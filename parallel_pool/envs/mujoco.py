@@ -153,7 +153,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
 
     # that it is missing is said before that a file is
-    _mujoco()
+    import_mujoco()
     xml_file = str(model_options["xml_file"])
     model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))
     _number_body(completed, model)
@@ -165,7 +165,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
 
 def _number_body(options: dict[str, Any], model: Any) -> None:
     """Replaces the name of the main body, if one is given, by its number."""
-    mujoco, body = _mujoco(), options.get("main_body")
+    mujoco, body = import_mujoco(), options.get("main_body")
     if isinstance(body, str):
         options["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
         if options["main_body"] < 0:
@@ -199,7 +199,8 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def _mujoco() -> Any:
+def import_mujoco() -> Any:
+    """Returns the package; raises MissingDependencyError if it can't be imported."""
     try:
         import mujoco  # type: ignore[import-untyped]
     # mujoco imports the backend of MUJOCO_GL; PyOpenGL raises AttributeError for missing libraries
@@ -297,7 +298,7 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
     Raises:
         ValueError: MuJoCo refuses the file, or the model has plugins.
     """
-    mujoco = _mujoco()
+    mujoco = import_mujoco()
     with capture_warnings() as texts:
         try:
             model = mujoco.MjModel.from_xml_path(str(path))
@@ -367,7 +368,7 @@ def library() -> ctypes.CDLL:
     the bindings finds the library that they use, whatever else lies in their folder: an upgrade may
     leave the library of an earlier version there.
     """
-    return ctypes.CDLL(_mujoco()._functions.__file__)
+    return ctypes.CDLL(import_mujoco()._functions.__file__)
 
 
 def _address(name: str) -> int | None:
@@ -386,7 +387,7 @@ def _functions() -> Mapping[str, int]:
     lacking = [symbols[name] for name, address in found.items() if address is None]
     if lacking:
         raise MissingDependencyError(
-            f"mujoco {_mujoco().__version__} has no {', '.join(lacking)}:"
+            f"mujoco {import_mujoco().__version__} has no {', '.join(lacking)}:"
             f" install a version from {VERSIONS}"
         )
     return found  # type: ignore[return-value]
@@ -427,7 +428,7 @@ def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
 
 
 def _link(model: Any) -> str:
-    data, spec = _mujoco().MjData(model), _state_spec()
+    data, spec = import_mujoco().MjData(model), _state_spec()
     numbers = {
         **_functions(),
         **_offsets(data),
@@ -447,7 +448,7 @@ def _link(model: Any) -> str:
 
 def _state_spec() -> int:
     """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState."""
-    parts = _mujoco().mjtState
+    parts = import_mujoco().mjtState
     spec = int(parts.mjSTATE_INTEGRATION)
     for name in INPUTS:
         spec &= ~int(getattr(parts, f"mjSTATE_{name}"))
@@ -459,7 +460,7 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
 
     There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
     """
-    mujoco = _mujoco()
+    mujoco = import_mujoco()
     offsets = _offsets(data, STATE_ARRAYS.values())
     parts: list[tuple[int, int, int]] = []
     for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
@@ -487,7 +488,7 @@ def _cursors(model: Any, spec: int) -> dict[str, int]:
     They are in the ring buffers of actuators and sensors with a delay, which newer versions have. A
     buffer is a number of the user's, the cursor, the times and the values.
     """
-    mujoco = _mujoco()
+    mujoco = import_mujoco()
     found: list[tuple[int, int]] = []
     if getattr(model, "nhistory", 0):
         history = int(mujoco.mjtState.mjSTATE_HISTORY)

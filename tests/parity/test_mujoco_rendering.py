@@ -517,6 +517,34 @@ def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatc
     assert "libosmesa6" in str(it.value)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "parallel_pool.make_vec('Ant-v5', 2)",
+        "parallel_pool.make('Ant-v5', 'gymnasium', num_envs=2)",
+        "parallel_pool.Pool('Ant-v5', 2)",
+        "gymnasium.make_vec('Ant-v5', 2, vectorization_mode='parallel_pool')",
+    ],
+)
+def test_every_api_says_what_mujoco_gl_needs(call: str) -> None:
+    script = f"""
+import gymnasium, parallel_pool
+
+try:
+    {call}
+except parallel_pool.MissingDependencyError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"MUJOCO_GL": "nonsense"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "can't be imported with MUJOCO_GL=nonsense" in done.stdout
+
+
 def test_an_unknown_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "vulkan")
     with pytest.raises(ValueError, match="MUJOCO_GL='vulkan': choose 'egl' or 'glfw' or 'osmesa'"):
