@@ -395,7 +395,8 @@ class Values:
         if unknown:
             public = [name for name, option in options.items() if not option.is_hidden]
             known = ", ".join(sorted(public)) or "none"
-            raise TypeError(f"{what} has no option {', '.join(unknown)}: it has {known}")
+            cure = "give the seed to reset(seed=...); " if "seed" in unknown else ""
+            raise TypeError(f"{what} has no option {', '.join(unknown)}: {cure}it has {known}")
         self.raw = ffi.new("pp_value[]", max(len(options), 1))
         self.checked: dict[str, OptionValue] = {}
         self._keep: list[CData] = []

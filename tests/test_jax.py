@@ -391,6 +391,8 @@ def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
         jax.block_until_ready(functions.recv(functions.handle))
     with pytest.raises(TypeError, match="seeds have dtype float32"):
         functions.reset(functions.handle, jnp.zeros(3))
+    with pytest.raises(TypeError, match="seed=None is a NoneType: give an integer"):
+        functions.reset(functions.handle, [1, None, 2])
     with pytest.raises(ValueError, match=r"seeds have shape \(2,\)"):
         functions.reset(functions.handle, jnp.zeros(2, np.int32))
     assert cartpoles.get_state() == before

@@ -474,6 +474,7 @@ class Game(Kind):
             "unknown": lambda: env.step({**self._actions(env), "nobody": 1}),
             "no dict": lambda: env.step(1),
             "seed": lambda: env.reset(seed=-1),
+            "seeds": lambda: env.reset(seed=[5]),
         }
 
 
@@ -514,6 +515,7 @@ class Turns(Kind):
             "unwrapped": lambda: env.unwrapped.step("x"),
             "unwrapped, out of range": lambda: env.unwrapped.step(99),
             "seed": lambda: env.reset(seed=-1),
+            "seeds": lambda: env.reset(seed=[5]),
         }
 
 

@@ -60,6 +60,7 @@ MAKING: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"seed": [1, 2, 3]}, ValueError, "3 seeds for 2 environments: give one for each"),
     ({"seed": [1, 2**512]}, ValueError, "seed of environment 1 has 544 bits: choose .* 512 bits"),
     ({"options": {"mass": 1}}, TypeError, "CartPole-v1 has no option mass: it has force_mag"),
+    ({"options": {"seed": 1}}, TypeError, "no option seed: give the seed to reset"),
     ({"options": {1: 1}}, TypeError, "CartPole-v1 has no option 1: it has force_mag"),
     ({"options": {"sutton_barto_reward": 1}}, TypeError, "reward=1 is an int: give True or False"),
     ({"options": [("a", 1)]}, TypeError, r"options=\[\('a', 1\)\] is a list: give a dict"),

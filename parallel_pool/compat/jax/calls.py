@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from parallel_pool.arguments import whole
 from parallel_pool.compat.jax.primitives import CALLS
 
 if TYPE_CHECKING:
@@ -181,6 +182,9 @@ class Calls:
 
     def _seeds(self, seeds: Any, count: int, are_signed: bool) -> Any:
         given = _host(seeds)
+        if given is not None and given.dtype == object:
+            for seed in given.flat:
+                whole("seed", seed)
         if given is not None and are_signed:
             for seed in given.flat:
                 if not -(2**31) <= seed < 2**31:

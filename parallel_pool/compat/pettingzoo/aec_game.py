@@ -12,6 +12,7 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
+from parallel_pool import seeds
 from parallel_pool.arguments import shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.traced import Traced
@@ -77,8 +78,9 @@ class AECGame(Traced, AECEnv, EzPickle):  # type: ignore[misc]
             seed: of the game's generator; None continues it.
             options: the game's reset options; ignored if it has none, as PettingZoo's games do.
         """
+        own_seed = None if seed is None else seeds.check(seed)
         known = options if self.pool.definition.reset_options else None
-        self._batch = self.pool.reset(seed=seed, options=known)
+        self._batch = self.pool.reset(seed=own_seed, options=known)
         self.agents = self.possible_agents[:]
         self.agent_selection = self.agents[0]
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -12,6 +12,7 @@ from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import AgentSelector, wrappers  # type: ignore[import-untyped]
 
+from parallel_pool import seeds
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
@@ -136,9 +137,10 @@ class ParticleGame(Traced, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[mis
         """
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+        own_seed = None if seed is None else seeds.check(seed)
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = self.pool.reset(seed=seed, options=given)
+        batch = self.pool.reset(seed=own_seed, options=given)
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
