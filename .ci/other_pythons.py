@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 VERSIONS = ("3.12", "3.13")
-PACKAGES = ("cffi >= 1.17", "cloudpickle >= 1.2", "gymnasium >= 1.1", "numpy >= 1.26")
+PACKAGES = ("cffi >= 1.17", "cloudpickle >= 2.2", "gymnasium >= 1.1", "numpy >= 1.26")
 
 
 def candidates(version: str) -> Iterator[Path]:

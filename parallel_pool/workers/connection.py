@@ -15,8 +15,9 @@ import struct
 import sys
 import time
 import types
+from collections import ChainMap
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import cloudpickle
 
@@ -53,7 +54,6 @@ def by_reference(value: Any) -> bytes:
 
 def by_value(value: Any) -> bytes:
     """Pickles for a process without this one's `__main__`, and includes what that defines."""
-    raw: bytes
     add_main_to_pickled()
     if cloudpickle.list_registry_pickle_by_value() <= set(MAINS):
         # many times faster, with the same result for a value that names nothing of `__main__`
@@ -61,8 +61,29 @@ def by_value(value: Any) -> bytes:
             raw = pickle.dumps(value, 5)
             if b"_main__" not in raw:
                 return raw
-    raw = cloudpickle.dumps(value, 5)
-    return raw
+    file = io.BytesIO()
+    ValuePickler(file, 5).dump(value)
+    return file.getvalue()
+
+
+def _reduce_code(code: types.CodeType) -> Any:
+    """Keeps the file's name, for which cloudpickle may write another; tracebacks show its lines."""
+    make, arguments, *rest = REDUCE_CODE(code)
+    known = (code.co_filename if each == NO_FILE else each for each in arguments)
+    return (make, tuple(known), *rest)
+
+
+# how cloudpickle pickles code, and the file's name that it writes since 3.1.2
+REDUCE_CODE = cloudpickle.Pickler.dispatch_table[types.CodeType]
+NO_FILE = "<dynamic-code>"
+
+
+class ValuePickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles what `__main__` defines by value, with the names of its files."""
+
+    dispatch_table: ClassVar[Any] = ChainMap(
+        {types.CodeType: _reduce_code}, cloudpickle.Pickler.dispatch_table
+    )
 
 
 def add_main_to_pickled() -> None:
@@ -85,7 +106,7 @@ def to_parent(value: Any) -> bytes:
     return file.getvalue()
 
 
-class _ParentPickler(cloudpickle.Pickler):  # type: ignore[misc]
+class _ParentPickler(ValuePickler):
     def reducer_override(self, obj: Any) -> Any:
         if (
             isinstance(obj, (type, types.FunctionType))

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing import context, reduction
 from typing import Any, ClassVar
 
-import cloudpickle
-
-from parallel_pool.workers.connection import add_main_to_pickled, by_value
+from parallel_pool.workers.connection import ValuePickler, add_main_to_pickled, by_value
 
 # in a worker: the descriptors that it was given for the objects in its argument
 _inherited: list[int] = []
@@ -79,10 +77,10 @@ class Package:
             context.set_spawning_popen(before)
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+class _Pickler(ValuePickler):
     # multiprocessing registers how its objects are pickled for its own pickler alone
     dispatch_table: ClassVar[Any] = ChainMap(
-        cloudpickle.Pickler.dispatch_table,
+        ValuePickler.dispatch_table,
         reduction.ForkingPickler._extra_reducers,  # type: ignore[attr-defined]
     )
 

@@ -402,3 +402,31 @@ def test_workers_have_the_parents_variables_path_and_folder(
         assert pool.apply(lambda env: os.environ["OF_THE_USER"]) == [method]
         assert pool.apply(lambda env: sys.path) == [sys.path]
         assert pool.apply(lambda env: os.getcwd()) == [os.getcwd()]
+
+
+FAILING = """
+import sys
+import gymnasium
+from parallel_pool.workers.process_pool import ProcessPool
+
+class Own(gymnasium.Wrapper):
+    def step(self, action):
+        raise ValueError("no such action")  # here
+
+with ProcessPool([lambda: Own(gymnasium.make("CartPole-v1"))], start_method="forkserver") as pool:
+    pool.reset()
+    try:
+        pool.step([0])
+    except Exception as error:
+        print(error.__cause__ or error)
+"""
+
+
+def test_a_workers_traceback_shows_the_lines_of_the_script(tmp_path: Path) -> None:
+    """cloudpickle gives the code of a script no file."""
+    script = tmp_path / "script.py"
+    script.write_text(FAILING)
+    done = Program([str(script)], tmp_path).end()
+    assert (done.code, done.err) == (0, "")
+    assert f'File "{script}", line 8, in step' in done.out
+    assert 'raise ValueError("no such action")  # here' in done.out
