@@ -408,6 +408,8 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
     assert command.exported(Path("my_env.so")) == ["pp_env_my_env"]
     assert cli.main(["check", "test/Nothing-v0"]) == 1
     assert "no environment 'test/Nothing-v0'" in capsys.readouterr().out
+    assert cli.main(["check", "my_env.py"]) == 1
+    assert "my_env.py is in Python, and this command" in capsys.readouterr().err
     assert cli.main(["check", "none.so"]) == 1
     assert "none.so can't be read: No such file" in capsys.readouterr().err
 

@@ -87,6 +87,11 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         ValueError: it is no environment.
     """
     path = Path(target)
+    if path.suffix == ".py":
+        raise ValueError(
+            f"{named(target)} is in Python, and this command checks environments in C: call"
+            " parallel_pool.testing.check(make) with a function that makes yours"
+        )
     if path.suffix.lower() in toolchain.C_SUFFIXES + toolchain.CPP_SUFFIXES:
         names = toolchain.symbols(path)
         built = cache.build(path)
