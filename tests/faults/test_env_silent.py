@@ -150,6 +150,7 @@ def test_a_status_that_is_none_is_shown(definitions: tuple[Definition, Definitio
             pool.get_state()
     with Pool(definitions[1], 64, num_threads=1) as pool:
         pool.reset()
-        message = rf"environment 0 \(and 63 more\) failed: its callback step_many {reason}"
+        # how many are stepped together depends on the measured cost of a step
+        message = rf"environment \d+ \(and \d+ more\) failed: its callback step_many {reason}"
         with pytest.raises(Exception, match=message):
             pool.step([0] * 64)
