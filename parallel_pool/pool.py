@@ -417,16 +417,13 @@ class Pool(BasePool):
         ids = self._id_list(env_ids)
         module = registry.renderer_module(self.definition)
         if module is None:
-            try:
-                return np.stack([self._draw(env_id) for env_id in ids])
-            except StateError as error:
-                is_drawn = self.definition.reference.startswith("gymnasium")
-                if not is_drawn or "draws no pictures" not in str(error):
-                    raise
+            if not self.definition.can_render and self.definition.reference.startswith("gymnasium"):
+                self.check_usable()
                 raise StateError(
-                    f"{error}: Gymnasium's code draws them for make_vec(...,"
-                    ' render_mode="rgb_array"), PoolVecEnv and make(...)'
-                ) from None
+                    f"{self.definition.id} draws no pictures: Gymnasium's code draws them for"
+                    ' make_vec(..., render_mode="rgb_array"), PoolVecEnv and make(...)'
+                )
+            return np.stack([self._draw(env_id) for env_id in ids])
         if self._renderer is None:
             # A proxy. With a reference cycle, threads of a pool dropped without close() would stay
             # until the garbage collector runs.

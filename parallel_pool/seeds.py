@@ -26,6 +26,11 @@ def check(seed: Any) -> int:
     return number
 
 
+def of_one(seed: Any) -> int | None:
+    """Returns the seed of one environment, None for none; raises as `check` does."""
+    return None if seed is None else check(seed)
+
+
 def spread(seed: Seed, count: int) -> list[int | None]:
     """Returns one seed for each of `count` environments: seed + i, or the i-th of a sequence.
 
@@ -42,7 +47,7 @@ def spread(seed: Seed, count: int) -> list[int | None]:
             raise ValueError(f"seeds have shape {seed.shape}: give one axis")
         if len(seed) != count:
             raise ValueError(f"{len(seed)} seeds for {count} environments: give one for each")
-        return [None if each is None else check(each) for each in seed]
+        return [of_one(each) for each in seed]
     first = check(seed)
     return [first + i for i in range(count)]
 

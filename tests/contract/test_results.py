@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import copy
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.contract.api_cases import CASES, Case
-from tests.contract.test_refused_calls import compare, made
+from tests.contract.test_refused_calls import compare, made, plain
 from tests.same import leaves
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # calls of `play`: more than an episode of the environments in Python, whose arrays would be reused
 CALLS = 6
-
-
-def arrays(result: Any) -> Iterator[Any]:
-    """Yields the arrays of a result, and those that its tensors share."""
-    yield from leaves(plain(result))
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
-    return value.numpy() if hasattr(value, "detach") else value
 
 
 def test_no_later_call_changes_a_result(case: Case, tmp_path: Path) -> None:
@@ -42,7 +28,7 @@ def test_no_later_call_changes_a_result(case: Case, tmp_path: Path) -> None:
         del env
         gc.collect()
         for i, (result, as_it_was) in enumerate(kept):
-            compare(plain(result), as_it_was, f"call {i}")
+            compare(result, as_it_was, f"call {i}")
 
 
 def test_what_is_written_into_a_result_changes_no_later_one(case: Case, tmp_path: Path) -> None:
@@ -50,6 +36,6 @@ def test_what_is_written_into_a_result_changes_no_later_one(case: Case, tmp_path
         for i in range(CALLS):
             result = case.kind.play(env)
             compare(result, case.kind.play(twin), f"call {i}")
-            for array in arrays(result):
+            for array in leaves(plain(result)):
                 if array.flags.writeable and array.dtype.kind in "biuf":
                     array.fill(85)

@@ -78,9 +78,8 @@ class AECGame(Traced, AECEnv, EzPickle):  # type: ignore[misc]
             seed: of the game's generator; None continues it.
             options: the game's reset options; ignored if it has none, as PettingZoo's games do.
         """
-        own_seed = None if seed is None else seeds.check(seed)
         known = options if self.pool.definition.reset_options else None
-        self._batch = self.pool.reset(seed=own_seed, options=known)
+        self._batch = self.pool.reset(seed=seeds.of_one(seed), options=known)
         self.agents = self.possible_agents[:]
         self.agent_selection = self.agents[0]
         self.rewards = dict.fromkeys(self.agents, 0.0)

@@ -14,6 +14,7 @@ from pettingzoo.utils.conversions import (  # type: ignore[import-untyped]
     parallel_to_aec_wrapper,
 )
 
+from parallel_pool import seeds
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame, Step
 from parallel_pool.pool import Pool
@@ -103,7 +104,7 @@ class AtariGame(ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
         Returns:
             Observations and infos by agent.
         """
-        batch = self.pool.reset(seed=seed)
+        batch = self.pool.reset(seed=seeds.of_one(seed))
         self.agents = self.possible_agents[:]
         return self._seen(batch), {agent: {} for agent in self.agents}
 

@@ -137,10 +137,9 @@ class ParticleGame(Traced, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[mis
         """
         if not isinstance(options, Mapping | None):
             raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
-        own_seed = None if seed is None else seeds.check(seed)
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = self.pool.reset(seed=own_seed, options=given)
+        batch = self.pool.reset(seed=seeds.of_one(seed), options=given)
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

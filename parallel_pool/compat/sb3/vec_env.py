@@ -227,7 +227,7 @@ class PoolVecEnv(Traced, Uncopied, VecEnv):
                 f"seed={shown(seed)} is {a_type(seed)}: give one integer, and environment i"
                 " gets seed + i"
             )
-        return super().seed(None if seed is None else seeds.check(seed))
+        return super().seed(seeds.of_one(seed))
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Sets the options of the next reset: one dict for all, or a list of n dicts.
