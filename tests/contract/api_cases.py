@@ -705,6 +705,7 @@ CASES = [
     Case("gymnasium.make", Single(), lambda gate: gymnasium.make("parallel_pool/CartPole-v1")),
     Case("parallel_env", Game(), lambda gate: _game("parallel_env", SPREAD)),
     Case("parallel_env of a game in rounds", Game(), lambda gate: _game("parallel_env", RPS)),
+    Case("parallel_env of Atari", Game(), lambda gate: _game("parallel_env", "atari/pong_v3")),
     Case("env", Turns(), lambda gate: _game("env", SPREAD)),
     Case("env of a game in rounds", Turns(), lambda gate: _game("env", RPS)),
     Case("env of a game in turns", Turns(), lambda gate: _game("env", FOUR)),
