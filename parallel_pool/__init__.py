@@ -44,8 +44,7 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
-    from parallel_pool.compat.gymnasium.make import make_vec
-    from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
+    from parallel_pool.compat.gymnasium.make import PoolVectorEnv, make_vec
     from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
     from parallel_pool.pictures import mosaic
@@ -103,7 +102,7 @@ __getattr__, _ = lazy(
     {
         "PoolParallelEnv": f"{__name__}.compat.pettingzoo.pool_parallel_env",
         "PoolVecEnv": f"{__name__}.compat.sb3.vec_env",
-        "PoolVectorEnv": f"{__name__}.compat.gymnasium.vector_env",
+        "PoolVectorEnv": f"{__name__}.compat.gymnasium.make",
         "ProcessPool": f"{__name__}.workers.process_pool",
         "DMEnvPool": f"{__name__}.python.protocol",
         "EnvPool": f"{__name__}.python.protocol",

@@ -80,6 +80,16 @@ def a_type(value: Any) -> str:
     return f"{'an' if re.match('[aeio]|nd', name, re.IGNORECASE) else 'a'} {name}"
 
 
+def one_of(**given: Any) -> Any:
+    """Returns the value of the only argument that is given (not None) of several names for one
+    thing, None if none is; raises TypeError for two of them."""
+    values = {name: value for name, value in given.items() if value is not None}
+    if len(values) > 1:
+        both = " and ".join(f"{name}={shown(value)}" for name, value in values.items())
+        raise TypeError(f"{both}: give one of the two")
+    return next(iter(values.values()), None)
+
+
 def is_number(value: Any) -> bool:
     """Returns whether a value is a real number of Python's or NumPy's; bools and arrays are not."""
     is_bool = isinstance(value, (bool, np.bool_))

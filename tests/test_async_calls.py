@@ -12,6 +12,7 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 
 import parallel_pool
 from parallel_pool import PoolVectorEnv
+from parallel_pool.compat.gymnasium import NativeVectorEnv
 from parallel_pool.compat.vector_errors import VectorTimeoutError
 from parallel_pool.errors import PoolTimeoutError
 from tests.same import assert_same
@@ -148,10 +149,10 @@ def test_an_interrupted_native_step_can_be_waited_for_or_dropped(
     twin.close()
 
 
-class Own(PoolVectorEnv):
+class Own(NativeVectorEnv):
     """A user's class."""
 
 
 def test_a_derived_class_refuses_functions_and_names_the_class_to_derive_from() -> None:
-    with pytest.raises(TypeError, match="derive it from ProcessVectorEnv, or call PoolVectorEnv"):
+    with pytest.raises(TypeError, match="choose ProcessVectorEnv or PoolVectorEnv"):
         Own([lambda: gymnasium.make("CartPole-v1")])

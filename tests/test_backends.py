@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,13 @@ from gymnasium.wrappers import (
 )
 
 import parallel_pool
-from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
+from parallel_pool.compat.gymnasium import (
+    NativeVectorEnv,
+    PoolVectorEnv,
+    ProcessVectorEnv,
+    backends,
+    local_backends,
+)
 from tests.fusion_cases import clip
 from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
@@ -57,7 +64,8 @@ class StandIn(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replaces the class of vector environments in worker processes by the stand-in."""
-    monkeypatch.setattr(backends, "process_class", lambda: StandIn)
+    for module in (backends, local_backends):
+        monkeypatch.setattr(module, "process_class", lambda: StandIn)
 
 
 def test_native_is_chosen_if_possible() -> None:
@@ -130,13 +138,12 @@ def test_environments_of_functions_run_in_processes(stand_in: None) -> None:
     mode = AutoresetMode.SAME_STEP
     with closed_at_the_end(env_fns, num_workers=2, autoreset_mode=mode, num_threads=0) as env:
         assert type(env) is StandIn
-        assert isinstance(env, PoolVectorEnv)
         assert (env.num_envs, env.num_workers, env.autoreset_mode) == (3, 2, mode)
         assert (env.backend, env.spec) == ("process", None)
     for wrong in ({"num_envs": 2}, {"backend": "native"}):
         with pytest.raises(ValueError, match=r"num_envs=2|backend='native'"):
             PoolVectorEnv(env_fns, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="True by position"):
+    with pytest.raises(TypeError, match="and True follows: give it by name"):
         PoolVectorEnv(env_fns, 3, True)  # type: ignore[misc]
     for options in ({"g": 1}, {"num_threads": 2}, {"wrappers": [clip]}):
         with pytest.raises(TypeError, match=r"g: functions|num_threads=2|do not go with functions"):
@@ -163,7 +170,7 @@ def test_environments_of_an_id_run_in_processes(stand_in: None) -> None:
     reference = gymnasium.make_vec(
         "Pendulum-v1", 3, "sync", {}, [clip, wrap], g=3.0, max_episode_steps=4
     )
-    assert isinstance(made, PoolVectorEnv)
+    assert type(made) is StandIn
     assert made.backend == "process"
     assert "wrap" in made.backend_reason
     assert made.observation_space == reference.observation_space
@@ -191,7 +198,7 @@ def test_constructor_without_parameters(stand_in: None) -> None:
 
     spec = EnvSpec("Made-v0", make)
     env = PoolVectorEnv(spec, 2, render_mode=None, max_episode_steps=None)
-    assert isinstance(env, PoolVectorEnv)
+    assert type(env) is StandIn
     assert env.num_envs == 2
     env.close()
 
@@ -199,7 +206,6 @@ def test_constructor_without_parameters(stand_in: None) -> None:
 def test_processes_on_request(stand_in: None) -> None:
     for make in (PoolVectorEnv, parallel_pool.make_vec):
         env = make("CartPole-v1", 2, backend="process")
-        assert isinstance(env, PoolVectorEnv)
         assert type(env) is StandIn
         assert env.backend_reason == "backend='process' was asked for"
         assert env.spec.kwargs["vector_kwargs"] == {"backend": "process"}
@@ -216,12 +222,25 @@ def test_processes_on_request(stand_in: None) -> None:
 
 
 def test_derived_classes_are_native(stand_in: None) -> None:
-    class Mine(PoolVectorEnv):
+    class Mine(NativeVectorEnv):
         def __init__(self, a: str, b: int, c: int) -> None:
             super().__init__(a, b + c)
 
     env = Mine("CartPole-v1", 1, 2)
     assert (env.num_envs, env.backend) == (3, "native")
     env.close()
-    with pytest.raises(TypeError, match=rf"{PYTHON_ID} has no native .* call PoolVectorEnv"):
+    with pytest.raises(TypeError, match=rf"{PYTHON_ID} has no native .* or PoolVectorEnv"):
         Mine(PYTHON_ID, 1, 2)
+
+
+def test_pool_vector_env_itself_has_no_environments_for_derived_classes() -> None:
+    class Mine(PoolVectorEnv):
+        """A user's class."""
+
+    with pytest.raises(TypeError, match="derive it from NativeVectorEnv"):
+        Mine("CartPole-v1", 2)
+
+
+def test_signatures_are_those_of_the_constructors() -> None:
+    assert [*inspect.signature(PoolVectorEnv).parameters][:3] == ["env", "num_envs", "env_fns"]
+    assert next(iter(inspect.signature(ProcessVectorEnv).parameters)) == "env_fns"

@@ -194,7 +194,7 @@ def test_attributes_of_a_vector_env(cartpoles: PoolVectorEnv) -> None:
     assert isinstance(cartpoles, gymnasium.vector.VectorEnv)
     assert not isinstance(cartpoles, gymnasium.Env)
     assert cartpoles.unwrapped is cartpoles
-    assert repr(cartpoles) == "PoolVectorEnv(CartPole-v1, num_envs=3)"
+    assert repr(cartpoles) == "NativeVectorEnv(CartPole-v1, num_envs=3)"
     assert cartpoles.single_action_space.seed(3) == 3
     assert cartpoles.render_mode is None
     assert cartpoles.metadata is not PoolVectorEnv("CartPole-v1").metadata

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool.arguments import a_type
-from parallel_pool.compat.gymnasium import NotResetError, PoolVectorEnv
+from parallel_pool.compat.gymnasium import NativeVectorEnv, NotResetError, PoolVectorEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
 from tests.gymnasium_cases import MODES, name_of
 from tests.same import assert_same
@@ -84,7 +84,7 @@ def test_functions_by_gymnasiums_keyword() -> None:
     env = PoolVectorEnv(env_fns=[lambda: gymnasium.make("CartPole-v1")] * 2, num_workers=1)
     assert (env.backend, env.num_envs) == ("process", 2)
     env.close()
-    with pytest.raises(TypeError, match="env and env_fns are both given"):
+    with pytest.raises(TypeError, match="env='CartPole-v1' and env_fns=.*: give one of the two"):
         PoolVectorEnv("CartPole-v1", env_fns=[lambda: gymnasium.make("CartPole-v1")])
     with pytest.raises(TypeError, match="give an id, an EnvSpec, or functions"):
         PoolVectorEnv(num_envs=3)
@@ -255,7 +255,7 @@ def test_environment_dropped_without_close(mode: AutoresetMode) -> None:
 
 
 def test_close_after_a_constructor_that_failed() -> None:
-    env = PoolVectorEnv.__new__(PoolVectorEnv)
+    env = NativeVectorEnv.__new__(NativeVectorEnv)
     with pytest.raises(TypeError):
         env.__init__("CartPole-v1", 2, heigh=1)  # type: ignore[misc]
     env.close()

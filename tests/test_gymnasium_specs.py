@@ -161,7 +161,7 @@ def test_hook_in_any_order_of_imports(imports: str) -> None:
             print(make_vec("CartPole-v1", num_envs=2, vectorization_mode="parallel_pool"))
         """
     )
-    assert printed.split("\n") == ["PoolVectorEnv(CartPole-v1, num_envs=2)"] * 2
+    assert printed.split("\n") == ["NativeVectorEnv(CartPole-v1, num_envs=2)"] * 2
 
 
 def test_import_of_gymnasium_is_unchanged() -> None:
@@ -196,7 +196,7 @@ def test_a_function_bound_before_the_import_is_unchanged() -> None:
     )
     refused, made = printed.split("\n")
     assert "Invalid vectorization mode" in refused
-    assert made == "PoolVectorEnv(parallel_pool/CartPole-v1, num_envs=2)"
+    assert made == "NativeVectorEnv(parallel_pool/CartPole-v1, num_envs=2)"
 
 
 def test_gymnasium_alone_finds_the_ids() -> None:
@@ -206,7 +206,7 @@ def test_gymnasium_alone_finds_the_ids() -> None:
         print(gymnasium.make_vec("parallel_pool:parallel_pool/CartPole-v1", num_envs=8))
         """
     )
-    assert printed == "PoolVectorEnv(parallel_pool/CartPole-v1, num_envs=8)"
+    assert printed == "NativeVectorEnv(parallel_pool/CartPole-v1, num_envs=8)"
 
 
 def test_hook_can_be_uninstalled_and_installed_twice() -> None:

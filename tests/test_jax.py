@@ -167,7 +167,7 @@ def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> No
         ours.reset()
         theirs.reset()
         handle, recv, send, step = ours.xla()
-        for i, actions in enumerate(actions_of(theirs._pool, 30)):
+        for i, actions in enumerate(actions_of(theirs.pool, 30)):
             expected = theirs.step(actions)
             if i % 2:
                 handle, found = jax.jit(step)(handle, actions)

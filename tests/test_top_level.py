@@ -37,10 +37,16 @@ from typing import Any, assert_type
 
 import numpy as np
 import parallel_pool
+from parallel_pool.cluster import ClusterVectorEnv
+from parallel_pool.compat.gymnasium import NativeVectorEnv, ProcessVectorEnv
 from parallel_pool import NamedBatch, PoolParallelEnv, PoolVecEnv, PoolVectorEnv, ProcessPool
 
 Array = np.ndarray[Any, np.dtype[Any]]
-assert_type(parallel_pool.make_vec("CartPole-v1", 2), PoolVectorEnv)
+assert_type(parallel_pool.make_vec("CartPole-v1", 2), NativeVectorEnv | ProcessVectorEnv)
+assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="native"), NativeVectorEnv)
+assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="process"), ProcessVectorEnv)
+assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="cluster"), ClusterVectorEnv)
+parallel_pool.make_vec("CartPole-v1", 2).step_async([0, 1])
 assert_type(parallel_pool.PoolVectorEnv("CartPole-v1", 2), PoolVectorEnv)
 assert_type(parallel_pool.PoolVecEnv("CartPole-v1", 2).num_envs, int)
 assert_type(PoolParallelEnv([]).num_envs, int)

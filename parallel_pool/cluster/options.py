@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool.arguments import MAX_ENVS, a_type, check_count, is_number, shown
+from parallel_pool.arguments import MAX_ENVS, a_type, check_count, is_number, one_of, shown
 
 NO_TRACE = (
     "trace() of environments on a cluster, whose pools are in other processes: trace a"
@@ -70,9 +70,7 @@ def environments(
     env: Any, env_fns: Any, num_envs: int | None
 ) -> tuple[list[Callable[[], Any]] | None, int]:
     """Returns the functions, or None for an id, and the number of environments."""
-    if env is not None and env_fns is not None:
-        raise TypeError("env and env_fns are both given: give one of them")
-    env = env_fns if env is None else env
+    env = one_of(env=env, env_fns=env_fns)
     if env is None:
         raise TypeError("no environments: give an id, an EnvSpec, or functions that make them")
     if isinstance(env, str | EnvSpec):

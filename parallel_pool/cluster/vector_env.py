@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Space, Tuple
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import seeds
@@ -30,11 +30,10 @@ from parallel_pool.cluster.session import Session
 from parallel_pool.cluster.worker import Raised, Task
 from parallel_pool.cluster.worker_rows import AGAIN, REPORT, WorkerRows
 from parallel_pool.compat.gymnasium import reset_mask
-from parallel_pool.compat.gymnasium.vector_base import VectorBase
+from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
-from parallel_pool.uncopied import Uncopied
 from parallel_pool.workers import messages
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
-class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class ClusterVectorEnv(PoolVectorEnv):
     """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
 
     Each worker is a Ray actor with a local `PoolVectorEnv` of some of the rows, native or with
@@ -463,14 +462,9 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
             parallel_pool.errors.WorkerError: a worker was lost; the next step says so too.
             Exception: raised by an environment.
         """
-        if name in ("reset", "step", "close"):
-            raise ValueError(f"call({shown(name)}): call {name} directly instead")
+        check_call(name)
         found = self._ask("call", [("call", name, args, kwargs)] * self.num_workers)
         return tuple(value for values in found for value in values)
-
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Returns an attribute of every environment: n values."""
-        return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Sets an attribute of every environment.
@@ -483,29 +477,8 @@ class ClusterVectorEnv(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any,
             ValueError: there are too few or too many values.
             AttributeError: native environments have no attributes to set.
         """
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise ValueError(
-                f"{len(values)} values for {self.num_envs} environments: give one for each"
-            )
-        self._ask(
-            "set_attr", [("set_attr", name, list(values[worker.rows])) for worker in self._workers]
-        )
-
-    def render(self) -> tuple[Any, ...]:
-        """Returns the results of every environment's `render`."""
-        return self.call("render")
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seeds that the environments' generators were made from."""
-        return self.call("np_random_seed")
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Copies of the environments' generators; of Python environments only."""
-        return self.call("np_random")
+        each = self._one_each(values)
+        self._ask("set_attr", [("set_attr", name, each[worker.rows]) for worker in self._workers])
 
     def get_state(self) -> list[bytes]:
         """Returns a snapshot of every environment, as `Pool.get_state` does; native ones only."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +12,12 @@ import cloudpickle
 
 from parallel_pool import registry
 from parallel_pool.cluster import numbers
+from parallel_pool.compat.gymnasium.local_backends import make_local
 from parallel_pool.cores import limit_cores
 from parallel_pool.errors import EnvError
 from parallel_pool.registry import Origin
 from parallel_pool.workers.messages import Failure
 
-# what makes the vector environment; by name, because PoolVectorEnv's module imports this package
-MAKER = "parallel_pool.compat.gymnasium.vector_env:PoolVectorEnv"
 NODES = Path("/sys/devices/system/node")
 
 
@@ -111,10 +109,7 @@ class Worker:
         limit_cores(task.cores)
         use_numa_node(task.rank)
         registry.remember(task.origins)
-        module, _, name = MAKER.partition(":")
-        make = getattr(importlib.import_module(module), name)
-        count = {} if task.num_envs is None else {"num_envs": task.num_envs}
-        envs = make(task.env, **count, wrappers=task.wrappers, **task.options)
+        envs = make_local(task.env, task.num_envs, wrappers=task.wrappers, **task.options)
         self._envs = envs
         return Description(
             envs.single_observation_space,

@@ -90,7 +90,7 @@ def workers(make: Make, *, options: dict[str, Any] | None = None) -> None:
     """Worker processes return what Gymnasium's loop over the environments returns."""
     from gymnasium.vector import SyncVectorEnv
 
-    from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
+    from parallel_pool.compat.gymnasium.make import PoolVectorEnv
 
     def made() -> Any:
         return _made(make, options)

@@ -212,9 +212,9 @@ def test_snapshots_hold_everything() -> None:
     env.reset(seed=2)
     for t in range(30):
         env.step(actions[t])
-    states = env._pool.get_state()
+    states = env.pool.get_state()
     first = [env.step(each) for each in actions]
-    env._pool.set_state(states)
+    env.pool.set_state(states)
     for t, (each, expected) in enumerate(zip(actions, first, strict=True)):
         assert_same(env.step(each), expected, f"step {t}")
 

@@ -16,6 +16,7 @@ from parallel_pool import registry
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import ale_ids
+from parallel_pool.compat.pool_methods import TorchMethod, TraceMethod
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.envs import atari
 from parallel_pool.errors import EnvError, StateError, UnprovenError
@@ -25,7 +26,6 @@ from parallel_pool.uncopied import Uncopied
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.pool import Views
-    from parallel_pool.tracing.trace import Trace
 
 Step = tuple["Array", "Array", "Array", "Array", dict[str, "Array"]]
 
@@ -47,7 +47,7 @@ class ActionError(TypeError, ValueError, AssertionError):
     """Actions are not an array of the right dtype and shape; ale-py raises AssertionError."""
 
 
-class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
+class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
     """Many environments of one Atari game, with the API of `ale_py.vector_env.AtariVectorEnv`.
 
     It has the arguments and attributes of ale-py 0.12.1's class of the same name, and returns the
@@ -65,7 +65,10 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         map_action_idx: int32 (3, 3, 2), ALE's number of each action by the joystick's direction
             (left to right, down to up) and FIRE.
         is_xla_registered: whether `xla` was called.
+        pool: the `Pool` underneath.
     """
+
+    pool: Pool
 
     def __init__(
         self,
@@ -169,7 +172,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
                 "use_fire_reset": use_fire_reset,
             },
         }
-        self._pool = self._make_pool()
+        self.pool = self._make_pool()
         self.continuous = continuous
         self.continuous_action_threshold = continuous_action_threshold
         self.grayscale = grayscale
@@ -190,20 +193,20 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
 
     def _describe(self) -> None:
         """Sets the spaces: those of one environment, and those of a batch of batch_size rows."""
-        self.single_observation_space = self._pool.spec.observations[0].space()
+        self.single_observation_space = self.pool.spec.observations[0].space()
         if self.continuous:
             low = np.array([0.0, -np.pi, 0.0], np.float32)
             high = np.array([1.0, np.pi, 1.0], np.float32)
             self.single_action_space: Any = Box(low, high, (3,), np.float32)
         else:
-            self.single_action_space = Discrete(self._pool.spec.action.n)
+            self.single_action_space = Discrete(self.pool.spec.action.n)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)
         self.action_space = batch_space(self.single_action_space, self.batch_size)
 
     def _locate(self) -> None:
         """Stores the indices of the columns that results are made of."""
-        own = {c.name: i for i, c in enumerate(self._pool.columns) if not c.is_final}
-        finals = [i for i, c in enumerate(self._pool.columns) if c.is_final and c.name == "obs"]
+        own = {c.name: i for i, c in enumerate(self.pool.columns) if not c.is_final}
+        finals = [i for i, c in enumerate(self.pool.columns) if c.is_final and c.name == "obs"]
         self._final = finals[0] if finals else -1
         self._reward, self._lost_life = own["reward"], own["lost_life"]
         self._terminated, self._truncated = own["terminated"], own["truncated"]
@@ -243,7 +246,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         seeds = _spread(seed, len(env_ids))
         if len(env_ids) == self.num_envs:
             return self._reset_all(seeds)
-        if self._pool.is_async:
+        if self.pool.is_async:
             raise ValueError(
                 f"reset_mask names {len(env_ids)} of {self.num_envs} environments: an asynchronous"
                 f" pool (batch_size={self.batch_size}) resets all"
@@ -253,11 +256,11 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
                 f"reset_mask names {len(env_ids)} of {self.num_envs} environments: the first reset"
                 " must name all"
             )
-        for _ in self._pool.drain():
+        for _ in self.pool.drain():
             pass
         if len(env_ids):
-            self._pool.reset(env_ids, seed=seeds)
-        columns = self._pool.observe()
+            self.pool.reset(env_ids, seed=seeds)
+        columns = self.pool.observe()
         return columns[0], self._make_infos(columns, np.arange(self.num_envs, dtype=np.int32))
 
     def _take_mask(self, options: dict[str, Any] | None) -> Array:
@@ -273,17 +276,17 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         return np.flatnonzero(mask).astype(np.int32)
 
     def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
-        if self._pool.is_async and self._pool.in_flight:
+        if self.pool.is_async and self.pool.in_flight:
             # their results can't be received: they may be fewer than a batch
-            self._pool.check_idle()
+            self.pool.check_idle()
             made = self._make_pool()
-            self._pool.close()
-            self._pool = made
+            self.pool.close()
+            self.pool = made
             self._programs = None
-        for _ in self._pool.drain():
+        for _ in self.pool.drain():
             pass
         try:
-            batch = self._pool.reset(seed=seeds)
+            batch = self.pool.reset(seed=seeds)
         except EnvError as failure:
             self._was_reset = True
             failure.batch = self._show([array.view for array in failure.batch])
@@ -298,7 +301,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         """Sends actions and receives results; see `send` and `recv`."""
         arranged = self._arrange(actions)
         try:
-            step: Step = self._pool.step_shown(self._show, arranged, self._sent_to)
+            step: Step = self.pool.step_shown(self._show, arranged, self._sent_to)
             return step
         except EnvError as failure:
             failure.batch = self._show([array.view for array in failure.batch])
@@ -318,7 +321,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             RuntimeError: before the first `reset`, or environments are in flight.
             ClosedError: after `close`.
         """
-        self._pool.send(self._arrange(actions), self._sent_to)
+        self.pool.send(self._arrange(actions), self._sent_to)
 
     def recv(self) -> Step:
         """Receives results: of all environments, or the first batch_size to finish.
@@ -334,7 +337,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             ClosedError: after `close`.
         """
         try:
-            step: Step = self._pool.recv_shown(self._show)
+            step: Step = self.pool.recv_shown(self._show)
             return step
         except EnvError as failure:
             failure.batch = self._show([array.view for array in failure.batch])
@@ -343,12 +346,12 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
     def _arrange(self, actions: Any) -> Array:
         """Checks actions and returns them as the core takes them."""
         if self._has_program_stepped():
-            if self._pool.is_async:
+            if self.pool.is_async:
                 raise StateError(
                     "a compiled program has received since the last recv(), and only its handle"
                     " says for which environments actions are: go on in programs, or call reset()"
                 )
-        elif not self._was_reset and not self._pool.closed:
+        elif not self._was_reset and not self.pool.closed:
             raise NotResetError("actions before reset(): call reset() first")
         if not isinstance(actions, np.ndarray):
             raise ActionError(f"actions are of {type(actions).__name__}: give an array of NumPy")
@@ -371,7 +374,7 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         ended = terminated | arrays[self._truncated]
         reported = terminated | arrays[self._lost_life]
         env_ids = arrays[self._env_id]
-        if self._pool.is_async:
+        if self.pool.is_async:
             # a copy: the user may write to infos
             self._sent_to = env_ids.copy()
         if self._programs is not None:
@@ -416,10 +419,10 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         from parallel_pool.compat.ale.programs import Programs
         from parallel_pool.compat.jax import programs as _  # noqa: F401
 
-        self._pool.share()
+        self.pool.share()
         if self._programs is None:
-            self._programs, self._seen_calls = Programs(self._pool, self._reader()), 0
-        elif self._pool.is_async and self._has_program_stepped():
+            self._programs, self._seen_calls = Programs(self.pool, self._reader()), 0
+        elif self.pool.is_async and self._has_program_stepped():
             raise StateError(
                 "a compiled program has made calls, and only its handle says for which environments"
                 " actions are: use its newest handle, or call reset() first"
@@ -428,10 +431,6 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
         programs = self._programs
         return programs.handle(self._sent_to), programs.reset, programs.step
 
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self._pool.trace(path, **options)
-
     def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
         """Ends the threads; `close` calls this.
 
@@ -439,8 +438,8 @@ class AtariVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
             timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
             kwargs: ignored.
         """
-        if hasattr(self, "_pool"):
-            self._pool.close(timeout=timeout)
+        if hasattr(self, "pool"):
+            self.pool.close(timeout=timeout)
 
 
 def _read_actions(

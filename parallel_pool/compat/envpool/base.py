@@ -15,6 +15,7 @@ from parallel_pool.base_pool import seconds
 from parallel_pool.compat.envpool import actions
 from parallel_pool.compat.envpool.rows import Rows
 from parallel_pool.compat.envpool.spec import is_list, show_config, spread_seeds
+from parallel_pool.compat.pool_methods import TorchMethod, TraceMethod
 from parallel_pool.errors import StateError
 from parallel_pool.pool import check_count
 from parallel_pool.uncopied import Uncopied
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
     from parallel_pool.compat.envpool.spec import EnvSpec
     from parallel_pool.pool import Batch, Pool
     from parallel_pool.seeds import Seed
-    from parallel_pool.tracing.trace import Trace
 
 
-class EnvPool(Uncopied):
+class EnvPool(TraceMethod, TorchMethod, Uncopied):
     """A pool with EnvPool's methods. `GymnasiumEnvPool` and `DMEnvPool` say what they return.
 
     Attributes:
@@ -38,10 +38,12 @@ class EnvPool(Uncopied):
         all_env_ids: 0 to num_envs - 1, int32 (num_envs,).
         is_async: whether batch_size < num_envs.
         render_mode, render_env_id: as given to `make`.
+        pool: the `Pool` underneath.
         closed: whether `close` was called.
     """
 
     spec: Any
+    pool: Pool
     render_mode: str | None
     # until __init__ has made something to close
     closed: bool = True
@@ -62,17 +64,17 @@ class EnvPool(Uncopied):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode={shown(render_mode)}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
-        self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
+        self.pool = spec.make_pool(step_type=has_steps, discount=has_steps)
         # dm_env's results have one row for each player
-        self._rows = Rows(self._pool, hides_players=not has_steps)
+        self._rows = Rows(self.pool, hides_players=not has_steps)
         # the common case: actions go to the core unchanged
-        self._is_plain = not self._pool.is_async and spec.num_players == 1
+        self._is_plain = not self.pool.is_async and spec.num_players == 1
         self._has_players = spec.num_players > 1
-        self._acts_by_player = self._has_players and self._pool.spec.action.per_player
+        self._acts_by_player = self._has_players and self.pool.spec.action.per_player
         self.spec = spec
         self.config: dict[str, Any] = spec.config._asdict()
-        self.all_env_ids = np.arange(self._pool.num_envs, dtype=np.int32)
-        self.is_async = self._pool.is_async
+        self.all_env_ids = np.arange(self.pool.num_envs, dtype=np.int32)
+        self.is_async = self.pool.is_async
         self.render_mode = render_mode
         self.render_env_id = render_env_id
         self._drawing = dict(drawing or {})
@@ -98,7 +100,7 @@ class EnvPool(Uncopied):
         """
         if self._has_players or type(action) is not np.ndarray:
             action, env_id = self._arrange(action, env_id)
-        self._pool.send(action, env_id)
+        self.pool.send(action, env_id)
 
     def async_reset(
         self,
@@ -117,7 +119,7 @@ class EnvPool(Uncopied):
             StateError: an environment is in flight, as after a first `async_reset`.
         """
         env_id, seeds, options = self._reset_arguments(env_id, seed, options)
-        self._pool.send_reset(env_id, seed=seeds, options=options)
+        self.pool.send_reset(env_id, seed=seeds, options=options)
 
     def _arrange(self, action: Any, env_id: Any) -> tuple[Any, Any]:
         """Returns actions and their environments as the core takes them."""
@@ -129,7 +131,7 @@ class EnvPool(Uncopied):
                 action, env_id, owners, players, is_async=self.is_async
             )
         return actions.by_environment(
-            action, env_id, owners, players, self._pool.num_envs, self.spec.num_players
+            action, env_id, owners, players, self.pool.num_envs, self.spec.num_players
         )
 
     def _arrange_step(self, action: Any, env_id: Any) -> tuple[Any, Any]:
@@ -137,8 +139,8 @@ class EnvPool(Uncopied):
             _, ids, owners, _ = actions.unpack(action, env_id)
             if ids is None and (owners is None or not self._acts_by_player):
                 raise TypeError(
-                    f"step() of an asynchronous pool (batch_size={self._pool.batch_size},"
-                    f" num_envs={self._pool.num_envs}) needs env_id: give info['env_id'] of the"
+                    f"step() of an asynchronous pool (batch_size={self.pool.batch_size},"
+                    f" num_envs={self.pool.num_envs}) needs env_id: give info['env_id'] of the"
                     " results that the actions were chosen for"
                 )
         return self._arrange(action, env_id)
@@ -156,15 +158,15 @@ class EnvPool(Uncopied):
         timeout = seconds(timeout)
         if timeout is None and env_id is not None and self.is_async:
             self._check_fills_batch(np.size(env_id))
-        return self._pool.reset(env_id, seed=seeds, options=options, timeout=timeout)
+        return self.pool.reset(env_id, seed=seeds, options=options, timeout=timeout)
 
     def _check_fills_batch(self, count: int) -> None:
         """Refuses a reset of too few environments to fill a batch."""
-        ready = self._pool.in_flight + count
-        if ready < self._pool.batch_size and not self.closed:
+        ready = self.pool.in_flight + count
+        if ready < self.pool.batch_size and not self.closed:
             raise StateError(
                 f"reset() of {count} environments would leave {ready} in flight, a batch needs"
-                f" {self._pool.batch_size}: name more environments, or call async_reset(env_id),"
+                f" {self.pool.batch_size}: name more environments, or call async_reset(env_id),"
                 " send() to others, and then recv()"
             )
 
@@ -196,7 +198,7 @@ class EnvPool(Uncopied):
 
     def _masked_ids(self, mask: Any) -> Array:
         mask = np.asarray(mask)
-        shape = (self._pool.num_envs,)
+        shape = (self.pool.num_envs,)
         if mask.dtype != np.bool_:
             raise TypeError(f"reset_mask has dtype {mask.dtype}: give bool")
         if mask.shape != shape or not mask.any():
@@ -233,16 +235,6 @@ class EnvPool(Uncopied):
 
         return xla(self)[:4]
 
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self._pool.trace(path, **options)
-
-    def torch(self, device: Any = "cpu") -> Any:
-        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
-        from parallel_pool.compat.torch import TorchEnv
-
-        return TorchEnv(self, device)
-
     def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns the pool, and how compiled programs show steps and resets."""
         if self._rows.live_players is not None:
@@ -250,7 +242,7 @@ class EnvPool(Uncopied):
                 f"{self.spec.id}: the number of rows changes while players drop out, which compiled"
                 " programs can't have: call step() in Python"
             )
-        return (self._pool, *self._shows())
+        return (self.pool, *self._shows())
 
     def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns functions of columns: the result of a step, and of a reset."""
@@ -278,12 +270,12 @@ class EnvPool(Uncopied):
         ids = [self.render_env_id] if env_ids is None else env_ids
         if np.size(ids) == 0:
             raise ValueError("no environment is named: name 1 or more")
-        definition = self._pool.definition
+        definition = self.pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
         if view and "camera_id" not in getattr(registry.renderer_module(definition), "OPTIONS", ()):
             raise ValueError(f"camera_id={shown(camera_id)}: {self.spec.id} has no cameras")
         if definition.can_render:
-            return self._pool.render(ids)
+            return self.pool.render(ids)
         if self._renderer is None:
             self._renderer = self._make_renderer()
         env_ids = np.atleast_1d(ids).tolist()
@@ -294,12 +286,12 @@ class EnvPool(Uncopied):
 
         from parallel_pool.compat import renderer
 
-        reference = gymnasium.registry.get(self._pool.definition.id)
-        return renderer.make_env_renderer(self._pool, reference, options=self._drawing)
+        reference = gymnasium.registry.get(self.pool.definition.id)
+        return renderer.make_env_renderer(self.pool, reference, options=self._drawing)
 
     def get_state(self, env_id: Any = None) -> list[bytes]:
         """Returns a snapshot of each environment of env_id (None: all); see `Pool.get_state`."""
-        states = self._pool.get_state(env_id)
+        states = self.pool.get_state(env_id)
         players = self._rows.live_players
         return states if players is None else players.sealed(states, self._named(env_id))
 
@@ -307,15 +299,15 @@ class EnvPool(Uncopied):
         """Restores snapshots into the environments of env_id (None: all); see `Pool.set_state`."""
         players = self._rows.live_players
         if players is None:
-            self._pool.set_state(states, env_id)
+            self.pool.set_state(states, env_id)
             return
         own, records = players.opened(states)
-        self._pool.set_state(own, env_id)
+        self.pool.set_state(own, env_id)
         players.restore(records, self._named(env_id))
 
     def clone(self, env_id: int, env_ids: Any) -> None:
         """Copies the state of env_id into the environments of env_ids; see `Pool.clone`."""
-        self._pool.clone(env_id, env_ids)
+        self.pool.clone(env_id, env_ids)
         if self._rows.live_players is not None:
             self._rows.live_players.copy(env_id, self._named(env_ids))
 
@@ -333,13 +325,13 @@ class EnvPool(Uncopied):
         """
         self.closed = True
         try:
-            self._pool.close(timeout=timeout)
+            self.pool.close(timeout=timeout)
         finally:
             if self._renderer is not None:
                 self._renderer.close()
 
     def __len__(self) -> int:
-        return self._pool.num_envs
+        return self.pool.num_envs
 
     def __enter__(self) -> Self:
         return self

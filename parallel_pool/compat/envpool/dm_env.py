@@ -78,7 +78,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
-            return self._result(self._pool.step(action, env_id, timeout=timeout))
+            return self._result(self.pool.step(action, env_id, timeout=timeout))
         except EnvError as error:
             error.batch = self._result(error.batch)
             raise
@@ -98,7 +98,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             PoolTimeoutError: nothing arrived in time; nothing is lost.
         """
         try:
-            return self._result(self._pool.recv(timeout=timeout))
+            return self._result(self.pool.recv(timeout=timeout))
         except EnvError as error:
             error.batch = self._result(error.batch)
             raise

@@ -76,7 +76,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
 
     def _warn_of_two_rows(self) -> None:
         """Warns that `observations, infos = reset()` would unpack two rows, without an error."""
-        if not self._returns_info and self._pool.batch_size == 2:
+        if not self._returns_info and self.pool.batch_size == 2:
             warn_once(
                 f"reset() of {self.spec.id} with env_type='gym' returns observations only, and with"
                 " two rows `obs, info = env.reset()` would unpack those: choose"
@@ -106,7 +106,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
-            step: Step = self._pool.step_shown(self._rows.show, action, env_id, timeout)
+            step: Step = self.pool.step_shown(self._rows.show, action, env_id, timeout)
             return step
         except EnvError as error:
             error.batch = self._rows.results(error.batch)
@@ -143,8 +143,8 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             return self._recv_some(reset, return_info, timeout, min_rows)
         try:
             if not reset:
-                return self._pool.recv_shown(self._rows.show, timeout)
-            batch = self._pool.recv(timeout=timeout)
+                return self.pool.recv_shown(self._rows.show, timeout)
+            batch = self.pool.recv(timeout=timeout)
         except EnvError as error:
             error.batch = self._received(error.batch, reset, return_info)
             raise
@@ -154,7 +154,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         self, reset: bool, return_info: bool | None, timeout: float | None, min_rows: int
     ) -> Any:
         try:
-            batch = self._pool.recv(timeout=timeout, min_rows=min_rows)
+            batch = self.pool.recv(timeout=timeout, min_rows=min_rows)
         except EnvError as error:
             error.batch = self._some_received(error.batch, reset, return_info)
             raise

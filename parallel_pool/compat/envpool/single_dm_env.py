@@ -12,6 +12,7 @@ from parallel_pool.buffers import engine_indices
 from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.dm_specs import dm_env, environment_spec, specs
 from parallel_pool.compat.envpool.fields import nest
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.errors import EnvError
 from parallel_pool.trees import map_leaves
 from parallel_pool.uncopied import Uncopied
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from parallel_pool.compat.envpool.spec import EnvSpec
     from parallel_pool.pool import Batch, Pool
     from parallel_pool.seeds import Seed
-    from parallel_pool.tracing.trace import Trace
 
 # by the value in a batch
 STEP_TYPES = tuple(dm_env.StepType)
@@ -31,17 +31,12 @@ FIRST, LAST = dm_env.StepType.FIRST, dm_env.StepType.LAST
 class OneEnv(EnvPool):
     """A pool of one environment, whose engine and resets `SingleDMEnv` uses."""
 
-    @property
-    def pool(self) -> Pool:
-        """The engine's pool."""
-        return self._pool
-
     def restart(self, seed: Seed, options: Mapping[str, Any] | None) -> Batch:
         """Resets the environment; for the arguments see `SingleDMEnv.reset`."""
         return self._reset(None, seed, options, None)
 
 
-class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
+class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[misc]
     """One native environment as dm_env defines it: each call returns one `dm_env.TimeStep`.
 
     An observation is the array of `observation_spec()`, or a dict of such arrays if the environment
@@ -59,6 +54,11 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
         config: the options by name.
         render_mode: as given to `make_dm`.
     """
+
+    @property
+    def pool(self) -> Pool:
+        """The `Pool` underneath, of one environment."""
+        return self._envs.pool
 
     def __init__(
         self,
@@ -245,10 +245,6 @@ class SingleDMEnv(Uncopied, dm_env.Environment):  # type: ignore[misc]
     def closed(self) -> bool:
         """Whether `close` was called."""
         return self._envs.closed
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        return self._envs.trace(path, **options)
 
     def close(self, timeout: float | None = None) -> None:
         """Ends the environment; later calls raise `ClosedError`, arrays stay valid.

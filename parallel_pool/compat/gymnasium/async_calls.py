@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
 from gymnasium import logger
-from gymnasium.vector import VectorEnv
 
 from parallel_pool import seeds
-from parallel_pool.arguments import shown
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat.gymnasium import reset_mask
-from parallel_pool.compat.gymnasium.vector_base import VectorBase
+from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool.compat.vector_errors import (
     ClosedVectorEnvError,
     NoPendingCallError,
@@ -21,7 +18,6 @@ from parallel_pool.compat.vector_errors import (
     VectorTimeoutError,
 )
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
-from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -52,7 +48,7 @@ class ResetRequest:
         self.mask, self.options = reset_mask.split(options, num_envs, was_reset)
 
 
-class AsyncCalls(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+class AsyncCalls(PoolVectorEnv):
     """The halves of calls that `gymnasium.vector.AsyncVectorEnv` has, and `reset` and `call`.
 
     A call is pending from the moment at which the pool accepts it until its result is returned, or
@@ -178,8 +174,7 @@ class AsyncCalls(VectorBase, Uncopied, VectorEnv[Any, Any, np.ndarray[Any, Any]]
     def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
         """Begins a call; `call_wait` returns its results. Raises as `call` does."""
         self._check_idle("call_async")
-        if name in ("reset", "step", "close"):
-            raise ValueError(f"call({shown(name)}): call {name} directly instead")
+        check_call(name)
         self._send_call(name, args, kwargs)
         self._pending = CALL
 

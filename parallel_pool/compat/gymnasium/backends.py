@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry, variation
-from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory, named, shown
+from parallel_pool.arguments import (
+    check_limit,
+    named,
+    shown,
+)
 from parallel_pool.compat import ale_ids, dependencies, env_specs, renderer
 from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.compat.gymnasium import fusion
@@ -22,6 +26,7 @@ from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.compat.warn_once import warn_once
 
 if TYPE_CHECKING:
+    from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
     from parallel_pool.specs import Definition
 
 NATIVE = "native"
@@ -29,15 +34,12 @@ PROCESS = "process"
 CLUSTER = "cluster"
 AUTO = "auto"
 # by backend, the class of its vector environments
-CLASSES = {NATIVE: "PoolVectorEnv", PROCESS: "ProcessVectorEnv", CLUSTER: "ClusterVectorEnv"}
+CLASSES = {NATIVE: "NativeVectorEnv", PROCESS: "ProcessVectorEnv", CLUSTER: "ClusterVectorEnv"}
 
 # options of gymnasium.make itself, as opposed to those of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
 
 ASKED_FOR_CLUSTER = "backend='cluster' was asked for"
-
-# least memory of an environment from gymnasium.make: "FrozenLake-v1" takes 20 KB
-PYTHON_ENV_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,21 @@ def choose(
     if chain.names:
         reason += f", and does {', '.join(chain.names)} itself"
     return of(backend=NATIVE, reason=reason, definition=definition, chain=chain)
+
+
+def chosen(env: Any, wrappers: Sequence[Any] | None, given: Mapping[str, Any]) -> Choice:
+    """Returns the backend for the arguments of `PoolVectorEnv`; raises as `choose` does.
+
+    Args:
+        env: as for `choose`, or a choice, which is returned.
+        wrappers: as for `choose`.
+        given: all other arguments, of the vector environment and of the environments.
+    """
+    if isinstance(env, Choice):
+        return env
+    vector = {name: value for name, value in given.items() if name in DEFAULTS}
+    options = {name: value for name, value in given.items() if name not in DEFAULTS}
+    return choose(env, wrappers, vector, options)
 
 
 def _requested(vector_kwargs: Mapping[str, Any]) -> str:
@@ -233,12 +250,12 @@ def _constructor_options(spec: EnvSpec) -> set[str]:
     try:
         if isinstance(creator, str):
             creator = dependencies.load_creator(creator)
-        return _parameter_names(creator)
+        return parameter_names(creator)
     except (ImportError, AttributeError, TypeError, ValueError):
         return set()
 
 
-def _parameter_names(function: Any) -> set[str]:
+def parameter_names(function: Any) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
 
@@ -246,7 +263,7 @@ def _parameter_names(function: Any) -> set[str]:
 # ------------------------------------------------------------------------------- processes --
 
 
-def process_class() -> Any:
+def process_class() -> type[ProcessVectorEnv]:
     """Returns the class of vector environments in worker processes."""
     # imported only when needed: it imports all that starts and watches processes
     from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
@@ -256,114 +273,7 @@ def process_class() -> Any:
 
 def process_options() -> set[str]:
     """Returns the names of that class's options."""
-    return _parameter_names(process_class()) - {"env_fns"}
-
-
-def make_processes(
-    choice: Choice, num_envs: int | None, wrappers: Any, given: Mapping[str, Any]
-) -> Any:
-    """Makes the environments of a choice in worker processes.
-
-    Args:
-        choice: whose backend is "process".
-        num_envs: environments; None for one per function, or for 1.
-        wrappers: as for `choose`.
-        given: options of the environments and of the vector environment in one dict.
-
-    Returns:
-        The `ProcessVectorEnv`, with its `backend` and `backend_reason`, and `spec` if there is one.
-
-    Raises:
-        TypeError: an option is unknown.
-        ValueError: there is no Python environment to make.
-    """
-    kind = process_class()
-    taken = process_options()
-    of_spec = {} if choice.spec is None else choice.spec.kwargs
-    everything = {**of_spec, **given, **(choice.vector_kwargs or {})}
-    vector = {name: value for name, value in everything.items() if name in taken}
-    options = {name: value for name, value in everything.items() if name not in taken}
-    _drop_native_options(choice, options)
-    if choice.spec is None:
-        env = kind(_check_num_envs(choice.env_fns, num_envs, options), **vector)
-    else:
-        count = choice.num_envs or (1 if num_envs is None else num_envs)
-        count = check_count("num_envs", count, 1, MAX_ENVS)
-        check_memory(count, PYTHON_ENV_BYTES, "Python environments")
-        wrappers = wrappers if choice.wrappers is None else choice.wrappers
-        env = kind(env_fns_of(choice, options, wrappers, count), **vector)
-        shown = {name: everything[name] for name in everything if name in taken | {"backend"}}
-        env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
-    env.backend, env.backend_reason = PROCESS, choice.reason
-    return env
-
-
-def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
-    """Removes options of native environments; raises TypeError for one that is not the default."""
-    for name in DEFAULTS.keys() & options.keys():
-        value = options.pop(name)
-        if name != "backend" and value != DEFAULTS[name]:
-            raise TypeError(
-                f"{name}={shown(value)} is for native environments, but {choice.reason}: leave it"
-                " out"
-            )
-
-
-def _check_num_envs(
-    env_fns: tuple[Callable[[], Any], ...], num_envs: int | None, options: Mapping[str, Any]
-) -> tuple[Callable[[], Any], ...]:
-    """Returns the functions; refuses options, and another number of environments."""
-    if options:
-        raise TypeError(
-            f"{', '.join(options)}: functions that make environments take no options: leave them"
-            " out, or give the environments' id"
-        )
-    if num_envs is not None and num_envs != len(env_fns):
-        raise ValueError(
-            f"num_envs={num_envs}, but there are {len(env_fns)} functions: leave num_envs out"
-        )
-    return env_fns
-
-
-# --------------------------------------------------------------------------------- cluster --
-
-
-def make_cluster(
-    choice: Choice, num_envs: int | None, wrappers: Any, given: Mapping[str, Any]
-) -> Any:
-    """Makes the environments of a choice on the machines of a cluster.
-
-    Args:
-        choice: whose backend is "cluster".
-        num_envs, wrappers, given: as for `make_processes`.
-
-    Returns:
-        The `ClusterVectorEnv`, with its `spec` if there is one.
-
-    Raises:
-        TypeError, ValueError: an argument is wrong.
-        MissingDependencyError: Ray is not installed.
-    """
-    # imported only when needed, as Ray is
-    from parallel_pool.cluster.vector_env import ClusterVectorEnv
-
-    of_spec = {} if choice.spec is None else choice.spec.kwargs
-    everything = {**of_spec, **given, **(choice.vector_kwargs or {})}
-    everything.pop("backend", None)
-    wrappers = wrappers if choice.wrappers is None else choice.wrappers
-    if choice.spec is None:
-        made = ClusterVectorEnv(choice.env_fns, num_envs, wrappers=wrappers, **everything)
-    else:
-        spec = copy.deepcopy(choice.spec)
-        spec.kwargs = {}
-        count = choice.num_envs or num_envs
-        made = ClusterVectorEnv(spec, count, wrappers=wrappers, **everything)
-        of_vector = _parameter_names(ClusterVectorEnv) | DEFAULTS.keys()
-        options = {name: value for name, value in everything.items() if name not in of_vector}
-        shown = {name: value for name, value in everything.items() if name in of_vector}
-        shown["backend"] = CLUSTER
-        made.spec = env_specs.describe(choice.spec, made.num_envs, options, shown, wrappers)
-    return made
+    return parameter_names(process_class()) - {"env_fns"}
 
 
 def env_fns_of(

@@ -267,10 +267,6 @@ class ProcessVectorEnv(AsyncCalls):
         assert self._call is not None
         return self.pool.recv_call(self._call, timeout)
 
-    def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Returns an attribute of every environment, as `call` does: n values."""
-        return self.call(name)
-
     def set_attr(self, name: str, values: Any) -> None:
         """Sets an attribute of every environment.
 
@@ -283,28 +279,9 @@ class ProcessVectorEnv(AsyncCalls):
             PendingCallError: another call is pending.
         """
         self._check_open()
-        if not isinstance(values, (list, tuple)):
-            values = [values] * self.num_envs
-        if len(values) != self.num_envs:
-            raise ValueError(
-                f"{len(values)} values for {self.num_envs} environments: give one for each"
-            )
+        each = self._one_each(values)
         self._check_idle("set_attr")
-        self.pool.set_attr(name, values)
-
-    def render(self) -> tuple[Any, ...]:
-        """Returns the results of every environment's `render`."""
-        return self.call("render")
-
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seeds that the environments' generators were made from."""
-        return self.get_attr("np_random_seed")
-
-    @property  # type: ignore[misc]
-    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Copies of the environments' generators."""
-        return self.get_attr("np_random")
+        self.pool.set_attr(name, each)
 
     # --------------------------------------------------------------------------------- other --
 

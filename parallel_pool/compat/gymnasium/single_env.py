@@ -13,7 +13,7 @@ from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, renderer, tuples
 from parallel_pool.compat.gymnasium.env_infos import Info, is_python
 from parallel_pool.compat.gymnasium.infos import of_row
-from parallel_pool.compat.traced import Traced
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import StateError
 from parallel_pool.pool import Batch, Pool
@@ -23,7 +23,7 @@ from parallel_pool.uncopied import Uncopied
 ONE = np.ones(1, np.bool_)
 
 
-class PoolEnv(Traced, Uncopied, gymnasium.Env[Any, Any]):
+class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
     """One native environment, in a pool of its own.
 
     It returns what its reference returns, until the end of an episode: then it must be reset. It

@@ -15,7 +15,7 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from parallel_pool import seeds
 from parallel_pool.arguments import shown
 from parallel_pool.compat import renderer
-from parallel_pool.compat.traced import Traced
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.pool import Pool
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parallel_pool.named_batch import NamedBatch
 
 
-class AECGame(Traced, AECEnv, EzPickle):  # type: ignore[misc]
+class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
     """One native game; a derived class says in which order its agents act.
 
     Attributes:

@@ -13,6 +13,7 @@ from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_rows import AgentRows
+from parallel_pool.compat.pool_methods import TorchMethod, TraceMethod
 from parallel_pool.errors import StateError
 from parallel_pool.uncopied import Uncopied
 
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
     from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
-    from parallel_pool.tracing.trace import Trace
 
 
-class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
+class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
     """n parallel environments with k agents each as a `gymnasium.vector.VectorEnv` of n * k rows.
 
     For agents that share a policy. Row env * k + i is agent i of environment env. For each row the
@@ -43,6 +43,7 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
 
     Attributes:
         envs: the `PoolParallelEnv` underneath.
+        pool: the `Pool` or `ProcessPool` underneath.
         agents: the agents of the rows, k of them.
         num_envs: rows, n * k.
         single_observation_space, single_action_space: of one agent.
@@ -80,6 +81,7 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
                 f" num_envs={envs.num_envs}): leave batch_size out"
             )
         self.envs = envs
+        self.pool = envs.pool
         self._rows = rows = AgentRows(envs, agents, others)
         self._restarts = envs.autoreset_mode is AutoresetMode.SAME_STEP
         self.agents = rows.agents
@@ -236,11 +238,6 @@ class AgentVectorEnv(Uncopied, VectorEnv[Any, Any, Any]):
                     )
             values = list(values[::k])
         self.envs.set_attr(name, values)
-
-    def trace(self, path: Any = None, **options: Any) -> Trace:
-        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
-        trace: Trace = self.envs.trace(path, **options)
-        return trace
 
     def render(self) -> tuple[Any, ...]:
         """Returns a picture for each row, that of its environment, which is drawn once."""

@@ -17,7 +17,7 @@ from pettingzoo.utils.conversions import (  # type: ignore[import-untyped]
 from parallel_pool import seeds
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame, Step
-from parallel_pool.compat.traced import Traced
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.pool import Pool
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     return ParallelGame(env(env_id, **options))
 
 
-class AtariGame(Traced, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native Atari game, equal to PettingZoo's `ParallelAtariEnv`.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
+from parallel_pool.compat.gymnasium.native_vector_env import NativeVectorEnv
 from parallel_pool.compat.pettingzoo.players import PlayerColumns
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class NativeAgents:
     """The players of n native environments.
 
     Attributes:
-        vector_env: the `PoolVectorEnv` underneath, whose arrays have an axis of players.
+        vector_env: the `NativeVectorEnv` underneath, whose arrays have an axis of players.
         pool: its `Pool`.
         possible_agents: a list of all agents.
         groups: of the agents.
@@ -31,7 +31,7 @@ class NativeAgents:
     def __init__(self, env_id: str, num_envs: int, mode: AutoresetMode, **arguments: Any) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
         self._restarts = mode is AutoresetMode.SAME_STEP
-        self.vector_env = PoolVectorEnv(
+        self.vector_env = NativeVectorEnv(
             env_id, num_envs, backend="native", autoreset_mode=mode, **arguments
         )
         self.pool = self.vector_env.pool

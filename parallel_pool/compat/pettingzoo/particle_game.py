@@ -16,7 +16,7 @@ from parallel_pool import seeds
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.compat import renderer
 from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
-from parallel_pool.compat.traced import Traced
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.envs import mpe, mpe_renderer
 from parallel_pool.errors import ClosedError
 from parallel_pool.pool import Pool
@@ -49,7 +49,7 @@ def parallel_env(env_id: str, **options: Any) -> ParallelGame:
     return ParallelGame(env(env_id, **options))
 
 
-class ParticleGame(Traced, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native particle world as a `pettingzoo.AECEnv`, without PettingZoo's wrappers.
 
     Observations, rewards, infos and their types equal those of mpe2's `raw_env`. The world steps

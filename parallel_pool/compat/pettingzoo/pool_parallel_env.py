@@ -11,13 +11,13 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool.actions import check_sequence
-from parallel_pool.arguments import a_type, check_sizes, shown
+from parallel_pool.arguments import a_type, check_sizes, one_of, shown
 from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.pettingzoo.native_agents import NativeAgents
 from parallel_pool.compat.pettingzoo.process_agents import ProcessAgents
-from parallel_pool.compat.traced import Traced
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import StateError
 from parallel_pool.uncopied import Uncopied
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
 
 
-class PoolParallelEnv(Traced, Uncopied):
+class PoolParallelEnv(TraceMethod, Uncopied):
     """n PettingZoo parallel environments, with an axis of n in each array.
 
     The environments are native (from an id, such as "mpe/simple_spread_v3"), or Python objects in
@@ -508,16 +508,14 @@ class PoolParallelEnv(Traced, Uncopied):
 
 def _either(env: Any, env_fns: Any) -> Any:
     """Returns the argument that was given of two that mean the same."""
-    if env is None and env_fns is None:
-        raise TypeError("env is missing: give an id, or functions that make environments")
-    if env is not None and env_fns is not None:
-        raise TypeError("env and env_fns are both given: give one of them")
     if isinstance(env_fns, str):
         raise TypeError(
             f"env_fns={shown(env_fns)} is a str: give a list of functions that make PettingZoo"
             " parallel environments, or give an id as env"
         )
-    return env_fns if env is None else env
+    if env is None and env_fns is None:
+        raise TypeError("env is missing: give an id, or functions that make environments")
+    return one_of(env=env, env_fns=env_fns)
 
 
 def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[str, Any]) -> None:

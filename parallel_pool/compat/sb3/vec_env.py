@@ -13,11 +13,11 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import seeds
-from parallel_pool.arguments import a_type, named, shown
+from parallel_pool.arguments import a_type, named, one_of, shown
 from parallel_pool.compat.gymnasium import backends
+from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.compat.sb3.native import Native
 from parallel_pool.compat.sb3.process import Process
-from parallel_pool.compat.traced import Traced
 from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import MAX_ENVS, check_count
 from parallel_pool.uncopied import Uncopied
@@ -51,7 +51,7 @@ FOR_FUNCTIONS = {
 }
 
 
-class PoolVecEnv(Traced, Uncopied, VecEnv):
+class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
     PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("CarRacing-v3", 8), for
@@ -151,12 +151,7 @@ class PoolVecEnv(Traced, Uncopied, VecEnv):
             "num_threads": num_threads,
             "thread_affinity_offset": thread_affinity_offset,
         }
-        if env_fns is not None:
-            if env is not None:
-                raise TypeError(
-                    f"env={shown(env)} and env_fns={shown(env_fns)}: give one of the two"
-                )
-            env = env_fns
+        env = one_of(env=env, env_fns=env_fns)
         self._backend: Backend
         if isinstance(env, (str, EnvSpec)):
             self._backend, choice = _by_id(env, n_envs, of_threads, of_processes, options)
