@@ -84,7 +84,7 @@ def test_functions_by_gymnasiums_keyword() -> None:
     env = PoolVectorEnv(env_fns=[lambda: gymnasium.make("CartPole-v1")] * 2, num_workers=1)
     assert (env.backend, env.num_envs) == ("process", 2)
     env.close()
-    with pytest.raises(TypeError, match="env='CartPole-v1' and env_fns=.*: give one of the two"):
+    with pytest.raises(TypeError, match=r"env='CartPole-v1' and env_fns=.*: give one of the two"):
         PoolVectorEnv("CartPole-v1", env_fns=[lambda: gymnasium.make("CartPole-v1")])
     with pytest.raises(TypeError, match="give an id, an EnvSpec, or functions"):
         PoolVectorEnv(num_envs=3)

@@ -173,9 +173,13 @@ class Failure:
         return error if isinstance(error, BaseException) else None
 
 
+# keys of the infos of environments that were made again
+RESTARTED = ("worker_restarted", "restart_seed")
+
+
 def restart_info(seed: int | None) -> dict[str, Any]:
     """Returns the infos of an environment that was made again and starts with this seed."""
-    return {"worker_restarted": True, "restart_seed": seed}
+    return dict(zip(RESTARTED, (True, seed), strict=True))
 
 
 def check_picklable(value: Any, path: str, dumps: Dumps) -> None:

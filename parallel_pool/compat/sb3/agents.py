@@ -10,11 +10,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool.arguments import named
-from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.compat.sb3 import in_worker
 from parallel_pool.compat.sb3.action_masks import METHOD, ActionMasks
-from parallel_pool.compat.sb3.infos import TRUNCATED
+from parallel_pool.compat.sb3.vector_backend import VectorBackend
 from parallel_pool.errors import BusyError, StateError
 from parallel_pool.workers.process_pool import ProcessPool
 
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool.compat.sb3.backend import Options, Step
 
-RESTARTED = ("worker_restarted", "restart_seed")
 
-
-class Agents:
+class Agents(VectorBackend):
     """Steps n environments with k agents as n * k rows; see `Backend` for the methods.
 
     Ids of environments are rows here: row env * k + i is agent i of environment env.
@@ -52,14 +49,10 @@ class Agents:
                 " PoolParallelEnv(..., autoreset_mode=AutoresetMode.SAME_STEP)"
             )
         self.vector_env = AgentVectorEnv(envs, agents, others)
+        super().__init__(self.vector_env, envs.metadata)
         self.pool: Any = envs.pool
-        self.num_envs = self.vector_env.num_envs
         self.agents = len(self.vector_env.agents)
-        self.observation_space = self.vector_env.single_observation_space
-        self.action_space = self.vector_env.single_action_space
-        self.metadata = envs.metadata
         self.render_mode = envs.render_mode
-        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
         # the actions that the next `receive` steps with
         self._actions: Any = None
@@ -67,21 +60,8 @@ class Agents:
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        if isinstance(options, list):
-            if any(each != options[0] for each in options):
-                raise ValueError(
-                    "the options of rows differ, but all environments are reset together: give one"
-                    " dict for all"
-                )
-            options = options[0]
-        of_envs = list(seeds[:: self.agents])
-        observations, infos = self.vector_env.reset(
-            seed=None if all(seed is None for seed in of_envs) else of_envs,
-            options=dict(options) or None,
-        )
+        observations = self._reset(seeds[:: self.agents], options, "rows")
         self._actions = None
-        self.reset_infos[:] = self._rows_of(infos)
-        self._masks.take(observations, self.reset_infos)
         return observations
 
     def send(self, actions: Any) -> None:
@@ -93,28 +73,13 @@ class Agents:
     def receive(self) -> Step:
         if self._actions is None:
             raise StateError("no step is in flight: call step_async(actions) first")
-        observations, rewards, terminations, truncations, infos = self._step()
-        dones = terminations | truncations
-        finals, of_ends = infos.pop("final_obs", None), infos.pop("final_info", {})
-        live = infos["live"].tolist()
-        found = self._rows_of(infos)
-        self._masks.take(observations, found)
-        restarted = np.repeat(self.vector_env.restarted, self.agents)
-        for row in np.flatnonzero(restarted).tolist():
-            self.reset_infos[row] = found[row]
-            found[row] = {name: found[row][name] for name in RESTARTED if name in found[row]}
-        if dones.any():
-            ends = row_infos.rows_of(of_ends, self.num_envs)
-            for row in np.flatnonzero(dones).tolist():
-                found[row] |= ends[row]
-                found[row]["terminal_observation"] = finals[row]
-        truncated = (truncations & ~terminations).tolist()
-        for info, is_live, is_truncated in zip(found, live, truncated, strict=True):
+        results = self._stepped()
+        step = self._step(results, np.repeat(self.vector_env.restarted, self.agents))
+        for info, is_live in zip(step[3], results[4]["live"].tolist(), strict=True):
             info["live"] = is_live
-            info[TRUNCATED] = is_truncated
-        return observations, rewards.astype(np.float32), dones, found
+        return step
 
-    def _step(self) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+    def _stepped(self) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         try:
             results = self.vector_env.step(self._actions)
         except BusyError:
@@ -126,13 +91,8 @@ class Agents:
         self._actions = None
         return results
 
-    def _rows_of(self, infos: dict[str, Any]) -> list[dict[Any, Any]]:
-        """Returns a dict of infos for each row, without those that `AgentVectorEnv` adds."""
-        own = {key: value for key, value in infos.items() if key != "live"}
-        return row_infos.rows_of(own, self.num_envs)
-
-    def close(self, timeout: float | None = None) -> None:
-        self.vector_env.close(timeout=timeout)
+    def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
+        self._masks.take(observations, infos)
 
     # ------------------------------------------------------------------- single environments --
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.compat.pettingzoo import row_infos
-from parallel_pool.compat.sb3.infos import TRUNCATED
+from parallel_pool.compat.sb3.vector_backend import VectorBackend
 
 if TYPE_CHECKING:
     from parallel_pool.cluster.vector_env import ClusterVectorEnv
     from parallel_pool.compat.sb3.backend import Options, Step
 
 
-class Cluster:
+class Cluster(VectorBackend):
     """Steps the environments of a `ClusterVectorEnv`; see `Backend` for the methods.
 
     Attributes:
@@ -29,47 +28,19 @@ class Cluster:
 
     def __init__(self, envs: ClusterVectorEnv) -> None:
         """Takes over environments with SAME_STEP."""
+        super().__init__(envs, envs.metadata)
         self.pool: Any = envs
-        self.num_envs = envs.num_envs
-        self.observation_space = envs.single_observation_space
-        self.action_space = envs.single_action_space
-        self.metadata = envs.metadata
-        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        if isinstance(options, list):
-            raise ValueError(
-                "the options of environments differ, but all are reset together: give one dict for"
-                " all"
-            )
-        given = None if all(seed is None for seed in seeds) else list(seeds)
-        observations, infos = self.pool.reset(seed=given, options=dict(options) or None)
-        self.reset_infos[:] = row_infos.rows_of(infos, self.num_envs)
-        return observations
+        return self._reset(seeds, options, "environments")
 
     def send(self, actions: Any) -> None:
         self.pool.send(copy.copy(actions), np.arange(self.num_envs))
 
     def receive(self) -> Step:
-        observations, rewards, terminated, truncated, infos = self.pool.recv()
+        *results, infos = self.pool.recv()
         del infos["env_id"]
-        dones = terminated | truncated
-        finals, of_ends = infos.pop("final_obs", None), infos.pop("final_info", {})
-        for name in ("_final_obs", "_final_info"):
-            infos.pop(name, None)
-        found = row_infos.rows_of(infos, self.num_envs)
-        ends = row_infos.rows_of(of_ends, self.num_envs)
-        for row in np.flatnonzero(dones).tolist():
-            # what the step returned besides is of the next episode's reset
-            self.reset_infos[row] = found[row]
-            restarted = {name: found[row][name] for name in RESTARTED if name in found[row]}
-            found[row] = {**ends[row], **restarted, "terminal_observation": finals[row]}
-        for info, is_truncated in zip(found, (truncated & ~terminated).tolist(), strict=True):
-            info[TRUNCATED] = is_truncated
-        return observations, rewards.astype(np.float32), dones, found
-
-    def close(self, timeout: float | None = None) -> None:
-        self.pool.close(timeout=timeout)
+        return self._step((*results, infos))
 
     # ------------------------------------------------------------------- single environments --
 
@@ -110,6 +81,3 @@ class Cluster:
         """Returns False for each: workers are not asked, and no wrapper is needed again."""
         return [False] * len(env_ids)
 
-
-# infos of rows whose worker was lost in this step
-RESTARTED = ("worker_restarted", "restart_seed")

@@ -14,16 +14,13 @@ from parallel_pool.compat.sb3.backend import each_reset
 from parallel_pool.compat.sb3.infos import TRUNCATED, ids
 from parallel_pool.errors import EnvError
 from parallel_pool.workers import spaces
-from parallel_pool.workers.messages import FINAL_INFO, INFO
+from parallel_pool.workers.messages import FINAL_INFO, INFO, RESTARTED
 from parallel_pool.workers.process_pool import ProcessPool, listed
 
 if TYPE_CHECKING:
     from parallel_pool.compat.row_reader import Shown
     from parallel_pool.compat.sb3.backend import Options, Step
     from parallel_pool.workers.messages import Description, Reply
-
-# keys of the infos of environments that were made again
-RESTARTED = ("worker_restarted", "restart_seed")
 
 
 class Process:
