@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
 
 
 def map_leaves(function: Callable[..., Any], *trees: Any) -> Any:
@@ -23,3 +26,26 @@ def map_leaves(function: Callable[..., Any], *trees: Any) -> Any:
         parts = [map_leaves(function, *each) for each in zip(*trees, strict=True)]
         return first._make(parts) if hasattr(first, "_make") else tuple(parts)
     return function(*trees)
+
+
+def row_of(tree: Any, row: int) -> Any:
+    """Returns a copy of one row of a tree of arrays (rows, ...)."""
+    return map_leaves(lambda array: array[row].copy(), tree)
+
+
+def put_rows(tree: Any, rows: Any, values: Any) -> None:
+    """Writes values into some rows of a tree of arrays.
+
+    Args:
+        tree: arrays (n, ...).
+        rows: a bool mask (n,), or another index.
+        values: a tree of the same form, or one value for all its arrays.
+    """
+
+    def put(array: Array, own: Any) -> None:
+        array[rows] = own
+
+    if isinstance(values, Mapping | tuple | np.ndarray):
+        map_leaves(put, tree, values)
+    else:
+        map_leaves(lambda array: put(array, values), tree)

@@ -53,36 +53,6 @@ def _is_of_rows(parts: Sequence[Part]) -> bool:
     )
 
 
-def joined_infos(parts: Sequence[Part], count: int) -> dict[str, Any]:
-    """Returns the infos of all workers, in the form of Gymnasium's vector environments.
-
-    An info that a worker lacks is zeros in its rows, None for objects. The first worker that has an
-    info determines its dtype, as the first environment does in a vector environment.
-    """
-    keys = dict.fromkeys(key for infos, _ in parts for key in infos)
-    return {
-        key: _joined_info([(infos[key], own) for infos, own in parts if key in infos], count)
-        for key in keys
-    }
-
-
-def _joined_info(parts: Sequence[Part], count: int) -> Any:
-    first, rows = parts[0]
-    if isinstance(first, Mapping):
-        return joined_infos(parts, count)
-    if not isinstance(first, np.ndarray) or first.shape[:1] != (rows.stop - rows.start,):
-        # not a value for each row: the first worker's holds for all
-        return first
-    whole: Array
-    if first.dtype == object:
-        whole = np.full((count, *first.shape[1:]), None, object)
-    else:
-        whole = np.zeros((count, *first.shape[1:]), first.dtype)
-    for values, own in parts:
-        whole[own] = values
-    return whole
-
-
 def part_of_actions(actions: Any, space: Space[Any], rows: slice) -> Any:
     """Returns the actions of some rows.
 

@@ -29,6 +29,7 @@ from parallel_pool.cluster.options import (
 from parallel_pool.cluster.session import Session
 from parallel_pool.cluster.worker import Raised, Task
 from parallel_pool.cluster.worker_rows import AGAIN, REPORT, WorkerRows
+from parallel_pool.compat import vector_infos
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
@@ -616,5 +617,5 @@ def _join(parts: Sequence[Part], count: int) -> Step:
     observations, rewards, terminated, truncated = (
         rows.joined([(step[i], own) for step, own in parts], count) for i in range(4)
     )
-    infos = rows.joined_infos([(step[4], own) for step, own in parts], count)
+    infos = vector_infos.joined([(step[4], own) for step, own in parts], count)
     return observations, rewards, terminated, truncated, infos

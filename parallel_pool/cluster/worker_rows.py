@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space, iterate
 from parallel_pool import seeds
 from parallel_pool.cluster.group import Lost, WorkerGroup
 from parallel_pool.cluster.worker import Raised
+from parallel_pool.compat.vector_infos import finals_of
 from parallel_pool.workers import messages
 
 if TYPE_CHECKING:
@@ -193,9 +194,4 @@ class WorkerRows:
         for row, final in enumerate(iterate(batch_space(self._space, self.count), observations)):
             finals[row] = final.copy() if isinstance(final, np.ndarray) else final
         every = np.ones(self.count, np.bool_)
-        return {
-            "final_obs": finals,
-            "_final_obs": every,
-            "final_info": {},
-            "_final_info": every.copy(),
-        }
+        return finals_of(finals, every, {})

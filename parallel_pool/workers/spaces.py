@@ -118,6 +118,23 @@ def _parts(space: Any) -> list[tuple[Any, Space]]:
     return list(space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces))
 
 
+def map_space(function: Callable[..., Any], space: Space, *trees: Any) -> Any:
+    """Returns a tree of what a function returns for each part of a space that is no Dict or Tuple.
+
+    Args:
+        function: of such a part, and of the values that the trees have there.
+        space: says which form the result has.
+        trees: of the same form.
+    """
+    if isinstance(space, spaces.Dict):
+        parts = space.spaces.items()
+        return {key: map_space(function, part, *(t[key] for t in trees)) for key, part in parts}
+    if isinstance(space, spaces.Tuple):
+        each = enumerate(space.spaces)
+        return tuple(map_space(function, part, *(t[i] for t in trees)) for i, part in each)
+    return function(space, *trees)
+
+
 def fixed_leaves(space: Space) -> tuple[Leaf, ...]:
     """Returns the leaves of a space; raises TypeError if it has no fixed size."""
     found = leaves(space)

@@ -147,7 +147,7 @@ def test_results_are_the_callers_own() -> None:
         ({"env": "mpe/simple_spread_v3", "M": 2}, TypeError, "has no option M: it has N, bench"),
         ({"env": [lambda: None], "num_threads": 2}, TypeError, "num_threads=2 is for the id of"),
         ({"env": [lambda: None], "num_envs": 2}, TypeError, "num_envs=2 is for the id of"),
-        ({"env": [lambda: None], "env_fns": []}, TypeError, "both given"),
+        ({"env": [lambda: None], "env_fns": []}, TypeError, "give one of the two"),
         ({}, TypeError, "env is missing"),
         ({"env": "mpe/simple_spread_v3", "num_envs": 0}, ValueError, "num_envs=0"),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 from parallel_pool.arguments import shown
 from parallel_pool.buffers import Array, engine_indices
 from parallel_pool.compat.gymnasium.fusion import Chain, Clip, Limit, Statistics
-from parallel_pool.compat.gymnasium.infos import put, spread
+from parallel_pool.compat.vector_infos import put, spread
 from parallel_pool.pool import Batch, Pool
 
 

@@ -1,4 +1,4 @@
-"""Infos in the form of Gymnasium's vector environments: an array and a mask for each key."""
+"""VectorInfos: the infos of a native pool in the form of Gymnasium's vector environments."""
 
 from __future__ import annotations
 
@@ -9,75 +9,13 @@ import numpy as np
 
 from parallel_pool.actions import cast_info, info_dtype
 from parallel_pool.buffers import Array, Column
+from parallel_pool.compat.vector_infos import Infos, put, spread
 from parallel_pool.specs import Field, Spec
 
 Batch = tuple[Array, ...]
-Infos = dict[str, Any]
 DType = np.dtype[Any]
 # dtypes of a step's actions: one for all environments, or one per environment
 DTypes = DType | Sequence[DType] | None
-
-
-def put(infos: Infos, name: str, values: Array, mask: Array) -> None:
-    """Adds an info that the environments of the mask have; adds nothing if the mask is empty."""
-    if mask.any():
-        infos[name], infos[f"_{name}"] = values, mask
-
-
-def spread(rows: Array, mask: Array) -> Array:
-    """Returns an array (n, ...) with these rows at the mask's environments, and zeros elsewhere."""
-    values = np.zeros((len(mask), *rows.shape[1:]), rows.dtype)
-    values[mask] = rows
-    return values
-
-
-def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
-    """Returns the infos that SAME_STEP adds for episodes that have ended.
-
-    Args:
-        observations: the last ones, an array (n, ...), or a dict or tuple of such arrays.
-        ended: bool (n,).
-        final_info: the infos of the steps that ended episodes.
-    """
-    finals: Array = np.full(len(ended), None, object)
-    for row in np.flatnonzero(ended).tolist():
-        finals[row] = of_row(observations, row)
-    return {
-        "final_obs": finals,
-        "_final_obs": ended.copy(),
-        "final_info": final_info,
-        "_final_info": ended.copy(),
-    }
-
-
-def in_order_of_rows(infos: Infos) -> Infos:
-    """Returns infos in the order in which Gymnasium adds them: row by row.
-
-    Args:
-        infos: for each key its values and its mask, one after the other; keys that one row has are
-            in their order.
-    """
-    items = list(infos.items())
-    pairs = list(zip(items[::2], items[1::2], strict=True))
-    pairs.sort(key=lambda pair: int(pair[1][1].argmax()))
-    return dict(item for pair in pairs for item in pair)
-
-
-def of_row(observations: Any, row: int) -> Any:
-    """Returns the observation of one environment, a copy.
-
-    Gymnasium's toy text returns Python's ints for a Discrete space and for a tuple of such.
-
-    Args:
-        observations: an array (n, ...), or a dict or tuple of such arrays.
-        row: of the environment.
-    """
-    if isinstance(observations, dict):
-        return {key: values[row].copy() for key, values in observations.items()}
-    if isinstance(observations, tuple):
-        return tuple(of_row(values, row) for values in observations)
-    value = observations[row]
-    return value.copy() if isinstance(value, np.ndarray) else value.item()
 
 
 class VectorInfos:

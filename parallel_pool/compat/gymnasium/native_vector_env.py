@@ -20,8 +20,9 @@ from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends
 from parallel_pool.compat.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
-from parallel_pool.compat.gymnasium.infos import VectorInfos, in_order_of_rows, of_last_steps
+from parallel_pool.compat.gymnasium.infos import VectorInfos
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
+from parallel_pool.compat.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, Views

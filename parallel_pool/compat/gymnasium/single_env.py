@@ -12,9 +12,9 @@ from parallel_pool import registry
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, renderer, tuples
 from parallel_pool.compat.gymnasium.env_infos import Info, is_python
-from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.pool_methods import TraceMethod
 from parallel_pool.compat.vector_errors import NotResetError
+from parallel_pool.compat.vector_infos import of_row
 from parallel_pool.errors import StateError
 from parallel_pool.pool import Batch, Pool
 from parallel_pool.uncopied import Uncopied

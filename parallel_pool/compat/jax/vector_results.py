@@ -9,6 +9,8 @@ import jax.numpy as jnp
 
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import tuples
+from parallel_pool.compat.vector_infos import finals_of
+from parallel_pool.trees import map_leaves
 
 if TYPE_CHECKING:
     from parallel_pool.pool import Pool
@@ -100,20 +102,10 @@ class VectorResults:
             return jnp.where(mask, values, jnp.zeros_like(values))
 
         observed = self._observed(columns, is_final=True)
-        if isinstance(observed, dict):
-            observed = {key: of_ended(values) for key, values in observed.items()}
-        elif isinstance(observed, tuple):
-            observed = tuple(map(of_ended, observed))
-        else:
-            observed = of_ended(observed)
+        observed = map_leaves(of_ended, observed)
         final: dict[str, Any] = {}
         for i, field in self._infos:
             if field.on_step:
                 final[field.name] = of_ended(columns[self._finals[self._fields[i]]])
                 final[f"_{field.name}"] = ended
-        return {
-            "final_obs": observed,
-            "_final_obs": ended,
-            "final_info": final,
-            "_final_info": ended,
-        }
+        return finals_of(observed, ended, final)

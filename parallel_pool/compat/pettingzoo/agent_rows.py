@@ -11,9 +11,11 @@ from gymnasium import spaces
 
 from parallel_pool.actions import check_sequence, take_array
 from parallel_pool.arguments import a_type, shown
-from parallel_pool.compat.pettingzoo import groups, row_infos
+from parallel_pool.compat import vector_infos
+from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.vector_errors import NotResetError
+from parallel_pool.trees import map_leaves, row_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -172,7 +174,7 @@ class AgentRows:
                 self._seen.update({a: seen[a] for a in group.agents if a in self.others})
         if self._in_group is not None:
             found = groups.take(found, (slice(None), self._in_group))
-        return _flat(found, self.num_rows)
+        return map_leaves(lambda a: a.reshape(self.num_rows, *a.shape[2:]), found)
 
     def column(self, table: Array) -> Array:
         """Returns an array (n, all agents) as one of all rows, (n * k,)."""
@@ -189,16 +191,16 @@ class AgentRows:
         """
         known = set(all_agents)
         count = len(self.agents)
-        found = row_infos.of_envs({k: v for k, v in infos.items() if k not in known}, count)
+        found = vector_infos.of_envs({k: v for k, v in infos.items() if k not in known}, count)
         parts = [infos.get(agent, {}) for agent in self.agents]
         if any(parts):
-            found |= row_infos.of_agents(parts, self.num_envs)
+            found |= vector_infos.of_agents(parts, self.num_envs)
         return found
 
     def last_observations(self, by_agent: Mapping[Any, Any], row: int) -> Any:
         """Returns a copy of a row's last observation, from arrays (n, ...) by agent."""
         env, i = divmod(row, len(self.agents))
-        return row_infos.row(by_agent[self.agents[i]], env)
+        return row_of(by_agent[self.agents[i]], env)
 
 
 def _checked(agents: Any, possible: Sequence[Any]) -> list[Any]:
@@ -245,12 +247,3 @@ def _split(space: Space[Any], actions: Any, shape: tuple[int, ...], name: str) -
     if actions.shape != expected:
         raise ValueError(f"{name} have shape {actions.shape}: give {expected}")
     return actions.reshape(*shape, *space.shape)
-
-
-def _flat(tree: Any, rows: int) -> Any:
-    """Returns arrays (n, k, ...) of a tree as arrays (n * k, ...)."""
-    if isinstance(tree, dict):
-        return {key: _flat(part, rows) for key, part in tree.items()}
-    if isinstance(tree, tuple):
-        return tuple(_flat(part, rows) for part in tree)
-    return tree.reshape(rows, *tree.shape[2:])

@@ -10,11 +10,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool.arguments import a_type, shown
+from parallel_pool.compat import vector_infos
 from parallel_pool.compat.gymnasium import reset_mask
-from parallel_pool.compat.pettingzoo import row_infos
 from parallel_pool.compat.pettingzoo.agent_rows import AgentRows
 from parallel_pool.compat.pool_methods import TorchMethod, TraceMethod
 from parallel_pool.errors import StateError
+from parallel_pool.trees import put_rows, row_of
 from parallel_pool.uncopied import Uncopied
 
 if TYPE_CHECKING:
@@ -187,16 +188,15 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         finals: Array = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(ended & restarted).tolist():
             finals[row] = rows.last_observations(last, row)
-        final_infos, _ = row_infos.moved(rows.infos(last_infos, agents), {}, ~ended)
+        final_infos, _ = vector_infos.moved(rows.infos(last_infos, agents), {}, ~ended)
         # of agents that ended before the others of their environment
         early = ended & ~restarted
         if early.any():
             for row in np.flatnonzero(early).tolist():
-                finals[row] = row_infos.row(observations, row)
-            row_infos.clear(observations, early)
-            infos, final_infos = row_infos.moved(infos, final_infos, early)
-        marks = {"final_obs": finals, "_final_obs": ended.copy()}
-        return {**marks, "final_info": final_infos, "_final_info": ended.copy(), **infos}
+                finals[row] = row_of(observations, row)
+            put_rows(observations, early, 0)
+            infos, final_infos = vector_infos.moved(infos, final_infos, early)
+        return vector_infos.finals_of(finals, ended, final_infos) | infos
 
     # ------------------------------------------------------------------------ single environments
 

@@ -10,10 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool.base_pool import show_batch
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
+from parallel_pool.compat.gymnasium.infos import VectorInfos
 from parallel_pool.compat.pettingzoo.players import PlayerColumns
 from parallel_pool.compat.pettingzoo.process_agents import columns_of, joint_functions, numbered
 from parallel_pool.compat.row_reader import RowReader
+from parallel_pool.compat.vector_infos import of_last_steps
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
 

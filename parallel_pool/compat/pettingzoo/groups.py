@@ -10,13 +10,12 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool.trees import map_leaves
+from parallel_pool.workers.spaces import ARRAYS, map_space
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
     from parallel_pool.buffers import Array
-
-ARRAYS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
 
 @dataclass(frozen=True)
@@ -105,12 +104,7 @@ def grouped(
 
 def zeros(space: Space[Any], rows: Sequence[int]) -> Any:
     """Returns zeros (*rows, *shape) for a space of arrays, or a tree of such."""
-    if isinstance(space, spaces.Dict):
-        return {key: zeros(part, rows) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(zeros(part, rows) for part in space.spaces)
-    assert space.shape is not None
-    return np.zeros((*rows, *space.shape), space.dtype)
+    return map_space(lambda leaf: np.zeros((*rows, *leaf.shape), leaf.dtype), space)
 
 
 def put(tree: Any, at: int, value: Any) -> None:
@@ -136,14 +130,7 @@ def take(tree: Any, index: Any) -> Any:
 
 def stack(space: Space[Any], values: Sequence[Any]) -> Any:
     """Stacks arrays (n, ...) of several agents into one (n, agents, ...), or trees of such."""
-    if isinstance(space, spaces.Dict):
-        parts = space.spaces.items()
-        return {key: stack(part, [value[key] for value in values]) for key, part in parts}
-    if isinstance(space, spaces.Tuple):
-        return tuple(
-            stack(part, [value[i] for value in values]) for i, part in enumerate(space.spaces)
-        )
-    return np.stack([np.asarray(value) for value in values], axis=1)
+    return map_space(lambda _, *each: np.stack([*map(np.asarray, each)], 1), space, *values)
 
 
 def by_agent(group: AgentGroup, block: Any) -> dict[Any, Any]:

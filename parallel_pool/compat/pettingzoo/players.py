@@ -9,6 +9,7 @@ import numpy as np
 
 from parallel_pool.compat.pettingzoo import groups
 from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool.trees import map_leaves, put_rows
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -202,8 +203,8 @@ class PlayerColumns:
         shown = [final for final, ended in zip(finals, is_final, strict=True) if ended]
         for group in self.groups:
             block = groups.zeros(group.observation_space, (len(finals), len(group.agents)))
-            rows = self._block(group, _stacked(shown))
-            _put_rows(block, is_final, rows)
+            rows = self._block(group, map_leaves(lambda *each: np.stack(each), *shown))
+            put_rows(block, is_final, rows)
             found.update(groups.by_agent(group, block))
         return {agent: found[agent] for agent in self.possible_agents}
 
@@ -231,19 +232,3 @@ def _space(fields: Sequence[Field], player: int) -> Any:
     from gymnasium import spaces
 
     return spaces.Dict([(field.name, field.of_player(player).space()) for field in fields])
-
-
-def _stacked(values: Sequence[Any]) -> Any:
-    """Returns an array of the observations of several environments, or a dict of such."""
-    if isinstance(values[0], dict):
-        return {key: np.stack([value[key] for value in values]) for key in values[0]}
-    return np.stack(values)
-
-
-def _put_rows(block: Any, mask: Array, rows: Any) -> None:
-    """Writes rows into the environments of a mask."""
-    if isinstance(block, dict):
-        for key, part in block.items():
-            _put_rows(part, mask, rows[key])
-    else:
-        block[mask] = rows

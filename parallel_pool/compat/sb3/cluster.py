@@ -80,4 +80,3 @@ class Cluster(VectorBackend):
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
         """Returns False for each: workers are not asked, and no wrapper is needed again."""
         return [False] * len(env_ids)
-

@@ -14,10 +14,10 @@ from gymnasium.spaces import Dict, Tuple
 from parallel_pool.arguments import named, shown
 from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
-from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.sb3.backend import each_reset
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.compat.vector_errors import NotResetError
+from parallel_pool.compat.vector_infos import of_row
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
 from parallel_pool.specs import Definition

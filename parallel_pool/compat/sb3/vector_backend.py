@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.compat.pettingzoo import row_infos
+from parallel_pool.compat import vector_infos
 from parallel_pool.compat.sb3.infos import TRUNCATED, ids
 from parallel_pool.workers.messages import RESTARTED
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.compat.sb3.backend import Options, Step
 
-# of Gymnasium's vector environments, about the episodes that have ended
-FINALS = ("final_obs", "_final_obs", "final_info", "_final_info")
 # of `AgentVectorEnv`: which rows act
 LIVE = ("live", "_live")
 
@@ -79,7 +77,7 @@ class VectorBackend:
             self.reset_infos[row] = found[row]
             found[row] = {name: found[row][name] for name in RESTARTED if name in found[row]}
         if dones.any():
-            ends = row_infos.rows_of(of_ends, self.num_envs)
+            ends = vector_infos.rows_of(of_ends, self.num_envs)
             for row in ids(dones):
                 found[row] |= ends[row]
                 found[row]["terminal_observation"] = finals[row]
@@ -89,8 +87,9 @@ class VectorBackend:
 
     def _rows_of(self, infos: Mapping[str, Any]) -> list[dict[Any, Any]]:
         """Returns a dict of infos for each row, without those that a VecEnv has in another form."""
-        own = {key: value for key, value in infos.items() if key not in (*FINALS, *LIVE)}
-        return row_infos.rows_of(own, self.num_envs)
+        others = {*vector_infos.FINAL_KEYS, *LIVE}
+        own = {key: value for key, value in infos.items() if key not in others}
+        return vector_infos.rows_of(own, self.num_envs)
 
     def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
         """Called with the observations and infos of all rows, before a result is made of them."""

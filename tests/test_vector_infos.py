@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import VectorEnv
 
-from parallel_pool.compat.pettingzoo import row_infos
+from parallel_pool.compat import vector_infos
 from tests.same import assert_same
 
 
@@ -33,19 +33,19 @@ ROWS: list[dict[str, Any]] = [
 
 def of_agents(rows: list[dict[str, Any]]) -> dict[Any, Any]:
     parts = [merged(rows[i::2]) for i in range(2)]
-    return row_infos.of_agents(parts, 2)
+    return vector_infos.of_agents(parts, 2)
 
 
 def test_infos_of_agents_are_those_of_their_rows() -> None:
     assert_same(of_agents(ROWS), merged(ROWS), "infos")
-    for found, row in zip(row_infos.rows_of(merged(ROWS), 4), ROWS, strict=True):
+    for found, row in zip(vector_infos.rows_of(merged(ROWS), 4), ROWS, strict=True):
         assert_same(found, row, "a row", ordered=False)
 
 
 def test_infos_of_environments_are_those_of_all_their_rows() -> None:
     each = [ROWS[0], ROWS[3], {}]
     repeated = [row for row in each for _ in range(3)]
-    assert_same(row_infos.of_envs(merged(each), 3), merged(repeated), "infos")
+    assert_same(vector_infos.of_envs(merged(each), 3), merged(repeated), "infos")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_infos_of_different_dtypes_have_the_wider_one() -> None:
 def test_infos_of_some_rows_move(final: dict[str, Any]) -> None:
     mask = np.array([True, False, False, True])
     before: list[dict[str, Any]] = [{}, final, {}, {}]
-    kept, target = row_infos.moved(merged(ROWS), merged(before), mask)
+    kept, target = vector_infos.moved(merged(ROWS), merged(before), mask)
     assert_same(kept, merged([{}, ROWS[1], {}, {}]), "kept", ordered=False)
     assert_same(target, merged([ROWS[0], final, {}, ROWS[3]]), "moved", ordered=False)
 
@@ -82,6 +82,6 @@ def test_infos_of_some_rows_move(final: dict[str, Any]) -> None:
 def test_infos_that_move_may_have_another_form(one: Any, other: Any) -> None:
     mask = np.array([True, False, True])
     infos, final = merged([{"it": one}, {}, {}]), merged([{}, {"it": other}, {}])
-    kept, target = row_infos.moved(infos, final, mask)
+    kept, target = vector_infos.moved(infos, final, mask)
     assert not kept and target["_it"].tolist() == [True, True, False]
     assert_same(target["it"].tolist(), [one, other, None], "objects")

@@ -1,4 +1,8 @@
-"""Infos of rows, one row for each agent of each environment, in Gymnasium's vector form."""
+"""Infos in the form of Gymnasium's vector environments: for each key an array and a mask.
+
+For a key an array (n, ...), or infos of the same form, and for "_key" a bool mask (n,) of the
+environments that have it. What Gymnasium's rules say about that form is here.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,127 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.trees import map_leaves
-
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
 
-    # for each key an array (rows, ...) or a dict of such, and under "_key" a mask (rows,)
-    Infos = dict[Any, Any]
+    # the rows of a part, and its infos
+    Part = tuple[Any, slice]
+
+Infos = dict[Any, Any]
+
+# about the episodes that ended in a step, with SAME_STEP
+FINAL_KEYS = ("final_obs", "_final_obs", "final_info", "_final_info")
+
+# ------------------------------------------------------------------------------ one result --
+
+
+def put(infos: Infos, name: str, values: Array, mask: Array) -> None:
+    """Adds an info that the environments of the mask have; adds nothing if the mask is empty."""
+    if mask.any():
+        infos[name], infos[f"_{name}"] = values, mask
+
+
+def spread(rows: Array, mask: Array) -> Array:
+    """Returns an array (n, ...) with these rows at the mask's environments, and zeros elsewhere."""
+    values = np.zeros((len(mask), *rows.shape[1:]), rows.dtype)
+    values[mask] = rows
+    return values
+
+
+def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
+    """Returns the infos that SAME_STEP adds for episodes that have ended.
+
+    Args:
+        observations: the last ones, an array (n, ...), or a dict or tuple of such arrays.
+        ended: bool (n,).
+        final_info: the infos of the steps that ended episodes.
+    """
+    finals: Array = np.full(len(ended), None, object)
+    for row in np.flatnonzero(ended).tolist():
+        finals[row] = of_row(observations, row)
+    return finals_of(finals, ended, final_info)
+
+
+def finals_of(observations: Any, ended: Any, final_info: Infos) -> Infos:
+    """Returns the infos that SAME_STEP adds for episodes that have ended.
+
+    Args:
+        observations: the last ones, an object array (n,); or in another form.
+        ended: bool (n,).
+        final_info: the infos of the steps that ended episodes.
+    """
+    values = observations, ended.copy(), final_info, ended.copy()
+    return dict(zip(FINAL_KEYS, values, strict=True))
+
+
+def in_order_of_rows(infos: Infos) -> Infos:
+    """Returns infos in the order in which Gymnasium adds them: row by row.
+
+    Args:
+        infos: for each key its values and its mask, one after the other; keys that one row has are
+            in their order.
+    """
+    items = list(infos.items())
+    pairs = list(zip(items[::2], items[1::2], strict=True))
+    pairs.sort(key=lambda pair: int(pair[1][1].argmax()))
+    return dict(item for pair in pairs for item in pair)
+
+
+def of_row(observations: Any, row: int) -> Any:
+    """Returns the observation of one environment, a copy.
+
+    Gymnasium's toy text returns Python's ints for a Discrete space and for a tuple of such.
+
+    Args:
+        observations: an array (n, ...), or a dict or tuple of such arrays.
+        row: of the environment.
+    """
+    if isinstance(observations, dict):
+        return {key: values[row].copy() for key, values in observations.items()}
+    if isinstance(observations, tuple):
+        return tuple(of_row(values, row) for values in observations)
+    value = observations[row]
+    return value.copy() if isinstance(value, np.ndarray) else value.item()
+
+
+# ------------------------------------------------------------------------- parts of a batch --
+
+
+def joined(parts: Sequence[Part], count: int) -> dict[str, Any]:
+    """Returns the infos of parts of a batch as those of the whole.
+
+    An info that a part lacks is zeros in its rows, None for objects. The first part that has an
+    info determines its dtype, as the first environment does in a vector environment.
+
+    Args:
+        parts: the infos of each part, and its rows.
+        count: rows of the whole.
+    """
+    keys = dict.fromkeys(key for infos, _ in parts for key in infos)
+    return {
+        key: _joined([(infos[key], own) for infos, own in parts if key in infos], count)
+        for key in keys
+    }
+
+
+def _joined(parts: Sequence[Part], count: int) -> Any:
+    first, rows = parts[0]
+    if isinstance(first, Mapping):
+        return joined(parts, count)
+    if not isinstance(first, np.ndarray) or first.shape[:1] != (rows.stop - rows.start,):
+        # not a value for each row: the first part's holds for all
+        return first
+    whole: Array
+    if first.dtype == object:
+        whole = np.full((count, *first.shape[1:]), None, object)
+    else:
+        whole = np.zeros((count, *first.shape[1:]), first.dtype)
+    for values, own in parts:
+        whole[own] = values
+    return whole
+
+
+# --------------------------------------------------------------------------- rows of agents --
 
 
 def of_envs(infos: Mapping[Any, Any], agents: int) -> Infos:
@@ -137,20 +255,6 @@ def rows_of(infos: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:
         for row in np.flatnonzero(infos[f"_{key}"]).tolist():
             found[row][key] = _scalar(value[row]) if each is None else each[row]
     return found
-
-
-def row(tree: Any, at: int) -> Any:
-    """Returns a copy of one row of a tree of arrays (rows, ...)."""
-    return map_leaves(lambda array: array[at].copy(), tree)
-
-
-def clear(tree: Any, rows: Array) -> None:
-    """Writes zeros to some rows of a tree of arrays; `rows` is a mask."""
-
-    def clear_leaf(array: Array) -> None:
-        array[rows] = 0
-
-    map_leaves(clear_leaf, tree)
 
 
 def _scalar(value: Any) -> Any:
