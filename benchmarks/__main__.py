@@ -22,9 +22,9 @@ from benchmarks import (
     scenes,
 )
 from benchmarks.outcome import Outcome
-from parallel_pool import outputs
 from parallel_pool._command import missing, until_interrupted
-from parallel_pool.arguments import named, shown
+from parallel_pool._engine import outputs
+from parallel_pool._engine.arguments import named, shown
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*scenes.RACES, *python_scenes.RACES)

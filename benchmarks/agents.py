@@ -200,7 +200,7 @@ def particles(name: str, shares_space: bool) -> Mapping[str, Callable[[], Player
 
 
 def pong() -> Mapping[str, Callable[[], Player]]:
-    from parallel_pool.prove_atari.players import reference
+    from parallel_pool._prove_atari.players import reference
 
     kind = {"obs_type": "grayscale_image"}
     return {

@@ -163,7 +163,7 @@ class Console:
     children: Sequence[int] = ()
 
     def __init__(self, game: str, actions: bytes, build: str, drawn: int) -> None:
-        from parallel_pool.envs.atari import read_rom
+        from parallel_pool._families.atari import read_rom
 
         rom = read_rom(game)
         made = library().frames_create(

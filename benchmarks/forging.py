@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._engine.pool import Pool
+from parallel_pool._testing import forgery
 from parallel_pool.errors import EnvError
-from parallel_pool.pool import Pool
-from parallel_pool.testing import forgery
 
 # one of each family whose states index something
 IDS = ("Blackjack-v1", "Catch-v0", "FrozenLake-v1", "Taxi-v4", "classic/connect_four_v3")

@@ -27,8 +27,8 @@ from jax.experimental import io_callback
 from benchmarks import machine
 from benchmarks.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.jax import xla
-from parallel_pool.pool import Pool
 
 OURS, CALLBACK, LOOP, ENVPOOL = (
     *("one program, parallel_pool", "one program, io_callback"),

@@ -94,7 +94,7 @@ class Bare:
         switches: bool = True,
         envpools: bool = False,
     ) -> None:
-        from parallel_pool import registry
+        from parallel_pool._engine import registry
 
         definition = registry.find(task.env_id)
         defaults: dict[str, Any] = {name: each.default for name, each in definition.options.items()}
@@ -169,7 +169,7 @@ def envpool_functions() -> str:
 
     import mujoco
 
-    from parallel_pool.envs.mujoco import FUNCTIONS, HANDLERS
+    from parallel_pool._families.mujoco import FUNCTIONS, HANDLERS
 
     spec = importlib.util.find_spec("envpool")
     assert spec is not None and spec.submodule_search_locations

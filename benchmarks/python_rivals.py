@@ -43,7 +43,7 @@ def environments(task: Task) -> list[Callable[[], Any]]:
     "parallel_pool PoolVectorEnv",
     "ours",
     package="parallel_pool",
-    needs="parallel_pool.compat.gymnasium.process_vector_env:ProcessVectorEnv",
+    needs="parallel_pool._apis.gymnasium.process_vector_env:ProcessVectorEnv",
     workers=as_many_as_threads,
 )
 def pool_vector_env(task: Task) -> Player:
@@ -60,12 +60,12 @@ def pool_vector_env(task: Task) -> Player:
     "parallel_pool ProcessPool",
     "ours",
     package="parallel_pool",
-    needs="parallel_pool.workers.process_pool:ProcessPool",
+    needs="parallel_pool._workers.process_pool:ProcessPool",
     workers=as_many_as_threads,
 )
 def process_pool(task: Task) -> Player:
     """ProcessPool, asynchronous: sends actions to the environments that finished first."""
-    from parallel_pool.workers.process_pool import ProcessPool
+    from parallel_pool._workers.process_pool import ProcessPool
 
     before = tree.descendants(os.getpid())
     pool = ProcessPool(environments(task), num_workers=task.num_threads, batch_size=task.batch_size)
@@ -173,7 +173,7 @@ def plain_loops(task: Task) -> Player:
 @contender("AsyncVectorEnv", "gymnasium", package="gymnasium", workers=one_each, parts=1)
 def async_vector_env(task: Task) -> Player:
     """AsyncVectorEnv with its defaults: fork, shared memory, a process per environment."""
-    from parallel_pool.demo.speeds import interrupts_ignored
+    from parallel_pool._demo.speeds import interrupts_ignored
 
     with interrupts_ignored():
         return async_started(task)

@@ -68,7 +68,7 @@ class Task:
     @property
     def is_mujoco(self) -> bool:
         """Whether it is a MuJoCo task."""
-        from parallel_pool import registry
+        from parallel_pool._engine import registry
 
         return registry.find(self.env_id).family == "mujoco"
 
@@ -378,7 +378,7 @@ def gymnasium_async(task: Task) -> Player:
     """AsyncVectorEnv: a process for every environment."""
     import gymnasium
 
-    from parallel_pool.demo.speeds import interrupts_ignored
+    from parallel_pool._demo.speeds import interrupts_ignored
 
     with interrupts_ignored():
         env = gymnasium.vector.AsyncVectorEnv([lambda: single(task)] * task.num_envs)
@@ -403,7 +403,7 @@ def single(task: Task) -> Any:
     if not task.is_atari:
         with quiet(task):
             return gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps)
-    from parallel_pool.demo.speeds import atari_env
+    from parallel_pool._demo.speeds import atari_env
 
     return atari_env(
         task.game, frame_skip=task.frame_skip, max_episode_steps=task.max_episode_steps
@@ -414,13 +414,13 @@ def quiet(task: Task) -> AbstractContextManager[Any]:
     """Keeps MuJoCo's warnings about old model files off the terminal and out of MUJOCO_LOG.TXT."""
     if not task.is_mujoco:
         return nullcontext()
-    from parallel_pool.envs.mujoco import capture_warnings
+    from parallel_pool._families.mujoco import capture_warnings
 
     return capture_warnings()
 
 
 def rom_name(game: str) -> str:
     """Returns ale-py's name of a game."""
-    from parallel_pool import registry
+    from parallel_pool._engine import registry
 
     return registry.find(f"{game}-v5").variant

@@ -26,12 +26,12 @@ import parallel_pool
 from benchmarks import machine
 from benchmarks.rounds import Spread
 from parallel_pool._command import until_interrupted
-from parallel_pool.pool import Pool
-from parallel_pool.tracing import chrome
-from parallel_pool.tracing.advice import Advice
-from parallel_pool.tracing.record import CALLS, RECEIVER, Record
-from parallel_pool.tracing.report import Report
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._engine.pool import Pool
+from parallel_pool._tracing import chrome
+from parallel_pool._tracing.advice import Advice
+from parallel_pool._tracing.record import CALLS, RECEIVER, Record
+from parallel_pool._tracing.report import Report
+from parallel_pool._workers.process_pool import ProcessPool
 
 SOURCE = Path(__file__).parent / "timed_env.c"
 COLOURS = {"call": "#9ecae1", "work": "#a1d99b", "policy": "#fdd0a2", "learn": "#fdae6b"}

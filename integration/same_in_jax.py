@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import jax
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from tests.jax_scans import compare
 
 

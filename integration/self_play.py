@@ -27,7 +27,7 @@ from torch import Tensor
 
 from integration import ppo, shared_ppo
 from parallel_pool import PoolParallelEnv
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool._apis.pettingzoo.groups import AgentArrays
 
 NUM_ENVS = 64
 OPTIONS: dict[str, Any] = {"obs_type": "ram", "frame_skip": 4}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from integration import ppo
 from parallel_pool import PoolParallelEnv
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool._apis.pettingzoo.groups import AgentArrays
 
 
 def rows(arrays: AgentArrays) -> Tensor:

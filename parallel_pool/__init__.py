@@ -5,11 +5,16 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from parallel_pool import _families as _families
+from parallel_pool._apis.common.import_hook import after_import
+from parallel_pool._apis.gymnasium import hook as gymnasium_hook
+from parallel_pool._engine.cores import limit_cores
+from parallel_pool._engine.named_batch import NamedBatch
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.registry import load
+from parallel_pool._engine.variation import each, each_reset
 from parallel_pool._include import get_include
-from parallel_pool._lazy import lazy
-from parallel_pool.compat import gymnasium_hook
-from parallel_pool.compat.import_hook import after_import
-from parallel_pool.cores import limit_cores
+from parallel_pool._lazy import lazy, publish
 from parallel_pool.errors import (
     BrokenPoolError,
     BusyError,
@@ -26,16 +31,19 @@ from parallel_pool.errors import (
     UnprovenError,
     WorkerError,
 )
-from parallel_pool.named_batch import NamedBatch
-from parallel_pool.pool import Pool
-from parallel_pool.registry import load
-from parallel_pool.variation import each, each_reset
 
 if TYPE_CHECKING:
     from parallel_pool import python as python
     from parallel_pool import registration as registration
     from parallel_pool import testing as testing
-    from parallel_pool.compat.envpool.registration import (
+    from parallel_pool._engine.pictures import mosaic
+    from parallel_pool._source.load import load_source
+    from parallel_pool._workers.process_pool import ProcessPool
+    from parallel_pool.compat.envpool import DMEnvPool as DMEnvPool
+    from parallel_pool.compat.envpool import EnvPool as EnvPool
+    from parallel_pool.compat.envpool import EnvSpec as EnvSpec
+    from parallel_pool.compat.envpool import GymnasiumEnvPool as GymnasiumEnvPool
+    from parallel_pool.compat.envpool import (
         list_all_envs,
         make,
         make_dm,
@@ -44,16 +52,9 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
-    from parallel_pool.compat.gymnasium.make import PoolVectorEnv, make_vec
-    from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
-    from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
-    from parallel_pool.pictures import mosaic
-    from parallel_pool.python.protocol import DMEnvPool as DMEnvPool
-    from parallel_pool.python.protocol import EnvPool as EnvPool
-    from parallel_pool.python.protocol import EnvSpec as EnvSpec
-    from parallel_pool.python.protocol import GymnasiumEnvPool as GymnasiumEnvPool
-    from parallel_pool.source.load import load_source
-    from parallel_pool.workers.process_pool import ProcessPool
+    from parallel_pool.compat.gymnasium import PoolVectorEnv, make_vec
+    from parallel_pool.compat.pettingzoo import PoolParallelEnv
+    from parallel_pool.compat.sb3 import PoolVecEnv as PoolVecEnv
 
 __version__ = "0.1.0"
 
@@ -100,30 +101,24 @@ __all__ = [
 __getattr__, _ = lazy(
     __name__,
     {
-        "PoolParallelEnv": f"{__name__}.compat.pettingzoo.pool_parallel_env",
-        "PoolVecEnv": f"{__name__}.compat.sb3.vec_env",
-        "PoolVectorEnv": f"{__name__}.compat.gymnasium.make",
-        "ProcessPool": f"{__name__}.workers.process_pool",
-        "DMEnvPool": f"{__name__}.python.protocol",
-        "EnvPool": f"{__name__}.python.protocol",
-        "EnvSpec": f"{__name__}.python.protocol",
-        "GymnasiumEnvPool": f"{__name__}.python.protocol",
-        "list_all_envs": f"{__name__}.compat.envpool.registration",
-        "make": f"{__name__}.compat.envpool.registration",
-        "make_dm": f"{__name__}.compat.envpool.registration",
-        "make_gym": f"{__name__}.compat.envpool.registration",
-        "make_gymnasium": f"{__name__}.compat.envpool.registration",
-        "make_spec": f"{__name__}.compat.envpool.registration",
-        "load_source": f"{__name__}.source.load",
-        "make_vec": f"{__name__}.compat.gymnasium.make",
-        "mosaic": f"{__name__}.pictures",
-        "register": f"{__name__}.compat.envpool.registration",
+        "parallel_pool._engine.pictures": ("mosaic",),
+        "parallel_pool._source.load": ("load_source",),
+        "parallel_pool._workers.process_pool": ("ProcessPool",),
+        "parallel_pool.compat.envpool": (
+            *("DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"),
+            *("list_all_envs", "make", "make_dm", "make_gym", "make_gymnasium", "make_spec"),
+            "register",
+        ),
+        "parallel_pool.compat.gymnasium": ("PoolVectorEnv", "make_vec"),
+        "parallel_pool.compat.pettingzoo": ("PoolParallelEnv",),
+        "parallel_pool.compat.sb3": ("PoolVecEnv",),
         # EnvPool's own modules, which programs use as attributes of the package
-        "python": f"{__name__}.python",
-        "registration": f"{__name__}.registration",
-        "testing": f"{__name__}.testing",
+        "parallel_pool.python": (),
+        "parallel_pool.registration": (),
+        "parallel_pool.testing": (),
     },
 )
+publish(__name__, NamedBatch, Pool, each, each_reset, get_include, limit_cores, load)
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import parallel_pool
-from parallel_pool import outputs
 from parallel_pool._command import missing, until_interrupted
-from parallel_pool.arguments import named, shown
-from parallel_pool.source import command as source
-from parallel_pool.testing import command as testing
+from parallel_pool._engine import outputs
+from parallel_pool._engine.arguments import named, shown
+from parallel_pool._source import command as source
+from parallel_pool._testing import command as testing
 
 # what the demo writes beside its picture
 ANIMATION = "mosaic.gif"
@@ -190,7 +190,7 @@ def demo(out: Path, seconds: float) -> int:
             return 1
     print("loading Gymnasium, ale_py and matplotlib", flush=True)
     try:
-        from parallel_pool.demo import run as run_demo
+        from parallel_pool._demo import run as run_demo
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "demo")
     return run_demo(out, seconds)
@@ -199,8 +199,8 @@ def demo(out: Path, seconds: float) -> int:
 def prove_atari(options: argparse.Namespace) -> int:
     """Runs the proof; returns the exit status."""
     try:
-        from parallel_pool.prove_atari import Request
-        from parallel_pool.prove_atari import run as run_proof
+        from parallel_pool._prove_atari import Request
+        from parallel_pool._prove_atari import run as run_proof
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
     from parallel_pool._native import ffi, lib
@@ -274,7 +274,7 @@ def run(arguments: Sequence[str] | None) -> int:
         status: int = options.run(options)
         return status
     if options.command == "profile":
-        from parallel_pool.tracing import profile
+        from parallel_pool._tracing import profile
 
         return profile.run(options.script, options.arguments, options.out)
     if options.command == "prove-atari":

@@ -1,34 +1,48 @@
-"""Imports attributes of a package at first use, so that importing the package is fast."""
+"""Public modules: they hold names that other modules define, and import those at first use."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 
 def lazy(
-    package: str, modules: Mapping[str, str]
+    package: str, modules: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` for a package (PEP 562).
+    """Returns `__getattr__` and `__dir__` for a public module (PEP 562).
 
     Args:
         package: its `__name__`.
-        modules: for each public name the module that defines it; a name whose module is
-            `package.name` is that submodule itself.
+        modules: for each module the public names that it defines; a module without names is an
+            attribute itself.
     """
+    places = {name: module for module, names in modules.items() for name in names}
+    places |= {module.rpartition(".")[2]: module for module, names in modules.items() if not names}
 
     def load(name: str) -> Any:
-        if name not in modules:
+        if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(modules[name])
-        value = module if module.__name__ == f"{package}.{name}" else getattr(module, name)
+        module = importlib.import_module(places[name])
+        value = getattr(module, name) if modules[places[name]] else module
+        publish(package, value)
         setattr(sys.modules[package], name, value)
         return value
 
     def names() -> list[str]:
         known = vars(sys.modules[package])
-        return sorted({*modules, *(name for name in known if name.startswith("__"))})
+        return sorted({*places, *(name for name in known if name.startswith("__"))})
 
     return load, names
+
+
+def publish(package: str, *values: Any) -> None:
+    """Says of classes and functions of private modules that they are of a public one.
+
+    That is what messages, `help` and pickles show.
+    """
+    for value in values:
+        if isinstance(value, type | FunctionType) and "._" in value.__module__:
+            value.__module__ = package

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from parallel_pool import errors
+from parallel_pool import _core, errors
 from parallel_pool._core import ffi, lib
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
 
-__all__ = ["ffi", "lib", "new_error", "raise_error", "text"]
+__all__ = ["ffi", "lib", "new_error", "path", "raise_error", "text"]
 
 EXCEPTIONS: dict[int, type[Exception]] = {
     lib.PP_ERR_ARGUMENT: ValueError,
@@ -23,6 +24,12 @@ EXCEPTIONS: dict[int, type[Exception]] = {
     lib.PP_ERR_ABI: ValueError,
     lib.PP_ERR_BROKEN: errors.BrokenPoolError,
 }
+
+
+def path() -> Path:
+    """Returns the file of the compiled engine."""
+    assert _core.__file__ is not None
+    return Path(_core.__file__)
 
 
 def new_error() -> CData:

@@ -11,6 +11,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+__all__ = [
+    "BrokenPoolError",
+    "BusyError",
+    "ClosedError",
+    "EnvError",
+    "ForkedError",
+    "MissingDependencyError",
+    "NotResetError",
+    "PoolError",
+    "PoolTimeoutError",
+    "SlowWorkerWarning",
+    "SourceError",
+    "StateError",
+    "UnprovenError",
+    "WorkerError",
+]
+
+
 class PoolError(Exception):
     """Base class of all exceptions here."""
 

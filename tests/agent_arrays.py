@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from parallel_pool import PoolParallelEnv
-from parallel_pool.compat.pettingzoo import groups
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool._apis.pettingzoo import groups
+from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from tests.parallel_loop import sample
 from tests.same import assert_same
 

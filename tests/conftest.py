@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.compat.import_hook import after_import
+from parallel_pool._apis.common.import_hook import after_import
 from tests.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
@@ -69,7 +69,7 @@ def start() -> Iterator[Any]:
     They end with the test, and must leave nothing behind. Fork servers and the resource tracker
     outlive a test, so they do not count.
     """
-    from parallel_pool.workers import child_process, forkserver, launch
+    from parallel_pool._workers.start import child_process, forkserver, launch
     from tests.worker_processes import TARGETS, children, kinds
 
     forkserver.current()

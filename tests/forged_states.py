@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._engine.pool import Pool
+from parallel_pool._testing import forged, forgery
+from parallel_pool._testing.messages import NOTE_BYTES, Notes
 from parallel_pool.errors import EnvError
-from parallel_pool.pool import Pool
-from parallel_pool.testing import forged, forgery
-from parallel_pool.testing.messages import NOTE_BYTES, Notes
 
 SETTINGS: dict[str, Any] = {"seed": 5, "num_threads": 1, "max_episode_steps": 20}
 # the environment that is forged, and its neighbours, whose memory is beside its own

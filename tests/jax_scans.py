@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from jax import lax
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.jax import xla
-from parallel_pool.pool import Pool
 
 
 def actions_of(pool: Pool, steps: int, seed: int = 0) -> Any:

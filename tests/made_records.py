@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool.tracing.record import (
+from parallel_pool._tracing.record import (
     DELIVER,
     SENDER,
     SPAN,

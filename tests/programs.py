@@ -113,8 +113,8 @@ import ctypes, os, pathlib, signal, sys, threading, time
 import gymnasium
 import numpy as np
 from parallel_pool.errors import *
-from parallel_pool.workers.launch import METHODS
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.start.launch import METHODS
+from parallel_pool._workers.process_pool import ProcessPool
 
 MEETING = pathlib.Path(os.environ["MEETING"])
 

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import (
     VecEnv,
 )
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.same import assert_same
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import specs
+from parallel_pool._engine import specs
+from parallel_pool._engine.pool import Pool
 from parallel_pool._native import lib
-from parallel_pool.pool import Pool
 
 # An environment whose observation is its action, and whose info is the code of the action's dtype.
 # There is one definition for each value of action_dtypes in the tests, with step_many and ("slow")

@@ -16,8 +16,8 @@ from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 from parallel_pool import PoolParallelEnv
+from parallel_pool._apis.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.compat.gymnasium import NotResetError
-from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 from parallel_pool.errors import StateError
 from tests.row_loop import Herd, RowLoop
 from tests.same import assert_same

@@ -22,57 +22,81 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # paths begin so.
 HEAVY = {
     "gymnasium": (
-        "cluster/",
-        "compat/",
-        "envs/",
-        "registry.py",
-        "specs.py",
-        "demo",
-        "testing/",
-        "workers/",
+        *("_apis/", "_families/", "_workers/", "_testing/", "_demo"),
+        *("_engine/registry.py", "_engine/specs.py"),
     ),
-    "torch": ("compat/sb3/vec_env.py", "compat/torch/"),
-    # worker processes import other files of compat/sb3, and must not wait for torch
-    "stable_baselines3": ("compat/sb3/vec_env.py",),
-    # worker processes import other files of compat/pettingzoo, and must not wait for it
+    "torch": ("_apis/sb3/vec_env.py", "_apis/torch/"),
+    # worker processes import other files of these APIs, and must not wait for their libraries
+    "stable_baselines3": ("_apis/sb3/vec_env.py",),
     "pettingzoo": (
-        "compat/pettingzoo/aec_game.py",
-        "compat/pettingzoo/atari_game.py",
-        "compat/pettingzoo/parallel_game.py",
-        "compat/pettingzoo/particle_game.py",
-        "compat/pettingzoo/rounds.py",
-        "compat/pettingzoo/turns.py",
-        "envs/classic_renderer.py",
+        "_apis/pettingzoo/aec_game.py",
+        "_apis/pettingzoo/atari_game.py",
+        "_apis/pettingzoo/parallel_game.py",
+        "_apis/pettingzoo/particle_game.py",
+        "_apis/pettingzoo/rounds.py",
+        "_apis/pettingzoo/turns.py",
+        "_families/classic_renderer.py",
     ),
     # mpe2 draws with pygame
-    "mpe2": ("envs/mpe",),
-    "Box2D": ("envs/box2d.py",),
+    "mpe2": ("_families/mpe",),
+    "Box2D": ("_families/box2d.py",),
     "pygame": (
-        *("envs/box2d_renderer.py", "envs/mpe", "envs/classic_renderer.py"),
-        "compat/pettingzoo/atari_game.py",
+        *("_families/box2d_renderer.py", "_families/mpe", "_families/classic_renderer.py"),
+        "_apis/pettingzoo/atari_game.py",
     ),
     "dm_env": (
-        *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
-        *("workers/dm_adapter.py", "workers/dm_spaces.py"),
+        *("_apis/envpool/dm_env.py", "_apis/envpool/dm_specs.py"),
+        *("_workers/run/dm_adapter.py", "_workers/data/dm_spaces.py"),
     ),
-    "mujoco": ("envs/mujoco",),
-    # compat/ale_ids.py imports it so that it registers its ids
-    "ale_py": ("envs/atari", "demo", "prove_atari/", "compat/ale_ids.py"),
-    "cv2": ("demo",),
-    "matplotlib": ("demo",),
-    "rich": ("demo", "prove_atari/"),
-    "ray": ("cluster/",),
-    "jax": ("compat/jax/", "compat/ale/programs.py"),
+    "mujoco": ("_families/mujoco",),
+    # ale_ids.py imports it so that it registers its ids
+    "ale_py": ("_families/atari", "_demo", "_prove_atari/", "_apis/common/ale_ids.py"),
+    "cv2": ("_demo",),
+    "matplotlib": ("_demo",),
+    "rich": ("_demo", "_prove_atari/"),
+    "ray": ("_apis/cluster/",),
+    "jax": ("_apis/jax/", "_apis/ale/programs.py"),
 }
 
-# The packages of compat, one for each API, and the other APIs that each may use.
-APIS = {
-    "ale": {"jax"},
+# Modules with public names, which hold no code of their own but what the names need to be found.
+PUBLIC = [
+    *("__init__.py", "cluster.py", "errors.py", "registration.py", "testing.py", "compat", "python")
+]
+
+# The folders and files of the package, and which of the others each may import.
+CORE = {"_engine", "_native.py", "errors.py"}
+LAYERS: dict[str, set[str]] = {
+    "errors.py": set(),
+    "_lazy.py": set(),
+    "_include.py": set(),
+    "_native.py": {"errors.py"},
+    "_command.py": set(),
+    "_engine": {*CORE, "_tracing"},
+    "_tracing": CORE,
+    "_families": CORE,
+    "_source": {*CORE, "_include.py"},
+    "_workers": {*CORE, "_tracing"},
+    "_apis": {*CORE, "_families", "_workers"},
+    # the contract compares with Gymnasium's own loop
+    "_testing": {*CORE, "_apis", "_source"},
+    "_prove_atari": {*CORE, "_families", "_workers"},
+    "_demo": {*CORE, "parallel_pool"},
+    "__main__.py": {
+        *CORE,
+        *("_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
+    },
+}
+
+# The packages of _apis, and the others that each may use besides what they share.
+APIS: dict[str, set[str]] = {
+    "ale": {"jax", "torch"},
+    "cluster": {"gymnasium"},
+    "common": set(),
     "envpool": {"jax", "torch"},
-    "gymnasium": {"jax", "torch"},
+    "gymnasium": {"cluster", "jax", "torch"},
     "jax": set(),
-    "pettingzoo": {"gymnasium"},
-    "sb3": {"gymnasium", "pettingzoo"},
+    "pettingzoo": {"gymnasium", "torch"},
+    "sb3": {"cluster", "gymnasium", "pettingzoo"},
     "torch": set(),
 }
 
@@ -189,8 +213,7 @@ def test_rules_name_paths_that_exist() -> None:
     for importers in HEAVY.values():
         for each in importers:
             assert list(PACKAGE.glob(f"{each}*")), f"{each} does not exist"
-    for package in APIS:
-        assert (PACKAGE / "compat" / package / "__init__.py").exists()
+    assert APIS.keys() == {path.parent.name for path in PACKAGE.glob("_apis/*/__init__.py")}
 
 
 @for_each(C_FILES)
@@ -269,13 +292,14 @@ def imports(path: Path, *, in_functions: bool = True) -> Iterator[str]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            # only literal names: one that is computed at run time is not known here
-            yield from (arg.value for arg in node.args[:1] if is_text(arg))
+        elif isinstance(node, ast.Constant) and is_path(node.value):
+            yield node.value.partition(":")[0]
 
 
-def is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def is_path(value: object) -> bool:
+    """Returns whether a value names one of our modules, which is imported at run time then."""
+    pattern = r"parallel_pool(\.\w+)+(:\w+)?"
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def is_within(name: str, module: str) -> bool:
@@ -291,39 +315,27 @@ def test_only_native_imports_the_c_module() -> None:
     assert users == {"parallel_pool/_native.py"}
 
 
-@for_each(PYTHON_FILES)
-def test_core_never_imports_an_api(path: Path) -> None:
-    """The APIs use the core; nothing outside `users` uses the APIs."""
-    inside = path.relative_to(PACKAGE).parts
-    # the package's public names, its command line, modules that exist because EnvPool has them, and
-    # the cluster, whose actors hold vector environments
-    # the contract suite, which compares with Gymnasium's own loop
-    users = (
-        *("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat", "cluster"),
-        "testing",
-    )
-    if inside[0] in users:
-        return
-    apis = [name for name in imports(path) if is_within(name, "parallel_pool.compat")]
-    assert not apis, f"{name_of(path)} imports {', '.join(apis)}"
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
 
 
-@for_each(PYTHON_FILES)
-def test_nothing_imports_the_command_line(path: Path) -> None:
-    commands = [f"parallel_pool.{name}" for name in ("__main__", "demo", "prove_atari")]
-    if path.relative_to(PACKAGE).parts[0] in ("__main__.py", "demo", "prove_atari"):
-        return
-    used = [name for name in imports(path) if any(is_within(name, each) for each in commands)]
-    assert not used, f"{name_of(path)} imports {', '.join(used)}"
+@for_each([path for path in PYTHON_FILES if layer_of(path) not in PUBLIC])
+def test_private_modules_import_only_what_their_layer_may(path: Path) -> None:
+    """In particular they import no public module: these only hold names of private ones."""
+    layer = layer_of(path)
+    known = imported_files(path)
+    used = {layer_of(file) for file in known if file.is_relative_to(PACKAGE)} - {layer}
+    if "__init__.py" in used and "parallel_pool" in LAYERS[layer]:
+        used.remove("__init__.py")
+    assert used <= LAYERS[layer], f"{name_of(path)} imports {', '.join(used - LAYERS[layer])}"
 
 
 def test_base_pool_knows_no_kind_of_pool() -> None:
     """Pools of threads and of processes use base_pool, which imports neither."""
-    known = {"_native", "arguments", "buffers", "closing", "errors", "named_batch"}
-    known |= {"tracing", "uncopied"}
-    prefix = "parallel_pool."
-    names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
-    assert {name.split(".")[1] for name in names} == known
+    known = {"arguments", "buffers", "closing", "named_batch", "uncopied"}
+    prefix = "parallel_pool._engine."
+    names = imports(PACKAGE / "_engine" / "base_pool.py")
+    assert {name.split(".")[2] for name in names if name.startswith(prefix)} == known
 
 
 def imported_files(path: Path, *, in_functions: bool = True) -> set[Path]:
@@ -350,26 +362,22 @@ def test_imports_have_no_cycle() -> None:
     assert cycles({path: imported_files(path) - {path} for path in files}) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("package", APIS)
 def test_api_packages_import_only_the_apis_that_they_may(package: str) -> None:
-    """Counts all imports of the package, and what shared modules of compat import when loaded."""
-    compat = PACKAGE / "compat"
-    files = sorted((compat / package).glob("*.py"))
-    found = set().union(*(imported_files(path) for path in files))
-    for path in list(found):
-        if path.parent == compat:
-            edges = {each: imported_files(each, in_functions=False) for each in PYTHON_FILES}
-            found |= reachable(path, edges)
-    used = {path.parent.name for path in found if path.parent.parent == compat}
-    assert used - {package} <= APIS[package]
+    apis = PACKAGE / "_apis"
+    files = set().union(*(imported_files(path) for path in (apis / package).glob("*.py")))
+    used = {path.parent.name for path in files if path.parent.parent == apis}
+    assert used - {package, "common"} <= APIS[package]
 
 
-@pytest.mark.parametrize("package", APIS)
-def test_api_packages_import_nothing_when_loaded(package: str) -> None:
-    """A worker process that needs one helper must not load what the API needs, such as torch."""
-    path = PACKAGE / "compat" / package / "__init__.py"
-    assert imported_files(path, in_functions=False) == {PACKAGE / "_lazy.py"}
+@for_each([path for path in PYTHON_FILES if path.name == "__init__.py"])
+def test_packages_import_nothing_when_loaded(path: Path) -> None:
+    """A worker process that needs one helper must not load what others need, such as torch."""
+    inside = path.relative_to(PACKAGE).as_posix()
+    # the package itself; the list of families; two commands and EnvPool's types
+    others = {"__init__.py", "_families/__init__.py", "_demo/__init__.py"}
+    if inside not in others | {"_prove_atari/__init__.py", "python/__init__.py"}:
+        assert not imported_files(path, in_functions=False) - {PACKAGE / "_lazy.py"}, inside
 
 
 @for_each(PYTHON_FILES)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 NUM_ENVS = 13
 ROUNDS = 40

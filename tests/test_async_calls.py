@@ -12,8 +12,8 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 
 import parallel_pool
 from parallel_pool import PoolVectorEnv
+from parallel_pool._apis.common.vector_errors import VectorTimeoutError
 from parallel_pool.compat.gymnasium import NativeVectorEnv
-from parallel_pool.compat.vector_errors import VectorTimeoutError
 from parallel_pool.errors import PoolTimeoutError
 from tests.same import assert_same
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from parallel_pool.envs import atari_proofs
-from parallel_pool.envs.atari_proofs import Proof
-from parallel_pool.prove_atari import builds, game, players, sources
-from parallel_pool.prove_atari.sides import ids
+from parallel_pool._families import atari_proofs
+from parallel_pool._families.atari_proofs import Proof
+from parallel_pool._prove_atari import builds, game, players, sources
+from parallel_pool._prove_atari.sides import ids
 
 GAMES = ("pong", "breakout", "pong_v3", "foozpong_v3", "boxing_v2")
 SINGLE = frozenset({"pong", "breakout"})

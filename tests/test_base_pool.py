@@ -8,10 +8,10 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.actions import ActionReader
+from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._native import ffi, lib, new_error
-from parallel_pool.actions import ActionReader
-from parallel_pool.base_pool import BasePool
 from parallel_pool.errors import ClosedError, StateError
 
 

@@ -176,7 +176,7 @@ def test_wheel_shows_the_readme(packages: tuple[Path, Path]) -> None:
 
 STEP = """
 import numpy, parallel_pool
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 pool = Pool("CartPole-v1", 3, seed=1)
 first = pool.reset()
 rows = pool.step(numpy.ones(3, numpy.int64))

@@ -16,10 +16,11 @@ import pytest
 
 import parallel_pool
 from parallel_pool import __main__ as cli
-from parallel_pool import registry, testing
-from parallel_pool.source import start
-from parallel_pool.testing import command, supervisor
-from parallel_pool.testing.messages import ADD_CHECK
+from parallel_pool import testing
+from parallel_pool._engine import registry
+from parallel_pool._source import start
+from parallel_pool._testing import command, supervisor
+from parallel_pool._testing.messages import ADD_CHECK
 from tests.sampling import sampled, thinned
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
@@ -55,7 +56,7 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 
 def runs_sanitizers() -> bool:
-    from parallel_pool.source import toolchain
+    from parallel_pool._source import toolchain
 
     return toolchain.compiler(cpp=False).runtime("libasan.so") is not None
 
@@ -417,7 +418,7 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
 def test_a_compiler_without_sanitizers_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parallel_pool.source.toolchain.Compiler.runtime", lambda self, name: None)
+    monkeypatch.setattr("parallel_pool._source.toolchain.Compiler.runtime", lambda self, name: None)
     status, printed = check(capsys)
     assert status == 0
     assert re.search(r"  --    sanitizers: not run, \S+ has no libasan\.so: install it", printed)

@@ -17,8 +17,8 @@ from PIL import Image, ImageSequence
 
 from parallel_pool import __main__ as cli
 from parallel_pool import _command
-from parallel_pool.demo import speeds
-from parallel_pool.demo.animation import _with_palette, animate
+from parallel_pool._demo import speeds
+from parallel_pool._demo.animation import _with_palette, animate
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,7 +44,7 @@ sys.exit(main(sys.argv[1:]))
 # Code that sends Ctrl-C in the middle of the demo, once AsyncVectorEnv has its processes.
 INTERRUPT = """
 import os, signal, sys
-from parallel_pool.demo import speeds
+from parallel_pool._demo import speeds
 def interrupted(stepping, seconds, tick):
     if isinstance(stepping.env, speeds.AsyncVectorEnv):
         os.killpg(0, signal.SIGINT)
@@ -107,8 +107,8 @@ def test_demo_says_how_to_install_what_it_left_out(
 ) -> None:
     monkeypatch.setattr(speeds, "runners", list)
     monkeypatch.setattr(speeds, "find_spec", lambda module: None)
-    monkeypatch.setattr("parallel_pool.demo.animate", lambda path: None)
-    monkeypatch.setattr("parallel_pool.demo.draw", lambda *arguments: None)
+    monkeypatch.setattr("parallel_pool._demo.animate", lambda path: None)
+    monkeypatch.setattr("parallel_pool._demo.draw", lambda *arguments: None)
     assert cli.main(["demo", "--out", str(tmp_path)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "MuJoCo (pip install 'parallel_pool[mujoco]')" in shown
@@ -149,7 +149,7 @@ def test_out_is_a_folder_or_the_file_of_the_picture(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there").mkdir()
     seen: list[Path] = []
-    monkeypatch.setattr("parallel_pool.demo.run", lambda out, seconds: seen.append(out) or 0)
+    monkeypatch.setattr("parallel_pool._demo.run", lambda out, seconds: seen.append(out) or 0)
     assert cli.main(["demo", "--out", given]) == 0
     assert seen == [Path(picture)]
     assert (tmp_path / picture).parent.is_dir()
@@ -172,7 +172,7 @@ def test_files_that_cannot_be_written_are_named_before_the_demo(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("parallel_pool.demo.run", lambda out, seconds: pytest.fail("it runs"))
+    monkeypatch.setattr("parallel_pool._demo.run", lambda out, seconds: pytest.fail("it runs"))
     (tmp_path / name).mkdir()
     assert cli.main(["demo", "--out", str(tmp_path)]) == 1
     message = f"--out: {tmp_path / name}: it is a folder: name a file in it\n"
@@ -265,7 +265,7 @@ def test_gymnasiums_runners_step_all_environments_of_their_task() -> None:
 
 
 def test_processes_of_the_demo_ignore_ctrl_c() -> None:
-    from parallel_pool.demo.speeds import interrupts_ignored
+    from parallel_pool._demo.speeds import interrupts_ignored
 
     before = signal.getsignal(signal.SIGINT)
     code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"

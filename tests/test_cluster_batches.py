@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.cluster.batch_memory import BatchMemory
-from parallel_pool.cluster.frames import Frames, may_be_stacks
-from parallel_pool.cluster.stack import Stack
+from parallel_pool._apis.cluster.batch_memory import BatchMemory
+from parallel_pool._apis.cluster.frames import Frames, may_be_stacks
+from parallel_pool._apis.cluster.stack import Stack
 
 
 def stacked(rows: list[Any]) -> Any:

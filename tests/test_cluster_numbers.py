@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool.cluster import numbers, worker
-from parallel_pool.cluster.worker import Raised, Task
+from parallel_pool._apis.cluster import numbers, worker
+from parallel_pool._apis.cluster.worker import Raised, Task
 from parallel_pool.errors import SlowWorkerWarning
 from tests.cluster.cases import Teller
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.cluster import Adaptive, Every, Rollouts, policies, worker
-from parallel_pool.cluster.collector import Collector, CollectorTask
-from parallel_pool.cluster.worker import Raised
+from parallel_pool._apis.cluster import policies, worker
+from parallel_pool._apis.cluster.collector import Collector, CollectorTask
+from parallel_pool._apis.cluster.worker import Raised
+from parallel_pool.cluster import Adaptive, Every, Rollouts
 from tests.cluster.cases import Linear
 
 
@@ -39,7 +40,7 @@ def test_arguments_are_checked_before_ray_starts(
     def never() -> Any:
         raise AssertionError("Ray was used")
 
-    monkeypatch.setattr("parallel_pool.cluster.runtime.connect", never)
+    monkeypatch.setattr("parallel_pool._apis.cluster.runtime.connect", never)
     with pytest.raises(error, match=match):
         Rollouts(**{"env": "CartPole-v1", "policy_fn": Linear, "num_envs": 2, **arguments})
 
@@ -149,7 +150,7 @@ def test_rules() -> None:
 def _without_ray(rule: Any) -> None:
     """Makes rollouts, which fail where they would connect to Ray."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parallel_pool.cluster.runtime.connect", lambda: _fail())
+        patch.setattr("parallel_pool._apis.cluster.runtime.connect", lambda: _fail())
         Rollouts("CartPole-v1", Linear, 2, sync=rule, overlap=True, ordered=False)
 
 

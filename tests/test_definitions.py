@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import Definition
 from parallel_pool._native import ffi, lib, new_error, text
-from parallel_pool.pool import Pool
-from parallel_pool.specs import Definition
 
 CData = Any
 # the definition that a test changes, if it names no other

@@ -9,8 +9,8 @@ import gymnasium
 import pytest
 from gymnasium.error import DependencyNotInstalled
 
-from parallel_pool.compat import dependencies
-from parallel_pool.compat.env_fn import EnvFn
+from parallel_pool._apis.common import dependencies
+from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool.errors import MissingDependencyError
 
 MAKE = """

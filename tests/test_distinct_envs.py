@@ -10,9 +10,9 @@ import gymnasium
 import pytest
 
 import parallel_pool
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.run.make_env import Distinct
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.workers.make_env import Distinct
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.test_pettingzoo import Relay
 
 Fns = list[Callable[[], Any]]

@@ -21,10 +21,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
 from parallel_pool import PoolVectorEnv, ProcessPool, make_dm
+from parallel_pool._workers.run.generators import seed_generators
 from parallel_pool.compat.dm_env import DMEnvAdapter
 from parallel_pool.compat.gymnasium import ProcessVectorEnv
 from parallel_pool.errors import EnvError
-from parallel_pool.workers.generators import seed_generators
 from tests.dm_envs import Fixed, Moody, Pair, Vector, Walk, Wrapper
 from tests.same import assert_same
 

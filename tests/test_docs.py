@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel_pool.envs import atari_proofs
+from parallel_pool._families import atari_proofs
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import parallel_pool
 from parallel_pool import Pool, PoolVecEnv, each, each_reset
-from parallel_pool.variation import Each, EachReset
+from parallel_pool._engine.variation import Each, EachReset
 
 
 def make(env_id: str, num_envs: int = 2, **options: Any) -> None:

@@ -23,7 +23,7 @@ from parallel_pool import (
     make_gymnasium,
     make_spec,
 )
-from parallel_pool.compat import warn_once
+from parallel_pool._apis.common import warn_once
 from tests.envpool_cases import IDS, ROOT, run, sample
 
 # ---------------------------------------------------------------------------------------- making --

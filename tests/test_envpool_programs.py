@@ -15,7 +15,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecMonitor
 
 import parallel_pool as envpool
-from parallel_pool.compat.envpool import dummy_vec_env
+from parallel_pool._apis.envpool import dummy_vec_env
 
 NUM_ENVS = 4
 

@@ -14,8 +14,8 @@ from same import assert_same
 
 import parallel_pool
 from parallel_pool import errors
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import StateError
-from parallel_pool.pool import Pool
 
 ALL_CLASSES = [each for each in vars(errors).values() if isinstance(each, type)]
 CLASSES = [each for each in ALL_CLASSES if issubclass(each, errors.PoolError)]

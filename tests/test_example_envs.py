@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError, PoolError
-from parallel_pool.pool import Pool
 
 ENVS = Path(__file__).resolve().parent.parent / "csrc" / "envs"
 NUM_ENVS = 5

@@ -25,7 +25,7 @@ from gymnasium.wrappers import (
 )
 
 import parallel_pool
-from parallel_pool.compat import env_specs
+from parallel_pool._apis.common import env_specs
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
 from tests.fusion_cases import MODES, clip

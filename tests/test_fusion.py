@@ -22,9 +22,9 @@ from gymnasium.wrappers import (
 )
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.compat.gymnasium import fusion
-from parallel_pool.compat.gymnasium.fusion import Chain, Limit, Refusal, Statistics, recognise
+from parallel_pool._apis.gymnasium import fusion
+from parallel_pool._apis.gymnasium.fusion import Chain, Limit, Refusal, Statistics, recognise
+from parallel_pool._engine import registry
 from tests.fusion_cases import SPEC, MyPartial, MyTimeLimit, spec_with, twice
 
 

@@ -13,9 +13,9 @@ from gymnasium import wrappers
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import ClosedError, MissingDependencyError, StateError
-from parallel_pool.pool import Pool
 from tests.gymnasium_cases import MODES, name_of, run_python
 from tests.same import assert_same
 

@@ -15,7 +15,7 @@ from gymnasium.error import AlreadyPendingCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool.arguments import a_type
+from parallel_pool._engine.arguments import a_type
 from parallel_pool.compat.gymnasium import NativeVectorEnv, NotResetError, PoolVectorEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
 from tests.gymnasium_cases import MODES, name_of

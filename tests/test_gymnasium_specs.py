@@ -10,8 +10,8 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
-from parallel_pool.compat import gymnasium_hook as hook
-from parallel_pool.compat import gymnasium_ids
+from parallel_pool._apis.common import gymnasium_ids
+from parallel_pool._apis.gymnasium import hook as hook
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.gymnasium_cases import run_python
 from tests.python_ids import PYTHON_ID
@@ -146,7 +146,7 @@ def test_ids_without_a_version_or_with_an_old_one() -> None:
             # any module of ours may be the one that imports Gymnasium first
             "from parallel_pool import make_vec; import gymnasium",
             "import parallel_pool.compat.gymnasium, gymnasium",
-            "import parallel_pool.compat.env_specs, gymnasium",
+            "import parallel_pool._apis.common.env_specs, gymnasium",
             "import parallel_pool as p; p.Pool('Acrobot-v1').spec.action_space(); import gymnasium",
         ],
         4,
@@ -238,7 +238,7 @@ def test_other_modes_are_left_alone() -> None:
 
 
 def test_every_native_id_is_registered() -> None:
-    for native_id, definition in parallel_pool.registry.builtin().items():
+    for native_id, definition in parallel_pool._engine.registry.builtin().items():
         # ids internal to one API are not registered
         if native_id.startswith("_"):
             assert gymnasium_ids.registered_id(native_id) not in gymnasium.registry

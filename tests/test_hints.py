@@ -15,9 +15,10 @@ from gymnasium.error import UnregisteredEnv
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
-from parallel_pool.compat.warn_once import warn_once
+from parallel_pool._apis.common.warn_once import warn_once
+from parallel_pool._apis.gymnasium import backends
+from parallel_pool._engine import registry
+from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.python_ids import PYTHON_ID
 
 # ------------------------------------------------------------------------------- unknown ids --

@@ -23,11 +23,12 @@ from jax import lax
 from jax.errors import JaxRuntimeError
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.base_pool import BUSY
-from parallel_pool.compat.jax import programs, xla
+from parallel_pool._apis.jax import programs
+from parallel_pool._engine import registry
+from parallel_pool._engine.base_pool import BUSY
+from parallel_pool._engine.pool import Pool
+from parallel_pool.compat.jax import xla
 from parallel_pool.errors import BusyError, ClosedError, StateError
-from parallel_pool.pool import Pool
 from tests.contract.test_every_id import IDS
 from tests.forked import in_child
 from tests.jax_scans import actions_of, compare, scan
@@ -565,7 +566,7 @@ AT_EXIT = """
 import threading, jax, jax.numpy as jnp
 from parallel_pool._native import lib
 from parallel_pool.compat.jax import xla
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 pool = Pool("CartPole-v1", 8)
 functions = xla(pool)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from parallel_pool import registry
-from parallel_pool.pool import Pool
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from tests.c_library import build_library
 
 SOURCE = r"""

@@ -21,11 +21,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from parallel_pool import PoolVectorEnv
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.vector_errors import PendingCallError
+from parallel_pool._apis.common.vector_errors import PendingCallError
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.data.messages import INFO
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, EnvError, ForkedError, StateError
-from parallel_pool.workers.messages import INFO
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.forked import in_child
 from tests.same import assert_same
 from tests.timeouts import TEST_TIMEOUT

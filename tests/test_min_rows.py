@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from parallel_pool import make_gym, make_gymnasium
-from parallel_pool.base_pool import BUSY
+from parallel_pool._engine.base_pool import BUSY
+from parallel_pool._engine.pool import Pool
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
-from parallel_pool.pool import Pool
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     Counting,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.pictures import GAP, mosaic
+from parallel_pool._engine.pictures import GAP, mosaic
 
 
 def pictures(count: int, height: int = 4, width: int = 6) -> Any:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from parallel_pool.envs import mujoco as family
+from parallel_pool._families import mujoco as family
 
 MAKE = """
 import parallel_pool

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.buffers import Column
-from parallel_pool.named_batch import NamedBatch, batch_class, field_names
+from parallel_pool._engine.buffers import Column
+from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
 
 ENGINE = ("reward", "terminated", "truncated", "env_id", "elapsed_step")
 

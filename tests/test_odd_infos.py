@@ -15,8 +15,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
+from parallel_pool._workers.data import info_copies
 from parallel_pool.errors import EnvError
-from parallel_pool.workers import info_copies
 from tests.same import assert_same
 
 WORKERS = [0, 1, 2]

@@ -18,8 +18,8 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.test import parallel_api_test
 
+from parallel_pool._apis.pettingzoo.joint_env import JointEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.compat.pettingzoo.joint_env import JointEnv
 from parallel_pool.errors import EnvError, StateError, WorkerError
 from tests.agent_arrays import check_order_only
 from tests.parallel_loop import Loop, sample

@@ -14,8 +14,8 @@ from matplotlib.text import Text
 
 from benchmarks import report
 from benchmarks.outcome import Outcome
-from parallel_pool.demo import picture
-from parallel_pool.demo.speeds import Speed, runners
+from parallel_pool._demo import picture
+from parallel_pool._demo.speeds import Speed, runners
 
 RESULTS = Path(report.__file__).parent / "results" / "amd-epyc-2-cores"
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool import buffers
-from parallel_pool.buffers import ORDINARY
+from parallel_pool._engine import buffers
+from parallel_pool._engine.buffers import ORDINARY
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
-from parallel_pool.pool import Pool
 
 # longer than any test takes on a slow machine
 AGES = 300

@@ -12,9 +12,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
-from parallel_pool.pool import Pool
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.contract.api_cases import Gate, Walker
 from tests.faults.failing_envs import Counting
 

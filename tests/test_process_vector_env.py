@@ -21,7 +21,7 @@ from gymnasium.error import (
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as vector_wrappers
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from tests.process_vector_env_cases import (
     ACTIONS,

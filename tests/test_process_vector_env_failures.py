@@ -16,7 +16,7 @@ from gymnasium.error import (
 )
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError, StateError, WorkerError
 from tests.process_vector_env_cases import (
     ACTIONS,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool.base_pool import BasePool
+from parallel_pool._engine.base_pool import BasePool
 from tests.timeouts import TEST_TIMEOUT
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STEP = """
 import sys
 import numpy as np
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 def play(count, batches=3):
     with Pool("CartPole-v1", count) as pool:
         pool.reset()
@@ -115,7 +115,7 @@ def test_time_before_the_first_call_and_after_the_last_does_not_count(
         STEP
         + """
 import time
-from parallel_pool.tracing import profile
+from parallel_pool._tracing import profile
 found = []
 show = profile.show
 profile.show = lambda records, out: found.extend(records) or show(records, out)
@@ -126,7 +126,7 @@ with Pool("CartPole-v1", 2) as pool:
 sys.modules["found_by_the_script"] = found
 """
     )
-    from parallel_pool.tracing import profile as module
+    from parallel_pool._tracing import profile as module
 
     show = module.show
     try:
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_the_script_with_a_report(script: Path) -> None:
 import os, signal, sys, threading
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 with Pool("CartPole-v1", 2, batch_size=1) as pool:
     pool.send_reset()
     pool.recv(), pool.recv()

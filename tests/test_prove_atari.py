@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool import prove_atari
+from parallel_pool import _prove_atari as prove_atari
 from parallel_pool._command import INTERRUPTED
-from parallel_pool.envs import atari, atari_proofs
-from parallel_pool.envs.atari_proofs import Proof
-from parallel_pool.prove_atari import builds, game, match, sources
-from parallel_pool.prove_atari.match import Outcome
-from parallel_pool.prove_atari.processes import Processes
-from parallel_pool.prove_atari.schedule import (
+from parallel_pool._families import atari, atari_proofs
+from parallel_pool._families.atari_proofs import Proof
+from parallel_pool._prove_atari import builds, game, match, sources
+from parallel_pool._prove_atari.match import Outcome
+from parallel_pool._prove_atari.processes import Processes
+from parallel_pool._prove_atari.schedule import (
     LONGEST,
     SEARCH_SHARE,
     SEARCHED,
@@ -37,7 +37,7 @@ from parallel_pool.prove_atari.schedule import (
     parts,
     schedule,
 )
-from parallel_pool.prove_atari.sides import Frame
+from parallel_pool._prove_atari.sides import Frame
 from tests.programs import Done, Program
 
 MODES, DIFFICULTIES = (0, 3, 7), (0, 1)
@@ -416,7 +416,7 @@ def test_wrong_arguments_are_named(
 def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "parallel_pool.prove_atari")
+    monkeypatch.delitem(sys.modules, "parallel_pool._prove_atari")
     monkeypatch.setitem(sys.modules, "rich", None)
     assert prove("pong") == 1
     assert capsys.readouterr().err == (
@@ -584,7 +584,7 @@ def test_an_unusable_table_is_reported_before_the_play(
 # arguments: the table, and the beginning of the ROMs' names
 MERGES = """
 import pathlib, sys
-from parallel_pool.envs.atari_proofs import Proof, merge
+from parallel_pool._families.atari_proofs import Proof, merge
 
 path, name = sys.argv[1:]
 for i in range(60):
@@ -670,7 +670,7 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
 # a parent that is killed while both of its processes are at work
 ORPHANS = """
 import os, pathlib, signal, time
-from parallel_pool.prove_atari.processes import Processes
+from parallel_pool._prove_atari.processes import Processes
 
 def work(number):
     folder = pathlib.Path(os.environ["MEETING"])
@@ -689,7 +689,7 @@ if __name__ == "__main__":
 # a KeyboardInterrupt while all processes are busy
 MIDST = """
 import os, pathlib, time
-from parallel_pool.prove_atari.processes import Processes
+from parallel_pool._prove_atari.processes import Processes
 
 def work(path):
     if path is None:

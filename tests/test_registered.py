@@ -12,7 +12,7 @@ import gymnasium
 import pytest
 
 import parallel_pool
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 
 # a package that registers its ids when it is imported, as ale_py, minigrid and many others do
 PACKAGE = """

@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import (
 )
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import StateError
 from tests.same import assert_same, leaves

@@ -19,9 +19,9 @@ from stable_baselines3.common.vec_env import (
 )
 
 import parallel_pool
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
-from parallel_pool.pool import Pool
 from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
 from tests.sb3_cases import (

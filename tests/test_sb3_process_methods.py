@@ -22,8 +22,8 @@ from stable_baselines3.common.vec_env import (
     VecNormalize,
 )
 
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.sb3 import PoolVecEnv
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.parity.test_process_parity import Teller
 from tests.same import assert_same
 from tests.sampling import thinned

@@ -16,7 +16,7 @@ import pytest
 from dm_env import StepType, specs, test_utils
 
 from parallel_pool import ClosedError, EnvError, make, make_dm
-from parallel_pool.compat.envpool.single_dm_env import SingleDMEnv
+from parallel_pool._apis.envpool.single_dm_env import SingleDMEnv
 from tests.dm_loop import DMLoop
 from tests.same import assert_same
 

@@ -9,8 +9,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool import registry
-from parallel_pool.compat.gymnasium_ids import registered_id
+from parallel_pool._apis.common.gymnasium_ids import registered_id
+from parallel_pool._engine import registry
 from tests.same import assert_same
 from tests.sampling import sampled
 

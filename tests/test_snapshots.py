@@ -19,9 +19,9 @@ import pytest
 from same import assert_same
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import PoolError, StateError
-from parallel_pool.pool import Pool
 
 DAMAGED = "the snapshot is damaged: give what get_state returned"
 
@@ -265,7 +265,9 @@ def test_if_one_env_id_is_wrong_no_environment_is_changed() -> None:
 
 
 @pytest.fixture
-def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> parallel_pool.registry.Definition:
+def frail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> parallel_pool._engine.registry.Definition:
     """An environment whose load callback can fail."""
     source, library = tmp_path / "frail.c", tmp_path / "frail.so"
     source.write_text(FRAIL)

@@ -19,13 +19,13 @@ import pytest
 
 import parallel_pool
 from parallel_pool import __main__ as cli
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._source import cache, folders, start, toolchain
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.errors import MissingDependencyError, SourceError
-from parallel_pool.pool import Pool
-from parallel_pool.source import cache, folders, start, toolchain
-from parallel_pool.workers.process_pool import ProcessPool
 
 ROOT = Path(__file__).resolve().parent.parent
 HAS_CPP = any(shutil.which(name) for name in ("c++", "g++", "clang++"))

@@ -17,9 +17,9 @@ import pytest
 
 import parallel_pool
 from parallel_pool import __main__ as cli
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._source import cache, excerpt, program, start, toolchain
 from parallel_pool.errors import SourceError
-from parallel_pool.source import cache, excerpt, program, start, toolchain
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 ROOT = Path(__file__).resolve().parent.parent

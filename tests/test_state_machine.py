@@ -17,8 +17,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
-from parallel_pool.pool import Pool
 
 NUM_ENVS = 5
 LIMIT = 3

@@ -15,10 +15,10 @@ import pytest
 from gymnasium import spaces
 
 import parallel_pool
+from parallel_pool._tracing.core_waits import cpu_of, wait_of
+from parallel_pool._workers.run import step_waits
+from parallel_pool._workers.run.step_waits import StepWaits
 from parallel_pool.errors import SlowWorkerWarning
-from parallel_pool.tracing.core_waits import cpu_of, wait_of
-from parallel_pool.workers import step_waits
-from parallel_pool.workers.step_waits import StepWaits
 
 MS = 10**6
 

@@ -14,9 +14,9 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.torch import TorchEnv
 from parallel_pool.errors import EnvError
-from parallel_pool.pool import Pool
 from tests.same import assert_same
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Pong-v5", "Ant-v5", "mpe/simple_tag_v3"]

@@ -20,12 +20,11 @@ import numpy as np
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool.base_pool import BasePool
-from parallel_pool.errors import EnvError, StateError
-from parallel_pool.pool import Pool
-from parallel_pool.tracing import core_waits
-from parallel_pool.tracing import trace as trace_module
-from parallel_pool.tracing.record import (
+from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.pool import Pool
+from parallel_pool._tracing import core_waits
+from parallel_pool._tracing import trace as trace_module
+from parallel_pool._tracing.record import (
     CALLS,
     INLINE,
     RECEIVER,
@@ -37,8 +36,9 @@ from parallel_pool.tracing.record import (
     WORK,
     Record,
 )
-from parallel_pool.tracing.trace import Trace
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._tracing.trace import Trace
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.errors import EnvError, StateError
 from tests.faults.failing_envs import ACTIONS, Counting, kill, pool_of
 from tests.forked import in_child
 from tests.timeouts import wait_for

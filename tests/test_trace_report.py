@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.tracing.advice import Model, advise, model_of, predict
-from parallel_pool.tracing.record import (
+from parallel_pool._tracing.advice import Model, advise, model_of, predict
+from parallel_pool._tracing.record import (
     DELIVER,
     INLINE,
     RECV,
@@ -22,7 +22,7 @@ from parallel_pool.tracing.record import (
     clipped_names,
     written_by_worker,
 )
-from parallel_pool.tracing.report import Report, Stragglers
+from parallel_pool._tracing.report import Report, Stragglers
 from tests.made_records import MS, Loop, record, spans
 
 

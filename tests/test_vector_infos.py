@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import VectorEnv
 
-from parallel_pool.compat import vector_infos
+from parallel_pool._apis.common import vector_infos
 from tests.same import assert_same
 
 

@@ -15,8 +15,8 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space, iterate
 from hypothesis import given, settings
 
-from parallel_pool.workers.action_records import ActionPacker, ActionUnpacker
-from parallel_pool.workers.spaces import iterate_objects
+from parallel_pool._workers.data.action_records import ActionPacker, ActionUnpacker
+from parallel_pool._workers.data.spaces import iterate_objects
 from tests.same import assert_same
 from tests.space_cases import (
     EMPTY,

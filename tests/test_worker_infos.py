@@ -21,15 +21,15 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._native import ffi
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.row_reader import RowReader
-from parallel_pool.workers import process_pool
-from parallel_pool.workers.info_columns import InfoColumns
-from parallel_pool.workers.info_records import InfoPacker, Single
-from parallel_pool.workers.info_rows import InfoRows
-from parallel_pool.workers.messages import INFO, INFOS, Reply
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers import process_pool
+from parallel_pool._workers.data.info_columns import InfoColumns
+from parallel_pool._workers.data.info_records import InfoPacker, Single
+from parallel_pool._workers.data.info_rows import InfoRows
+from parallel_pool._workers.data.messages import INFO, INFOS, Reply
+from parallel_pool._workers.process_pool import ProcessPool
 
 
 def bits(value: Any) -> Any:

@@ -16,8 +16,8 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from gymnasium.vector.utils import batch_space, concatenate
 from hypothesis import given, settings
 
-from parallel_pool.workers.action_records import ActionPacker, ActionUnpacker
-from parallel_pool.workers.spaces import (
+from parallel_pool._workers.data.action_records import ActionPacker, ActionUnpacker
+from parallel_pool._workers.data.spaces import (
     Reader,
     Writer,
     batch_objects,

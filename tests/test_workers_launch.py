@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers import bootstrap, forkserver, launch, watch
-from parallel_pool.workers.connection import Connection, wait
-from parallel_pool.workers.launch import METHODS
-from parallel_pool.workers.watch import Watcher
+from parallel_pool._workers.start import bootstrap, forkserver, launch
+from parallel_pool._workers.start.connection import Connection, wait
+from parallel_pool._workers.start.launch import METHODS
+from parallel_pool._workers.watch import watch
+from parallel_pool._workers.watch.watch import Watcher
 from tests import workers_targets
 from tests.forked import in_child
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
@@ -392,8 +393,8 @@ def test_the_end_of_workers_is_noticed_without_pidfds(
 
 SCRIPT = """
 import os, sys, time
-from parallel_pool.workers import launch
-from parallel_pool.workers.watch import Watcher
+from parallel_pool._workers import launch
+from parallel_pool._workers.watch.watch import Watcher
 
 class Point:
     def __init__(self, x):
@@ -452,7 +453,7 @@ def test_a_script_without_a_main_guard_can_start_workers(method: str, tmp_path: 
 def test_neither_output_nor_exit_handlers_are_doubled(method: str) -> None:
     script = """
 import atexit, sys
-from parallel_pool.workers import launch
+from parallel_pool._workers import launch
 atexit.register(print, "handler")
 print("once", end=" ")
 (worker,) = launch.start(sys.argv[1], "tests.workers_targets:echo", [1], name="w")
@@ -470,7 +471,7 @@ worker.close()
 def test_all_end_with_a_killed_parent(method: str) -> None:
     script = """
 import os, sys, time
-from parallel_pool.workers import forkserver, launch
+from parallel_pool._workers import forkserver, launch
 workers = launch.start(sys.argv[1], "tests.workers_targets:echo", range(3), name="w")
 for worker in workers:
     worker.connection.recv(60)

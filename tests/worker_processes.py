@@ -10,7 +10,7 @@ from multiprocessing import resource_tracker
 
 import pytest
 
-from parallel_pool.workers.launch import METHODS, Worker
+from parallel_pool._workers.start.launch import METHODS, Worker
 from tests.timeouts import wait_for
 
 TARGETS = "tests.workers_targets"

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool.workers.connection import Connection
+from parallel_pool._workers.start.connection import Connection
 
 
 def echo(connection: Connection, argument: Any) -> None:

@@ -23,7 +23,7 @@ typedef struct pp_numpy_function {
   void *data;
 } pp_numpy_function;
 
-/* parallel_pool/envs/numpy_loops.py packs it in this order */
+/* parallel_pool/_families/numpy_loops.py packs it in this order */
 typedef struct pp_numpy_loops {
   pp_numpy_function exp;
   pp_numpy_function cos;

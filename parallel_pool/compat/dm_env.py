@@ -1,6 +1,23 @@
-"""dm_env's names at one path: the adapter of Python environments, and one native environment."""
+"""dm_env's API: pools and single environments that return TimeSteps, and an adapter for workers."""
 
 from __future__ import annotations
 
-from parallel_pool.compat.envpool.single_dm_env import SingleDMEnv as SingleDMEnv
-from parallel_pool.workers.dm_adapter import DMEnvAdapter as DMEnvAdapter
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.envpool.dm_env import DMEnvPool
+    from parallel_pool._apis.envpool.single_dm_env import SingleDMEnv
+    from parallel_pool._workers.run.dm_adapter import DMEnvAdapter
+
+__all__ = ["DMEnvAdapter", "DMEnvPool", "SingleDMEnv"]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "parallel_pool._apis.envpool.dm_env": ("DMEnvPool",),
+        "parallel_pool._apis.envpool.single_dm_env": ("SingleDMEnv",),
+        "parallel_pool._workers.run.dm_adapter": ("DMEnvAdapter",),
+    },
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from parallel_pool.compat.gymnasium.make import PoolVectorEnv
+from parallel_pool._apis.gymnasium.make import PoolVectorEnv
 
 
 def __getattr__(name: str) -> partial[PoolVectorEnv]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parallel_pool.compat.gymnasium.single_env import PoolEnv, class_of
+from parallel_pool._apis.gymnasium.single_env import PoolEnv, class_of
 
 
 def __getattr__(name: str) -> type[PoolEnv]:

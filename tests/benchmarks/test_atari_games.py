@@ -16,7 +16,7 @@ from benchmarks import (
 )
 from benchmarks.outcome import Outcome
 from benchmarks.rounds import Sample
-from parallel_pool import registry
+from parallel_pool._engine import registry
 
 
 def test_the_57_games_are_known() -> None:

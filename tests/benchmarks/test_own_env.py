@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import own_env
-from parallel_pool import registry
+from parallel_pool._engine import registry
 
 
 def test_players_are_the_same_and_reported(

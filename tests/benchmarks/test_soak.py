@@ -22,8 +22,8 @@ from benchmarks import (
 from benchmarks.forging import Forging
 from benchmarks.ledger import Ledger
 from benchmarks.refusing import Refusing
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
-from parallel_pool.pool import Pool
 
 
 class Restarting:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import tracing
 from benchmarks.rounds import Spread
 from benchmarks.tracing import PROGRAMS, Outcome, Program
-from parallel_pool.tracing.report import Report
+from parallel_pool._tracing.report import Report
 from tests.made_records import MS, Loop
 
 # in a few milliseconds

@@ -13,8 +13,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
+from parallel_pool._apis.common.vector_errors import PendingCallError
 from parallel_pool.cluster import ClusterVectorEnv
-from parallel_pool.compat.vector_errors import PendingCallError
 from parallel_pool.errors import EnvError, StateError, WorkerError
 from tests.cluster.cases import EndsItsReader, Own, Teller, kill
 from tests.same import assert_same

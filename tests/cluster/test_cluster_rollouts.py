@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import parallel_pool
+from parallel_pool._apis.cluster.sync import divergence
 from parallel_pool.cluster import Adaptive, Every, Rollouts
-from parallel_pool.cluster.sync import divergence
 from parallel_pool.errors import ClosedError, StateError, WorkerError
 from tests.cluster.cases import Clumsy, Linear, Own, Teller, kill
 from tests.same import assert_same

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from parallel_pool._apis.cluster import runtime, worker
+from parallel_pool._engine.cores import limit_cores
 from parallel_pool._native import ffi, lib
-from parallel_pool.cluster import runtime, worker
-from parallel_pool.cores import limit_cores
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_a_worker_uses_the_cores_of_its_actor(cluster: Any) -> None:
         def threads(self) -> int:
             return int(self._envs.pool.num_threads)
 
-    from parallel_pool.cluster.group import Limits, WorkerGroup
-    from parallel_pool.cluster.session import Session
+    from parallel_pool._apis.cluster.group import Limits, WorkerGroup
+    from parallel_pool._apis.cluster.session import Session
 
     task, limits = worker.Task("CartPole-v1", 4), Limits(30, 60, 0)
     group = WorkerGroup(Session(range(4)), [task], [slice(0, 4)], 1, limits, worker_class=Asked)
@@ -101,7 +101,7 @@ def test_without_ray_there_is_one_clear_error() -> None:
 
 def test_ray_is_imported_at_first_use() -> None:
     program = (
-        "import sys, parallel_pool.cluster, parallel_pool.cluster.vector_env\n"
+        "import sys, parallel_pool.cluster, parallel_pool._apis.cluster.vector_env\n"
         "assert 'ray' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -14,11 +14,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._engine import registry
+from parallel_pool._source import start
 from parallel_pool.cluster import ClusterVectorEnv
-from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
-from parallel_pool.source import start
 from tests.cluster.cases import Teller
 from tests.forked import in_child
 from tests.same import assert_same

@@ -568,7 +568,7 @@ def _pool(*args: Any, **kwargs: Any) -> Any:
 
 
 def _process_pool(gate: Gate, **kwargs: Any) -> Any:
-    from parallel_pool.workers.process_pool import ProcessPool
+    from parallel_pool._workers.process_pool import ProcessPool
 
     boxed = kwargs.pop("is_boxed", False)
     if kwargs.get("num_workers"):

@@ -11,8 +11,8 @@ import re
 
 import pytest
 
-from parallel_pool import registry
-from parallel_pool.testing import contract, guards
+from parallel_pool._engine import registry
+from parallel_pool._testing import contract, guards
 from tests.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics

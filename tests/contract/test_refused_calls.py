@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
 
-from parallel_pool import base_pool
+from parallel_pool._engine import base_pool
 from parallel_pool.errors import StateError
 from tests.contract.api_cases import CASES, VALUES, Case, Gate
 from tests.forked import in_child

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.base_pool import BasePool
+from parallel_pool._engine.base_pool import BasePool
 from tests.contract.api_cases import CASES, Case, Game, Gate, Single, Turns
 from tests.test_trace import assert_valid, assert_whole
 

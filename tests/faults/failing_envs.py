@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from parallel_pool._native import lib
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 from tests.timeouts import wait_for
 
 # columns of a batch

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool.workers.messages import OBSERVATION
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.data.messages import OBSERVATION
+from parallel_pool._workers.process_pool import ProcessPool
 
 MODES = ("next_step", "same_step", "disabled")
 # actions: a normal step, or a step that calls `trouble`

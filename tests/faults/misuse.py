@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 from tests.same import assert_same
 
 NUM_ENVS = 3

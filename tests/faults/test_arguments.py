@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import arguments, seeds
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._engine import arguments, seeds
+from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib, new_error, text
-from parallel_pool.arguments import shown
-from parallel_pool.base_pool import BasePool
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.pool import Pool
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
 
@@ -411,7 +411,7 @@ def test_a_pool_larger_than_the_memory_is_refused_before_memory_is_touched(tmp_p
 def test_more_python_environments_than_fit_into_the_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from parallel_pool import arguments
+    from parallel_pool._engine import arguments
 
     class Small:
         def pp_usable_memory(self, root: Any) -> int:

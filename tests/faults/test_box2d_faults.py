@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.envs import box2d, box2d_memory
-from parallel_pool.envs.box2d_renderer import Renderer
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import box2d, box2d_memory
+from parallel_pool._families.box2d_renderer import Renderer
+from parallel_pool._testing.forgery import sealed
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
-from parallel_pool.pool import Pool
-from parallel_pool.testing.forgery import sealed
 
 LANDER = "LunarLander-v3"
 CONTINUOUS = "LunarLanderContinuous-v3"
@@ -284,7 +284,7 @@ def test_extreme_winds_reach_no_assertion() -> None:
     """
     script = """
         import numpy as np
-        from parallel_pool.pool import Pool
+        from parallel_pool._engine.pool import Pool
         rng = np.random.default_rng(1)
         for case in range(16):
             power, twist = 10.0 ** rng.uniform(10, 38.5, 2) * rng.choice([-1, 0, 1], 2)
@@ -332,7 +332,7 @@ def test_no_other_action_reaches_an_assertion() -> None:
     """Extreme actions, which change between extremes."""
     script = """
         import numpy as np
-        from parallel_pool.pool import Pool
+        from parallel_pool._engine.pool import Pool
         numbers = np.array([np.inf, -np.inf, 0, 1, -1, 1e300, -1e300, 5e-324, -5e-324])
         rng = np.random.default_rng(1)
         for id in ("BipedalWalker-v3", "BipedalWalkerHardcore-v3"):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import closing
+from parallel_pool._engine import closing
+from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import ClosedError, PoolTimeoutError
-from parallel_pool.pool import Pool
 from tests.sampling import thinned
 from tests.timeouts import TEST_TIMEOUT, wait_for
 
@@ -28,7 +28,7 @@ import numpy as np
 from parallel_pool import closing
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 closing.CLOSE_TIMEOUT = closing.DELETE_TIMEOUT = 0.05
 
@@ -269,7 +269,7 @@ def test_close_waits_for_a_step_that_returns_in_time() -> None:
 
 
 def single() -> Any:
-    from parallel_pool.compat.gymnasium.single_env import class_of
+    from parallel_pool._apis.gymnasium.single_env import class_of
 
     env = class_of("test/Fault-v0")()
     env.reset()

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError, PoolError, StateError
-from parallel_pool.pool import Pool
 
 FRESH, RUNNING, ENDED = range(3)
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.pool import Pool
-from parallel_pool.specs import Definition
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import Definition
 
 SILENT = r"""
 #include <string.h>

@@ -44,7 +44,7 @@ __attribute__((destructor)) static void report(void) {
 PLAY = """
 import hashlib
 import numpy as np
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 played = hashlib.sha256()
 for game in ("Breakout-v5", "Pong-v5"):

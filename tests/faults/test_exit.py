@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 from tests.sampling import thinned
 
 # seconds after which a process counts as hanging
@@ -24,7 +24,7 @@ START = """
 import contextlib, gc, os, sys, threading, time
 import numpy as np
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 
 def in_flight(batch_size, num_envs=8, **options):

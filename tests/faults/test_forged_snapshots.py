@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from tests import forged_states
 from tests.sampling import ATARI_GAMES, sampled
 

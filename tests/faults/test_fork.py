@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ForkedError
-from parallel_pool.pool import Pool
 from tests.forked import in_child
 from tests.receiving import receiving
 from tests.same import assert_same
@@ -144,7 +144,7 @@ def test_a_child_may_delete_the_inherited_pool() -> None:
 LEAVING = """
 import gc, os, sys
 import numpy as np
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 pool = Pool("CartPole-v1", 6, batch_size={batch}, num_threads=3, seed=0)
 pool.send_reset()
 kept = [pool.recv()]

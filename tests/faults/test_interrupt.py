@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import StateError
-from parallel_pool.pool import Pool
 
 
 class Interrupter:
@@ -108,7 +108,7 @@ def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
 SLOW = """
 import os, signal, threading, sys
 import numpy as np
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import StateError
 pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=1500))
 names = [column.name for column in pool.columns]

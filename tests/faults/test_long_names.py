@@ -13,15 +13,15 @@ import pytest
 
 import parallel_pool
 from parallel_pool import __main__ as cli
-from parallel_pool import variation
-from parallel_pool.arguments import MAX_NAME, named
+from parallel_pool._engine import variation
+from parallel_pool._engine.arguments import MAX_NAME, named
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import Option
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.ale import AtariVectorEnv
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv, env, parallel_env
 from parallel_pool.compat.sb3 import PoolVecEnv
-from parallel_pool.pool import Pool
-from parallel_pool.specs import Option
-from parallel_pool.workers.process_pool import ProcessPool
 
 LONG = "x" * 10**6
 HUGE = 10**5000

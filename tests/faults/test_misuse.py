@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import (
     ClosedError,
     PoolTimeoutError,
     StateError,
 )
-from parallel_pool.pool import Pool
 from tests.faults.misuse import (
     INTEGERS,
     NUM_ENVS,

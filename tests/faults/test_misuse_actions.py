@@ -10,9 +10,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool.actions import ActionReader
-from parallel_pool.pool import Pool
-from parallel_pool.registry import find
+from parallel_pool._engine.actions import ActionReader
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.registry import find
 from tests.faults.misuse import INTEGERS, NUM_ENVS, assert_refused, good_actions, sends, twins
 from tests.same import assert_same
 

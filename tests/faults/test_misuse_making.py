@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import parallel_pool
+from parallel_pool._engine.pool import MAX_ENVS, Pool
+from parallel_pool._families import atari
 from parallel_pool._native import ffi, lib, new_error, text
-from parallel_pool.envs import atari
 from parallel_pool.errors import (
     MissingDependencyError,
     PoolError,
 )
-from parallel_pool.pool import MAX_ENVS, Pool
 from tests.faults.misuse import Call, assert_refused
 
 # ------------------------------------------------------------------------------------- making --

@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pytest
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.envs import mujoco as family
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import mujoco as family
 from parallel_pool.errors import EnvError, MissingDependencyError
-from parallel_pool.pool import Pool
 from tests.forked import in_child
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel_pool.source import cache
+from parallel_pool._source import cache
 from tests.programs import Program
 
 # a state of 64 MB of random numbers, which do not shrink when they are packed
@@ -55,7 +55,7 @@ const pp_env_def pp_env_large = {
 SCRIPT = """
 import mmap, resource
 import parallel_pool
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 
 env = parallel_pool.load(sys.argv[1], "pp_env_large")
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]

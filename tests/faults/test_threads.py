@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, StateError
-from parallel_pool.pool import Pool
 from tests.receiving import wait_until_receiving
 from tests.same import assert_same
 

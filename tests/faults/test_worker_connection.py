@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers import connection
-from parallel_pool.workers.connection import HEADER, Connection
+from parallel_pool._workers.start import connection
+from parallel_pool._workers.start.connection import HEADER, Connection
 from tests import workers_targets
 from tests.timeouts import TEST_TIMEOUT
 from tests.worker_processes import descriptors

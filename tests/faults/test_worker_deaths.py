@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch import supervisor
 from parallel_pool.errors import (
     ClosedError,
     ForkedError,
@@ -24,8 +26,6 @@ from parallel_pool.errors import (
     StateError,
     WorkerError,
 )
-from parallel_pool.workers import supervisor
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -502,7 +502,7 @@ def test_a_forked_child_may_delete_the_inherited_pool() -> None:
 LEAVING = """
 import gc, os, sys
 import numpy as np
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 from tests.faults.failing_envs import Counting
 pool = ProcessPool([Counting] * 4, num_workers=2, on_error="restart", timeout=50.0)
 pool.reset(seed=0)

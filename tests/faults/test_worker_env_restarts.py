@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.data.messages import FINAL_INFO, INFO, MAX_RESTARTS, OBSERVATION
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import EnvError
-from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS, OBSERVATION
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.life_envs import (
     ALL,
     MODES,

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from parallel_pool._native import ffi, lib
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.run import env_runner
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from parallel_pool.workers import env_runner
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 from tests.faults.failing_envs import ACTIONS, OBS, Counting, pool_of, worker_of
 from tests.timeouts import has_ended, wait_for
 

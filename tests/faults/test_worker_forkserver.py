@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from parallel_pool._workers.start import forkserver, launch
+from parallel_pool._workers.start.connection import Connection
+from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool.errors import WorkerError
-from parallel_pool.workers import forkserver, launch
-from parallel_pool.workers.connection import Connection
-from parallel_pool.workers.deadline import Deadline
 from tests.faults.failing_envs import ACTIONS, pool_of, until_restarted, worker_of
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import TARGETS, Start

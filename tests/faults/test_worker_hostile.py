@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import WorkerError
-from parallel_pool.workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import OBS, Counting
 
 pytestmark = pytest.mark.usefixtures("alarm")

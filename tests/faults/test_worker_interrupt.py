@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers import forkserver, launch
+from parallel_pool._workers.start import forkserver, launch
 from tests.programs import Program
 from tests.timeouts import TEST_TIMEOUT
 from tests.worker_processes import methods
@@ -153,7 +153,7 @@ print("end")
 @pytest.mark.slow
 def test_ctrl_c_loses_no_result_of_the_vector_environment(program: Start) -> None:
     script = """
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 
 envs = ProcessVectorEnv(fns, num_workers=2)
 envs.reset(seed=1)

@@ -20,8 +20,8 @@ PROGRAM = """
 import sys
 import gymnasium
 import numpy as np
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.process_pool import ProcessPool
 
 
 class Point:
@@ -82,7 +82,7 @@ print("all is well")
 CHILD = """
 import multiprocessing, sys
 import gymnasium
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 
 
 class Point:

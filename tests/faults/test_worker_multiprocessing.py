@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.run import global_generators
+from parallel_pool._workers.start import child_process, forkserver
 from parallel_pool.errors import SlowWorkerWarning
-from parallel_pool.workers import child_process, forkserver, global_generators
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults import asking_envs
 from tests.faults.asking_envs import Asking
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
@@ -262,7 +263,7 @@ def test_files_that_environments_leave_open_are_written(
 
 OPEN_FILES = """
 import atexit, sys, numpy as np
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from tests.faults.asking_envs import Asking
 
 ours = open(sys.argv[1] + ".program", "w")
@@ -326,7 +327,7 @@ def run_python(folder: Path, *arguments: str, code: int = 0) -> str:
 VECTORS = """
 import pickle, sys, gymnasium, numpy as np
 from gymnasium.vector import AsyncVectorEnv
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 
 def vectors(env_fns):
     kind, method = sys.argv[1:3]
@@ -466,7 +467,7 @@ from own_envs import Own
 from more_envs import More
 os.chdir("elsewhere")
 from here_envs import Here
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 envs = ProcessVectorEnv([Own, More, Here], context=sys.argv[1], num_workers=1)
 print(envs.reset()[0].ravel().tolist())
 envs.close()

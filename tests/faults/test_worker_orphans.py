@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers.launch import METHODS
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.start.launch import METHODS
 from tests.faults.failing_envs import Counting, kill
 from tests.programs import Program
 from tests.timeouts import has_ended, wait_for

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._engine.buffers import Array
 from parallel_pool._native import lib
-from parallel_pool.buffers import Array
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import Counting, WaitFor, until_stepping
 from tests.timeouts import wait_for
 

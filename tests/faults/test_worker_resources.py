@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.start import child_process, forkserver
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
-from parallel_pool.workers import child_process, forkserver
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.forked import in_child
 from tests.programs import Program
 from tests.timeouts import TEST_TIMEOUT, limited, wait_for

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._workers.data.messages import FINAL_INFO, INFO, MAX_RESTARTS
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch import supervisor
 from parallel_pool.errors import StateError, WorkerError
-from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import EnvError
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.life_envs import ALL, ONE, Life, Lost, flags, lives, pool_of
 from tests.sampling import thinned
 

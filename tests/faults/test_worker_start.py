@@ -15,10 +15,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.start.launch import METHODS
 from parallel_pool.errors import EnvError, WorkerError
-from parallel_pool.workers.launch import METHODS
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.programs import PRELUDE, Program
 from tests.timeouts import limited, wait_for
 from tests.worker_processes import children, methods, pickling_methods
@@ -30,7 +30,7 @@ quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 @pytest.fixture(autouse=True)
 def no_process_is_left() -> Iterator[None]:
     """Fails a test that hangs or leaves a process."""
-    from parallel_pool.workers import forkserver
+    from parallel_pool._workers.start import forkserver
 
     before = children() - {forkserver.current().pid}
     with limited():
@@ -407,7 +407,7 @@ def test_workers_have_the_parents_variables_path_and_folder(
 FAILING = """
 import sys
 import gymnasium
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 
 class Own(gymnasium.Wrapper):
     def step(self, action):

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._workers.data.messages import INFO, MAX_RESTARTS
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch import supervisor
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, StateError, WorkerError
-from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import INFO, MAX_RESTARTS
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -311,7 +311,7 @@ def test_a_constructor_that_never_returns_is_named() -> None:
 
 @pytest.mark.slow
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parallel_pool.workers.pool_arguments.START_TIMEOUT", 0.3)
+    monkeypatch.setattr("parallel_pool._workers.pool_arguments.START_TIMEOUT", 0.3)
     with pytest.raises(
         WorkerError, match=r"within start_timeout=0\.3 s: choose a longer start_timeout"
     ) as e:
@@ -392,7 +392,7 @@ def children() -> set[str]:
 # a constructor hangs; the parent process gets Ctrl-C and prints its exception
 HANGING = """
 import pathlib, sys, time
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool
 
 def hang():
     import os

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch import supervisor, wait_warnings
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, WorkerError
-from parallel_pool.workers import supervisor, wait_warnings
-from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import (
     ACTIONS,
     Counting,
@@ -175,7 +175,7 @@ with ProcessPool([Hangs], start_method="fork") as pool:
     pool.step([0])
 """,
     "vector": """
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 env = ProcessVectorEnv([Hangs], context="fork")
 try:
     env.reset()

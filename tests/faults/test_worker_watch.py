@@ -9,8 +9,8 @@ import weakref
 
 import pytest
 
-from parallel_pool.workers.launch import Worker
-from parallel_pool.workers.watch import Watcher
+from parallel_pool._workers.start.launch import Worker
+from parallel_pool._workers.watch.watch import Watcher
 from tests.timeouts import TEST_TIMEOUT, wait_for
 from tests.worker_processes import Ends, Start, methods
 

@@ -1,6 +1,6 @@
 """Proves that MuJoCo options change no bit: simulates models with and without them, and compares.
 
-    python tests/parity/mujoco_switches.py          the table in parallel_pool/envs/mujoco.py
+    python tests/parity/mujoco_switches.py          the table in parallel_pool/_families/mujoco.py
     python tests/parity/mujoco_switches.py --all    all Gymnasium models, all candidates
 
 It tests the mujoco that it imports. To test another version, put its folder and this repository
@@ -22,7 +22,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from parallel_pool.envs.mujoco import SWITCHES
+from parallel_pool._families.mujoco import SWITCHES
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 CANDIDATES = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")

@@ -12,8 +12,8 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool import registry
-from parallel_pool.pool import Pool
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from tests.same import assert_same
 from tests.sampling import sampled, thinned
 

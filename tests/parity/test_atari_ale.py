@@ -28,12 +28,12 @@ from gymnasium.wrappers import (
     TimeLimit,
 )
 
-from parallel_pool import registry
-from parallel_pool.compat import ale_ids
-from parallel_pool.compat.gymnasium import backends
-from parallel_pool.compat.warn_once import warn_once
-from parallel_pool.envs import atari
-from parallel_pool.pool import Pool
+from parallel_pool._apis.common import ale_ids
+from parallel_pool._apis.common.warn_once import warn_once
+from parallel_pool._apis.gymnasium import backends
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import atari
 from tests.pairs import pair
 from tests.same import assert_same
 from tests.sampling import sampled
@@ -423,7 +423,7 @@ def test_unproven_games_import_ale_py() -> None:
     run("""if True:
         import warnings
         import parallel_pool
-        from parallel_pool.envs import atari
+        from parallel_pool._families import atari
 
         atari.reason = lambda name, rom: "this is a test"
         with warnings.catch_warnings(record=True) as said:

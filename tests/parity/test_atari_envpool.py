@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from ale_py import roms
 
-from parallel_pool import registry
-from parallel_pool.envs import atari, atari_proofs
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Batch, Pool
+from parallel_pool._families import atari, atari_proofs
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
-from parallel_pool.pool import Batch, Pool
 from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
 from tests.sampling import sampled, thinned
 

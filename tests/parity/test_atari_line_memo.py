@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parallel_pool.pool import Pool
-from parallel_pool.prove_atari import builds
+from parallel_pool._engine.pool import Pool
+from parallel_pool._prove_atari import builds
 from tests.parity import atari_core
 from tests.parity.atari_core import ProgramConsole
 

@@ -25,10 +25,10 @@ from pettingzoo.test import (
 )
 
 from parallel_pool import PoolParallelEnv, UnprovenError
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import atari_proofs
+from parallel_pool._prove_atari import players
 from parallel_pool.compat.pettingzoo import env, parallel_env
-from parallel_pool.envs import atari_proofs
-from parallel_pool.pool import Pool
-from parallel_pool.prove_atari import players
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
 from tests.sampling import sampled

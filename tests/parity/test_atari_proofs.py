@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from parallel_pool.__main__ import LONG_FRAMES
-from parallel_pool.envs import atari, atari_proofs
-from parallel_pool.envs.atari_proofs import Proof
-from parallel_pool.pool import Pool
-from parallel_pool.prove_atari import builds, game, sources
-from parallel_pool.prove_atari.match import Outcome
-from parallel_pool.prove_atari.schedule import SEARCHED, Session, Style
-from parallel_pool.prove_atari.sides import Theirs, ids
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import atari, atari_proofs
+from parallel_pool._families.atari_proofs import Proof
+from parallel_pool._prove_atari import builds, game, sources
+from parallel_pool._prove_atari.match import Outcome
+from parallel_pool._prove_atari.schedule import SEARCHED, Session, Style
+from parallel_pool._prove_atari.sides import Theirs, ids
 from tests.sampling import FEW_ATARI_GAMES, sampled
 
 TABLE = atari_proofs.committed()

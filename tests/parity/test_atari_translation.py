@@ -13,7 +13,7 @@ import random
 import numpy as np
 import pytest
 
-from parallel_pool.prove_atari import builds
+from parallel_pool._prove_atari import builds
 from tests.parity import atari_core
 
 SHAPE = (210, 160)

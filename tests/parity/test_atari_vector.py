@@ -16,9 +16,9 @@ from ale_py.vector_env import AtariVectorEnv as Reference
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._families import atari
 from parallel_pool.compat.ale import ActionError, AtariVectorEnv
-from parallel_pool.envs import atari
 from parallel_pool.errors import ClosedError, StateError, UnprovenError
 from tests.same import assert_same
 from tests.sampling import sampled

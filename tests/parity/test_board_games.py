@@ -19,9 +19,10 @@ from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, seed_t
 from pettingzoo.utils.env_logger import EnvLogger
 
 import parallel_pool
-from parallel_pool import MissingDependencyError, PoolParallelEnv, registry
-from parallel_pool.compat.pettingzoo import single
-from parallel_pool.pool import Pool
+from parallel_pool import MissingDependencyError, PoolParallelEnv
+from parallel_pool._apis.pettingzoo import single
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from tests.agent_arrays import check_order_only
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same

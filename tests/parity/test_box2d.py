@@ -15,7 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool.pool import Pool
+from parallel_pool._engine.pool import Pool
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same, leaves

@@ -10,9 +10,9 @@ import Box2D
 import numpy as np
 import pytest
 
-from parallel_pool.envs import box2d, box2d_joints
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import box2d, box2d_joints
 from parallel_pool.errors import UnprovenError
-from parallel_pool.pool import Pool
 from tests.sampling import sampled
 
 COUNT = 16

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError
-from parallel_pool.pool import Pool
 from tests.sampling import thinned
 
 Array = npt.NDArray[Any]

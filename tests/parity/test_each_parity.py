@@ -13,9 +13,10 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
-from parallel_pool import Pool, PoolVectorEnv, each, each_reset, registry
-from parallel_pool.compat import ale_ids, physics
-from parallel_pool.compat.env_fn import EnvFn
+from parallel_pool import Pool, PoolVectorEnv, each, each_reset
+from parallel_pool._apis.common import ale_ids, physics
+from parallel_pool._apis.common.env_fn import EnvFn
+from parallel_pool._engine import registry
 from tests.same import assert_same
 from tests.sampling import thinned
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool import registry
-from parallel_pool.envs import numpy_loops
-from parallel_pool.pool import Pool
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import numpy_loops
 from tests.sampling import thinned
 
 WORLDS: list[tuple[str, dict[str, Any]]] = [

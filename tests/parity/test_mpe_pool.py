@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool import PoolParallelEnv
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool.errors import StateError
 from tests.agent_arrays import check_order_only, stacked
 from tests.parallel_loop import Loop, sample

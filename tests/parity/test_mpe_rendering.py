@@ -12,8 +12,8 @@ import pygame
 import pytest
 
 from parallel_pool import MissingDependencyError, Pool, PoolParallelEnv, PoolVectorEnv, StateError
+from parallel_pool._families.mpe_renderer import Renderer
 from parallel_pool.compat import pettingzoo
-from parallel_pool.envs.mpe_renderer import Renderer
 from tests.parity.test_mpe_single import WORLDS, draw
 from tests.sampling import thinned
 

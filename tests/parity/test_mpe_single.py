@@ -23,7 +23,7 @@ from pettingzoo.test import (
 from pettingzoo.test.state_test import state_test
 from pettingzoo.utils import conversions
 
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from parallel_pool.compat import pettingzoo
 from tests.same import assert_same
 from tests.sampling import thinned

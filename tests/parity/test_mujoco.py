@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool import registry
-from parallel_pool.envs import mujoco as family
-from parallel_pool.pool import Pool
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import mujoco as family
 from tests.pairs import pair
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled, thinned

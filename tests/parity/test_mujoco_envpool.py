@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled, thinned
 

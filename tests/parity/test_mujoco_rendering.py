@@ -24,8 +24,9 @@ import pytest
 from gymnasium.vector import VectorEnv
 
 import parallel_pool
-from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
-from parallel_pool.envs.mujoco_renderer import MODES, Renderer, model_of
+from parallel_pool import MissingDependencyError, Pool, PoolError, StateError
+from parallel_pool._engine import registry
+from parallel_pool._families.mujoco_renderer import MODES, Renderer, model_of
 from tests.same import assert_same
 from tests.sampling import sampled, thinned
 

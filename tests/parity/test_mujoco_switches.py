@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from parallel_pool import registry
-from parallel_pool.envs import mujoco as family
-from parallel_pool.pool import Pool
+from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
+from parallel_pool._families import mujoco as family
 from tests.parity.mujoco_switches import ASSETS, known, play, sha256
 from tests.sampling import MUJOCO_TASKS, sampled, thinned
 

@@ -10,9 +10,9 @@ import pytest
 from gymnasium.spaces import Space
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.compat import ale_ids
-from parallel_pool.compat.assignments import Assignments
+from parallel_pool._apis.common import ale_ids
+from parallel_pool._apis.common.assignments import Assignments
+from parallel_pool._engine import registry
 from tests.same import assert_same
 from tests.sampling import sampled
 

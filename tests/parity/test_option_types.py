@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import Pool, each, each_reset, registry
-from parallel_pool.compat import physics
+from parallel_pool import Pool, each, each_reset
+from parallel_pool._apis.common import physics
+from parallel_pool._engine import registry
 from tests.same import assert_same
 from tests.sampling import thinned
 

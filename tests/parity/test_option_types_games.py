@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from tests.parity.test_mpe import Pair
 from tests.parity.test_option_types import BOOLS, INTEGERS, TYPES, compare
 from tests.same import assert_same

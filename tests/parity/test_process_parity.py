@@ -15,7 +15,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
 from tests.sampling import thinned

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.pairs import pair

@@ -14,8 +14,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool import registry
-from parallel_pool.compat.renderer import ReferenceRenderer
+from parallel_pool._apis.common.renderer import ReferenceRenderer
+from parallel_pool._engine import registry
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same

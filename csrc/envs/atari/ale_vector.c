@@ -2,7 +2,7 @@
 //
 // Each returns the bits of that class for the same options, seed and actions: FIRE and no-ops of a
 // reset, frame skip, pooling, resize, stack, clipped rewards, frame counts. The rules were found by
-// running it. Only parallel_pool/compat/ale/vector_env.py makes these environments.
+// running it. Only parallel_pool/_apis/ale/vector_env.py makes these environments.
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -178,7 +178,7 @@ static pp_move read_move(const shared_data *shared, const void *action) {
   if (!shared->is_continuous) return (pp_move){shared->setup.actions[*(const int64_t *)action], 1};
   const float *parts = action;
   int last = shared->setup.num_actions - 1;
-  // parallel_pool/compat/ale/vector_env.py makes these numbers
+  // parallel_pool/_apis/ale/vector_env.py makes these numbers
   int number = parts[0] > 0 ? (int)fminf(parts[0], (float)last) : 0;
   return (pp_move){shared->setup.actions[number], parts[1]};
 }

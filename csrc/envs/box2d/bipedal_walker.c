@@ -111,7 +111,7 @@ typedef struct snapshot_end {
   int64_t num_nodes;
 } snapshot_end;
 
-/* What expose writes. parallel_pool/envs/box2d_renderer.py reads it. */
+/* What expose writes. parallel_pool/_families/box2d_renderer.py reads it. */
 typedef struct view {
   pp_rng first_rng;
   int64_t episode;

@@ -14,7 +14,7 @@
 
 enum { GRID_MAX_CELLS = 42, GRID_PLAYERS = 2 };
 
-/* One game. It begins with the cells: parallel_pool/envs/classic_renderer.py reads them. */
+/* One game. It begins with the cells: parallel_pool/_families/classic_renderer.py reads them. */
 typedef struct grid_state {
   uint8_t cells[GRID_MAX_CELLS]; /* 0: free; 1, 2: a piece of player 0, of player 1 */
   uint8_t is_over;

@@ -12,7 +12,7 @@
 enum { PLAYERS = 2, SHOWN_ROUNDS = 5 };
 enum { NUM_ACTIONS, MAX_CYCLES, SCREEN_HEIGHT, NUM_OPTIONS };
 
-/* One match. It begins with the hands: parallel_pool/envs/classic_renderer.py reads them. */
+/* One match. It begins with the hands: parallel_pool/_families/classic_renderer.py reads them. */
 typedef struct match {
   int32_t hands[SHOWN_ROUNDS][PLAYERS]; /* the last rounds, newest first: the action + 1; 0: none */
   int32_t rounds;

@@ -24,7 +24,7 @@ typedef struct hand {
   int32_t has_ace;
 } hand;
 
-/* An environment's state. parallel_pool/envs/toy_text_renderer.py reads it. */
+/* An environment's state. parallel_pool/_families/toy_text_renderer.py reads it. */
 typedef struct table_of_two {
   hand player;
   hand dealer;

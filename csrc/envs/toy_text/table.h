@@ -44,7 +44,7 @@ typedef struct table {
   table_row *rows;    /* num_states x num_actions */
 } table;
 
-/* An environment's state. parallel_pool/envs/toy_text_renderer.py reads it. */
+/* An environment's state. parallel_pool/_families/toy_text_renderer.py reads it. */
 typedef struct table_state {
   int64_t state;
   int64_t last_action; /* -1: none in this episode */

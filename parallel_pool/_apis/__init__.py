@@ -1,0 +1,1 @@
+"""The APIs in which users see a pool: one package each, and what several of them share."""

@@ -1,0 +1,1 @@
+"""ale-py's `AtariVectorEnv`."""

@@ -1,0 +1,1 @@
+"""Environments on the machines of a Ray cluster."""

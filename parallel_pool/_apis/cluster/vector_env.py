@@ -1,0 +1,621 @@
+"""ClusterVectorEnv: environments on the machines of a Ray cluster as a Gymnasium vector
+environment."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from gymnasium.spaces import Discrete, MultiDiscrete, Space, Tuple
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from parallel_pool._apis.cluster import rows, runtime
+from parallel_pool._apis.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
+from parallel_pool._apis.cluster.options import (
+    NO_TRACE,
+    check_choice_of_loss,
+    checked_resources,
+    environments,
+    seconds,
+    slices,
+)
+from parallel_pool._apis.cluster.session import Session
+from parallel_pool._apis.cluster.worker import Raised, Task
+from parallel_pool._apis.cluster.worker_rows import AGAIN, REPORT, WorkerRows
+from parallel_pool._apis.common import vector_infos
+from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.gymnasium import reset_mask
+from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
+from parallel_pool._engine import seeds
+from parallel_pool._engine.actions import check_sequence, take_array
+from parallel_pool._engine.arguments import check_count, shown
+from parallel_pool._workers.data import messages
+from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.cluster.rows import Part
+    from parallel_pool._engine.buffers import Array
+
+    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+
+
+class ClusterVectorEnv(PoolVectorEnv):
+    """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
+
+    Each worker is a Ray actor with a local `PoolVectorEnv` of some of the rows, native or with
+    Python environments in worker processes. Row i is always environment i, and it gets the same
+    seed however many workers there are, so results have the same bits as those of one local pool.
+    They are the caller's own: you may keep them and write to them.
+
+    With `batch_workers` below the number of workers it is asynchronous: `recv` returns the rows of
+    the workers that finished first.
+
+    A worker that dies, or takes longer than `timeout`, is replaced (on_worker_loss="restart"): its
+    rows repeat their last observations, truncated, with reward 0, and start new episodes with
+    fresh seeds; infos have "worker_restarted" and "restart_seed", as those of worker processes on
+    one machine do.
+
+    Attributes:
+        num_envs: environments, n below.
+        num_workers: actors; `workers` lists them.
+        is_async: whether batch_workers < num_workers.
+        single_observation_space, single_action_space: of one environment.
+        observation_space, action_space: of all environments: a first axis of n is added.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata, render_mode: of the first environment.
+        backend: "cluster".
+        backend_reason: what the workers run, and why; a sentence.
+    """
+
+    _holds = "actors of a Ray cluster"
+
+    backend = "cluster"
+    backend_reason = "ClusterVectorEnv was asked for by name"
+    _group: WorkerGroup | None = None
+
+    def __init__(
+        self,
+        env: Any = None,
+        num_envs: int | None = None,
+        *,
+        env_fns: Sequence[Callable[[], Any]] | None = None,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        num_workers: int | None = None,
+        cpus_per_worker: float | None = None,
+        batch_workers: int | None = None,
+        on_worker_loss: str = "restart",
+        max_restarts: int = messages.MAX_RESTARTS,
+        timeout: float = 60.0,
+        start_timeout: float = 120.0,
+        resources: Mapping[str, float] | None = None,
+        worker_backend: str = "auto",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **options: Any,
+    ) -> None:
+        """Starts the workers and makes the environments in them.
+
+        Ray is connected to by its own rules, unless `ray.init` was called before.
+
+        Args:
+            env: an id, an EnvSpec, one function that makes an environment, or a sequence of such
+                functions; cloudpickle sends them to the workers.
+            num_envs: environments; None for 1, or one for each function.
+            env_fns: the functions by name, instead of env.
+            wrappers: around each environment, as for `PoolVectorEnv`.
+            num_workers: actors; None for one on each node that has cores.
+            cpus_per_worker: cores of each actor, shared by its threads or worker processes; below 1
+                for several actors on a core. None for as many as fit.
+            batch_workers: workers of one result of `recv`; None for all.
+            on_worker_loss: "restart" or "raise": a lost worker raises WorkerError, and is replaced
+                at the next call.
+            max_restarts: how often in a row a worker that does not come up is started again.
+            timeout: seconds that a worker may take to step or reset its rows.
+            start_timeout: seconds in which an actor must find a node and make its environments.
+            resources: that each actor needs, by Ray's names, such as {"simulator": 1}.
+            worker_backend: "native", "process" or "auto": the backend of each worker.
+            autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as for `PoolVectorEnv`.
+            options: further arguments of `PoolVectorEnv` and of the environments.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or the cluster has too few cores.
+            RuntimeError: the spaces of the environments differ.
+            gymnasium.error.UnregisteredEnv: there is no such id.
+            MissingDependencyError: Ray, or a package of the environments, is not installed.
+            parallel_pool.errors.WorkerError: a worker can't be started.
+            Exception: raised by an environment's function.
+        """
+        check_choice_of_loss(on_worker_loss)
+        self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
+        functions, count = environments(env, env_fns, num_envs)
+        limits = Limits(
+            seconds("timeout", timeout),
+            seconds("start_timeout", start_timeout),
+            check_count("max_restarts", max_restarts, 0),
+        )
+        if cpus_per_worker is not None and not cpus_per_worker > 0:
+            raise ValueError(f"cpus_per_worker={shown(cpus_per_worker)}: choose a number above 0")
+        if num_workers is not None:
+            check_count("num_workers", num_workers, 1, count)
+        needed = checked_resources(resources)
+        session = Session(range(count))
+        nodes = runtime.cores_of_nodes(session.nodes())
+        workers, cores = runtime.share_out(nodes, num_workers, cpus_per_worker)
+        self.num_envs, self.num_workers = count, min(workers, count)
+        self.batch_workers = self.num_workers
+        if batch_workers is not None:
+            self.batch_workers = check_count("batch_workers", batch_workers, 1, self.num_workers)
+        self.is_async = self.batch_workers < self.num_workers
+        self._rows = slices(count, self.num_workers)
+        given = {**options, "backend": worker_backend, "autoreset_mode": self.autoreset_mode}
+        tasks = [
+            Task(
+                env if functions is None else functions[own],
+                own.stop - own.start if functions is None else None,
+                wrappers,
+                given,
+                max(1, int(cores)),
+                first=own.start,
+            )
+            for own in self._rows
+        ]
+        self._pid = os.getpid()
+        self._group = WorkerGroup(session, tasks, self._rows, cores, limits, needed)
+        self._describe()
+        self._workers = [
+            WorkerRows(
+                index,
+                own,
+                self._group,
+                self.autoreset_mode,
+                self.single_observation_space,
+                on_worker_loss == "raise",
+            )
+            for index, own in enumerate(self._rows)
+        ]
+        # results that were taken, but not returned because an exception ended the wait
+        self._taken: dict[int, Any] = {}
+        # DISABLED: environments that the caller must reset
+        self._ended = np.zeros(count, np.bool_)
+        self._was_reset = False
+
+    def _describe(self) -> None:
+        assert self._group is not None
+        described = [self._group.description(i) for i in range(self.num_workers)]
+        first, *others = [each for each in described if each is not None]
+        for i, other in enumerate(others, 1):
+            for name in ("observation_space", "action_space"):
+                if getattr(other, name) != getattr(first, name):
+                    raise RuntimeError(
+                        f"the environments of worker {i} have the {name}"
+                        f" {getattr(other, name)}, and those of worker 0"
+                        f" {getattr(first, name)}: make environments with equal spaces"
+                    )
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self.observation_space = batch_space(first.observation_space, self.num_envs)
+        self.action_space = batch_space(first.action_space, self.num_envs)
+        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = first.render_mode
+        self.worker_backend = first.backend
+        self.backend_reason = f"workers are {first.backend}: {first.backend_reason}"
+
+    @property
+    def workers(self) -> list[dict[str, Any]]:
+        """Of each worker: "rows", a slice; "node", Ray's id, and "pid": None while it starts."""
+        return self._open("workers").listed()
+
+    @property
+    def in_flight(self) -> int:
+        """How many environments have a step or reset in flight."""
+        return sum(worker.count for worker in self._workers if worker.asked)
+
+    @property
+    def restarts(self) -> int:
+        """How many workers were replaced so far."""
+        return self._open("restarts").restarts
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it according to the autoreset mode.
+
+        Args:
+            actions: an element of `action_space`, or a sequence of n actions.
+
+        Returns:
+            What `PoolVectorEnv.step` returns.
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: before the first reset; with DISABLED, an episode is over.
+            PendingCallError: another call is in flight, after Ctrl-C for example.
+            parallel_pool.errors.StateError: the environments are asynchronous.
+            parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
+                can't be started again.
+            Exception: raised by an environment.
+        """
+        self._check_idle("step")
+        if self.is_async:
+            raise StateError("step() of asynchronous environments: use recv() and send()")
+        if not self._was_reset:
+            raise NotResetError("step() before reset(): call reset() first")
+        if self._ended.any():
+            raise NotResetError(
+                f"environment {int(np.argmax(self._ended))} has ended its episode, and autoreset is"
+                ' disabled: reset(options={"reset_mask": terminations | truncations})'
+            )
+        actions = self._checked(actions, self.num_envs)
+        for worker in self._workers:
+            worker.step(rows.part_of_actions(actions, self.single_action_space, worker.rows))
+        return self._received(self._workers)
+
+    def _received(self, workers: Sequence[WorkerRows]) -> Step:
+        """Waits for these workers; returns their rows, one worker's after another's."""
+        while not all(worker.index in self._taken for worker in workers):
+            self._take(workers, None)
+        return self._joined(workers)
+
+    def _take(self, workers: Sequence[WorkerRows], timeout: float | None) -> bool:
+        """Waits until a worker is done, and takes its result; returns False after the timeout."""
+        asked = [worker for worker in workers if worker.index not in self._taken]
+        reports = [(worker.index, None) for worker in asked if worker.asked == REPORT]
+        group = self._open("recv")
+        found = reports or group.wait([worker.index for worker in asked], timeout)
+        for index, outcome in found:
+            result = self._workers[index].take(outcome)
+            if result is not AGAIN:
+                self._taken[index] = result
+        return bool(found)
+
+    def _joined(self, workers: Sequence[WorkerRows]) -> Step:
+        """Returns the rows of workers whose results were taken; raises the first failure."""
+        parts, failed, count = [], [], 0
+        for worker in workers:
+            result = self._taken.pop(worker.index)
+            at = slice(count, count + worker.count)
+            count = at.stop
+            if isinstance(result, Raised | Lost):
+                failed.append((result, worker))
+            else:
+                parts.append((result, at))
+        whole: Any = _join(parts, count) if parts else ()
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            self._note_ends(workers, whole, [worker for _, worker in failed])
+        for result, worker in failed:
+            raise_outcome(result, worker.index, worker.env_ids, whole)
+        step: Step = whole
+        return step
+
+    def _note_ends(
+        self, workers: Sequence[WorkerRows], whole: Any, failed: Sequence[WorkerRows]
+    ) -> None:
+        """Notes which environments the caller must reset."""
+        if whole:
+            ids = np.concatenate([worker.env_ids for worker in workers])
+            self._ended[ids] = whole[2] | whole[3]
+        for worker in failed:
+            self._ended[worker.rows] = True
+
+    # ----------------------------------------------------------------------------- resetting --
+
+    def reset(
+        self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts new episodes; drops the results of calls in flight.
+
+        Args:
+            seed: an integer: environment i gets seed + i; a sequence of n integers or Nones: one
+                per environment; None: the generators continue.
+            options: the environments' reset options, and "reset_mask" (removed from the dict): a
+                bool array (n,) of the environments to reset; the others stay as they are.
+
+        Returns:
+            What `PoolVectorEnv.reset` returns.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            NotResetError: environments outside the mask were never reset.
+            parallel_pool.errors.StateError: the environments are asynchronous.
+            parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
+                can't be started again.
+            Exception: raised by an environment.
+        """
+        self._open("reset")
+        if self.is_async:
+            raise StateError("reset() of asynchronous environments: use async_reset() and recv()")
+        each = seeds.spread(seed, self.num_envs)
+        mask, own = reset_mask.split(options, self.num_envs, self._was_reset)
+        self._drain()
+        self._send_resets(each, own, mask)
+        reset_mask.remove(options)
+        before = self._ended.copy()
+        observations, _, _, _, infos = self._received(self._workers)
+        self._was_reset = True
+        self._ended = np.zeros_like(before) if mask is None else before & ~mask
+        return observations, infos
+
+    def _send_resets(
+        self, each: Sequence[int | None], options: dict[str, Any] | None, mask: Array | None
+    ) -> None:
+        self._open("reset").forgive()
+        for worker in self._workers:
+            own = options
+            if mask is not None:
+                own = {**(options or {}), "reset_mask": mask[worker.rows].copy()}
+            worker.reset(each[worker.rows], own)
+
+    def _drain(self) -> None:
+        """Waits for calls that an exception left in flight, and drops their results."""
+        group = self._open("reset")
+        for worker in self._workers:
+            while worker.asked is not None and worker.index not in self._taken:
+                self._take([worker], None)
+        while waiting := group.in_flight():
+            # a call of methods, whose wait was ended
+            for index, outcome in group.wait(waiting):
+                if isinstance(outcome, Lost):
+                    self._workers[index].lose(outcome)
+        self._taken.clear()
+
+    # -------------------------------------------------------------------------- asynchronous --
+
+    def async_reset(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
+        """Sends resets to all workers; `recv` returns their first observations.
+
+        Args:
+            seed, options: as for `reset`, without "reset_mask".
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            PendingCallError: workers have steps in flight: receive them first.
+        """
+        self._check_idle("async_reset")
+        each = seeds.spread(seed, self.num_envs)
+        if options is not None and "reset_mask" in options:
+            raise ValueError("async_reset resets all environments: leave reset_mask out")
+        self._send_resets(each, options, None)
+        self._was_reset = True
+
+    def recv(self, timeout: float | None = None) -> Step:
+        """Returns the rows of the first `batch_workers` workers that are done.
+
+        Args:
+            timeout: seconds; None for no limit but that of each worker.
+
+        Returns:
+            What `step` returns, with the rows of these workers only, each worker's in the order of
+            its environments; infos have "env_id", int32 (rows,). After a reset rewards are 0.
+
+        Raises:
+            parallel_pool.errors.StateError: fewer workers are in flight.
+            parallel_pool.errors.PoolTimeoutError: too few were done in time; nothing is lost.
+            Exception: what `step` raises.
+        """
+        self._open("recv")
+        asked = [worker for worker in self._workers if worker.asked or worker.index in self._taken]
+        if len(asked) < self.batch_workers:
+            raise StateError(
+                f"recv(): {len(asked)} workers are in flight, and a result has"
+                f" {self.batch_workers}: call async_reset() or send() first"
+            )
+        until = None if timeout is None else time.monotonic() + timeout
+        while len(self._taken) < self.batch_workers:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            if not self._take(asked, left) and until is not None and time.monotonic() >= until:
+                raise PoolTimeoutError(
+                    f"recv(timeout={timeout}): {len(self._taken)} of {self.batch_workers} workers"
+                    " are done; the next recv goes on waiting"
+                )
+        done = sorted(list(self._taken)[: self.batch_workers])
+        workers = [self._workers[index] for index in done]
+        observations, rewards, terminated, truncated, infos = self._joined(workers)
+        infos["env_id"] = np.concatenate([np.array(worker.env_ids, np.int32) for worker in workers])
+        return observations, rewards, terminated, truncated, infos
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Sends the next actions to workers.
+
+        Args:
+            actions: (rows, ...), as for `step`.
+            env_ids: integers (rows,), such as infos["env_id"] of a result: all environments of
+                each worker, in their order.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
+            parallel_pool.errors.StateError: a worker is in flight already.
+        """
+        self._open("send")
+        if not self._was_reset:
+            raise NotResetError("send() before async_reset(): call async_reset() first")
+        ids = np.asarray(env_ids)
+        actions = self._checked(actions, len(ids))
+        chosen, start = [], 0
+        by_first = {worker.rows.start: worker for worker in self._workers}
+        while start < len(ids):
+            worker = by_first.get(int(ids[start]))
+            if worker is None or ids[start : start + worker.count].tolist() != list(worker.env_ids):
+                raise ValueError(
+                    f"env_ids from {start} on are {ids[start : start + 4]}...: give the"
+                    ' infos["env_id"] of a result, all environments of a worker in their order'
+                )
+            if worker.asked or worker.index in self._taken:
+                raise StateError(
+                    f"worker {worker.index} has a step in flight already: call recv() first"
+                )
+            chosen.append((worker, slice(start, start + worker.count)))
+            start += worker.count
+        for worker, own in chosen:
+            worker.step(rows.part_of_actions(actions, self.single_action_space, own))
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Calls a method of every environment, or gets an attribute; returns n results.
+
+        Raises:
+            ValueError: the name is reset, step or close: call these directly.
+            PendingCallError: steps or resets are in flight.
+            parallel_pool.errors.WorkerError: a worker was lost; the next step says so too.
+            Exception: raised by an environment.
+        """
+        check_call(name)
+        found = self._ask("call", [("call", name, args, kwargs)] * self.num_workers)
+        return tuple(value for values in found for value in values)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Sets an attribute of every environment.
+
+        Args:
+            name: of the attribute.
+            values: a list or tuple with one value per environment, or one value for all.
+
+        Raises:
+            ValueError: there are too few or too many values.
+            AttributeError: native environments have no attributes to set.
+        """
+        each = self._one_each(values)
+        self._ask("set_attr", [("set_attr", name, each[worker.rows]) for worker in self._workers])
+
+    def get_state(self) -> list[bytes]:
+        """Returns a snapshot of every environment, as `Pool.get_state` does; native ones only."""
+        asked = [("get_state", list(range(worker.count))) for worker in self._workers]
+        return [state for states in self._ask("get_state", asked) for state in states]
+
+    def set_state(self, states: Sequence[bytes]) -> None:
+        """Restores snapshots of `get_state`, one for each environment.
+
+        Raises:
+            ValueError: there are too few or too many; a snapshot is of other environments.
+        """
+        if len(states) != self.num_envs:
+            raise ValueError(
+                f"{len(states)} snapshots for {self.num_envs} environments: give one for each"
+            )
+        self._ask(
+            "set_state",
+            [
+                ("set_state", list(states[worker.rows]), list(range(worker.count)))
+                for worker in self._workers
+            ],
+        )
+
+    def _ask(self, what: str, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Sends a request to every worker; returns the results."""
+        self._check_idle(what)
+        group = self._open(what)
+        for index, request in enumerate(requests):
+            group.submit(index, *request)
+        found: dict[int, Any] = {}
+        while len(found) < len(requests):
+            waiting = [index for index in range(len(requests)) if index not in found]
+            found |= dict(group.wait(waiting))
+        for index, outcome in sorted(found.items()):
+            if isinstance(outcome, Lost):
+                self._workers[index].lose(outcome)
+        for index, outcome in sorted(found.items()):
+            raise_outcome(outcome, index, self._workers[index].env_ids)
+        return [found[index] for index in range(len(requests))]
+
+    # --------------------------------------------------------------------------------- state --
+
+    def _open(self, what: str) -> WorkerGroup:
+        """Returns the workers.
+
+        Raises:
+            parallel_pool.errors.StateError: they are closed, or belong to another process.
+            parallel_pool.errors.WorkerError: their session of Ray has ended.
+        """
+        if self.closed or self._group is None:
+            raise ClosedError(f"{what}() of environments that are closed: make new ones")
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"{what}() in a forked process: the workers belong to process {self._pid}: make new"
+                " environments here"
+            )
+        self._group.session.check()
+        return self._group
+
+    def _check_idle(self, what: str) -> None:
+        group = self._open(what)
+        busy = [worker.index for worker in self._workers if worker.asked]
+        if busy or self._taken or group.in_flight():
+            cure = "recv() their results first" if self.is_async else "call reset(), which drops it"
+            raise PendingCallError(
+                f"{what}() while workers {busy or sorted(self._taken)} have a call in flight:"
+                f" {cure}",
+                "step",
+            )
+
+    def _checked(self, actions: Any, count: int) -> Any:
+        """Returns actions in a form that can be taken apart.
+
+        So a wrong action is refused before any worker has stepped.
+        """
+        space = self.single_action_space
+        actions = take_array(actions)
+        if isinstance(actions, np.ndarray) and actions.dtype != object:
+            shape = (count, *(space.shape or ()))
+            if actions.shape != shape and space.shape is not None:
+                raise ValueError(
+                    f"actions have shape {actions.shape}: {count} environments take {shape}"
+                )
+            if self.worker_backend == "native":
+                _check_range(actions, space)
+            return actions
+        if isinstance(actions, Mapping) or isinstance(space, Tuple):
+            return actions
+        check_sequence(actions, count)
+        if len(actions) != count:
+            raise ValueError(f"{len(actions)} actions: give one for each of {count} environments")
+        if isinstance(actions, np.ndarray | list | tuple):
+            checked = np.asarray(actions) if self.worker_backend == "native" else None
+            if checked is not None and checked.dtype != object:
+                _check_range(checked, space)
+            return actions
+        return list(actions)
+
+    # ------------------------------------------------------------------------- not on a cluster --
+
+    @property
+    def pool(self) -> NoReturn:
+        """Raises AttributeError: a cluster has a pool in each worker, none here."""
+        raise AttributeError(
+            "environments on a cluster have no pool in this process, only one in each worker: use"
+            " the methods of ClusterVectorEnv"
+        )
+
+    def trace(self, path: Any = None, **options: Any) -> NoReturn:
+        """Raises NotImplementedError: what to trace is in other processes."""
+        raise NotImplementedError(NO_TRACE)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends the workers; `close` calls this. Keywords are ignored."""
+        if self._group is not None and os.getpid() == self._pid:
+            self._group.close()
+
+
+def _check_range(actions: Array, space: Space[Any]) -> None:
+    """Refuses discrete actions that native environments refuse."""
+    if not isinstance(space, Discrete | MultiDiscrete):
+        return
+    if actions.dtype.kind not in "iub":
+        raise TypeError(f"actions have dtype {actions.dtype}: give integers")
+    numbers = space.n if isinstance(space, Discrete) else space.nvec
+    wrong = (actions < space.start) | (actions >= space.start + numbers)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(f"actions[{row}]={actions[row]} is not in {space}")
+
+
+def _join(parts: Sequence[Part], count: int) -> Step:
+    """Returns the results of workers as one."""
+    observations, rewards, terminated, truncated = (
+        rows.joined([(step[i], own) for step, own in parts], count) for i in range(4)
+    )
+    infos = vector_infos.joined([(step[4], own) for step, own in parts], count)
+    return observations, rewards, terminated, truncated, infos

@@ -1,0 +1,30 @@
+"""A function that makes one Python environment as make_vec does; worker processes import this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from parallel_pool._apis.common import dependencies
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+
+@dataclass(frozen=True)
+class EnvFn:
+    """Makes the environment of a spec and applies wrappers to it, the innermost first."""
+
+    spec: EnvSpec
+    kwargs: Mapping[str, Any]
+    wrappers: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self) -> Any:
+        with dependencies.explained(self.spec.entry_point):
+            env: Any = gymnasium.make(self.spec, **self.kwargs)
+        for wrapper in self.wrappers:
+            env = wrapper(env)
+        return env

@@ -1,0 +1,255 @@
+"""Draws a pool's environments: in C, by their family's module, or by the Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import DependencyNotInstalled
+
+from parallel_pool._apis.common import dependencies, physics
+from parallel_pool._engine import registry
+from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.buffers import Array
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import Definition
+from parallel_pool._engine.variation import of_first
+from parallel_pool.errors import MissingDependencyError, StateError
+
+# How many float64 numbers a native state begins with, and whether Gymnasium sometimes keeps them in
+# float32 (Acrobot after a reset, MountainCarContinuous after a step), which moves edges of lines.
+STATES = {
+    "CartPole": (4, False),
+    "MountainCar": (2, False),
+    "MountainCarContinuous": (2, True),
+    "Pendulum": (2, False),
+    "Acrobot": (4, True),
+}
+
+
+class EnvRenderer(Protocol):
+    """Draws one environment of a pool at a time."""
+
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        """Draws an environment; `action` is the one of its last step, None after a reset."""
+
+    def close(self) -> None:
+        """Closes windows."""
+
+
+class NativeRenderer:
+    """Draws with the environment's own C code."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        return self._pool.render([env_id])[0]
+
+    def close(self) -> None:
+        pass
+
+
+class ReferenceRenderer:
+    """Draws with one Gymnasium environment, which takes on the state of the one to draw."""
+
+    def __init__(self, pool: Pool, spec: EnvSpec, mode: str) -> None:
+        self._pool = pool
+        options, attributes = physics.split(pool.definition, of_first(pool.spec.options))
+        made = gymnasium.make(spec, disable_env_checker=True, render_mode=mode, **options)
+        self._env: Any = made.unwrapped
+        physics.apply(self._env, attributes)
+        self._size, self._may_be_narrow = STATES[spec.name]
+
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        self._env.state = self._state(env_id)
+        if self._pool.varied:
+            _, attributes = physics.split(self._pool.definition, self._pool.options_of(env_id))
+            physics.apply(self._env, attributes)
+        limit = getattr(self._env, "max_torque", None)
+        if limit is not None:
+            # the arrow over a pendulum shows its torque
+            self._env.last_u = None if action is None else np.clip(action, -limit, limit)[0]
+        try:
+            return self._env.render()
+        except DependencyNotInstalled as error:
+            raise MissingDependencyError(
+                f"drawing needs pygame, which is not installed: {dependencies.install('render')}"
+            ) from error
+
+    def _state(self, env_id: int) -> Array:
+        (snapshot,) = self._pool.get_state([env_id])
+        # a snapshot ends with the environment's own bytes
+        own = snapshot[-self._pool.state_size :]
+        state: Array = np.frombuffer(own, np.float64, self._size).copy()
+        narrow = state.astype(np.float32)
+        return narrow if self._may_be_narrow and np.array_equal(narrow, state) else state
+
+    def close(self) -> None:
+        self._env.close()
+
+
+def defaults(definition: Definition) -> Mapping[str, Any]:
+    """Returns the drawing options of a definition (picture size, camera) and their defaults."""
+    module = registry.renderer_module(definition)
+    options: Mapping[str, Any] = {} if module is None else module.OPTIONS
+    return options
+
+
+def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
+    """Returns the render modes of a definition that draw one picture at a time."""
+    module = registry.renderer_module(definition)
+    if module is not None:
+        return list(module.MODES)
+    if has_window(definition, reference):
+        return ["human", "rgb_array"]
+    return ["rgb_array"] if definition.can_render else []
+
+
+def check_mode(mode: str | None, known: Sequence[str]) -> None:
+    """Raises ValueError for a render mode that is neither known nor None."""
+    if mode is not None and mode not in known:
+        raise ValueError(
+            f"render_mode={shown(mode)}: choose {' or '.join(map(repr, known)) or None}"
+        )
+
+
+def prepare(
+    pool: Pool,
+    reference: EnvSpec | None,
+    mode: str | None,
+    drawing: dict[str, Any],
+    metadata: dict[str, Any],
+) -> Renderer | None:
+    """Checks the drawing options and returns the renderer, or None without a render mode.
+
+    Args:
+        pool, reference, mode, drawing: as for `Renderer`; mode None for no pictures.
+        metadata: gets "render_fps" if the pool's environments have their own.
+    """
+    renderer = None
+    if mode is not None:
+        renderer = Renderer(pool, reference, mode, drawing)
+    elif drawing:
+        make_env_renderer(pool, reference, options=drawing)
+    fps = render_fps(pool)
+    if fps is not None:
+        metadata["render_fps"] = fps
+    return renderer
+
+
+def render_fps(pool: Pool) -> int | None:
+    """Returns the pictures per second if they depend on the pool's options, else None."""
+    module = registry.renderer_module(pool.definition)
+    return None if module is None else int(module.render_fps(pool))
+
+
+def has_window(definition: Definition, reference: EnvSpec | None) -> bool:
+    """Returns whether the Gymnasium environment draws for a definition."""
+    return not definition.can_render and reference is not None and reference.name in STATES
+
+
+def make_env_renderer(
+    pool: Pool,
+    reference: EnvSpec | None,
+    mode: str = "rgb_array",
+    options: Mapping[str, Any] | None = None,
+) -> EnvRenderer:
+    """Returns what draws single environments of a pool.
+
+    Args:
+        pool: the environments.
+        reference: spec of the Gymnasium environment that they equal, None if there is none.
+        mode: one of `modes`.
+        options: drawing options that differ from `defaults`.
+
+    Raises:
+        StateError: these environments have no pictures.
+        TypeError, ValueError: an option is wrong.
+    """
+    module = registry.renderer_module(pool.definition)
+    if module is not None:
+        env_renderer: EnvRenderer = module.Renderer(pool, mode, **(options or {}))
+        return env_renderer
+    if pool.definition.can_render:
+        return NativeRenderer(pool)
+    if reference is None or not has_window(pool.definition, reference):
+        raise StateError(f"{pool.definition.id} draws no pictures")
+    return ReferenceRenderer(pool, reference, mode)
+
+
+class Renderer:
+    """Draws on request, or after every reset and step ("human", and modes that end in "_list")."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        reference: EnvSpec | None,
+        mode: str,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """
+        Args:
+            pool, reference, options: as for `make_env_renderer`.
+            mode: one of `modes`, or one of them other than "human" with the suffix "_list".
+        """
+        self._is_list = mode.endswith("_list")
+        self._draws_always = self._is_list or mode == "human"
+        mode = mode.removesuffix("_list")
+        self._env_renderer = make_env_renderer(pool, reference, mode, options)
+        # of the last step, and which of them led to the present states
+        self._actions: Array | None = None
+        self._has_acted = np.zeros(pool.num_envs, np.bool_)
+        self._frames: list[list[Any]] = [[] for _ in range(pool.num_envs)]
+
+    def after_reset(self, mask: Array) -> None:
+        """Draws the first frames of environments that began an episode; mask: bool (n,)."""
+        self._has_acted &= ~mask
+        if self._draws_always:
+            self._begin(mask)
+
+    def after_step(self, actions: Any, restarted: Array) -> None:
+        """Draws the frames of a step.
+
+        Args:
+            actions: of all environments.
+            restarted: bool (n,): environments whose observation begins a new episode.
+        """
+        # the caller may write to its array before the picture is drawn
+        self._actions = np.array(actions)
+        self._has_acted = ~restarted
+        if self._draws_always:
+            for env_id in np.flatnonzero(self._has_acted).tolist():
+                self._collect(env_id)
+            self._begin(restarted)
+
+    def _begin(self, mask: Array) -> None:
+        for env_id in np.flatnonzero(mask).tolist():
+            self._frames[env_id] = []
+            self._collect(env_id)
+
+    def _collect(self, env_id: int) -> None:
+        frame = self._paint(env_id)
+        if self._is_list:
+            self._frames[env_id].append(frame)
+
+    def _paint(self, env_id: int) -> Any:
+        actions = self._actions
+        if actions is None or not self._has_acted[env_id]:
+            return self._env_renderer.paint(env_id, None)
+        return self._env_renderer.paint(env_id, actions[env_id])
+
+    def render(self) -> tuple[Any, ...]:
+        """Returns a picture of each environment; in list modes, its frames since the last call."""
+        if self._is_list:
+            frames = tuple(self._frames)
+            self._frames = [[] for _ in frames]
+            return frames
+        return tuple(map(self._paint, range(len(self._frames))))
+
+    def close(self) -> None:
+        """Closes windows."""
+        self._env_renderer.close()

@@ -1,0 +1,190 @@
+"""RowReader: observations, rewards and infos from the batches of a pool of worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._workers.data.info_columns import each, of_objects
+from parallel_pool._workers.data.info_dicts import InfoDicts
+from parallel_pool._workers.data.messages import (
+    FINAL_INFO,
+    FINAL_OBSERVATION,
+    INFO,
+    INFOS,
+    OBSERVATION,
+)
+from parallel_pool._workers.data.spaces import Reader, batch_objects
+
+if TYPE_CHECKING:
+    from gymnasium.spaces import Space
+
+    from parallel_pool._engine.base_pool import Batch, Views
+    from parallel_pool._engine.buffers import Array
+    from parallel_pool._workers.data.info_columns import InfoColumns
+    from parallel_pool._workers.data.messages import Reply
+    from parallel_pool._workers.process_pool import ProcessPool
+
+    # observations, rewards, terminations, truncations; the leaves of final observations if any
+    Shown = tuple[Any, Array, Array, Array, Sequence[Array]]
+
+Infos = dict[str, Any]
+AddInfo = Callable[[Infos, Infos, int], Infos]
+
+
+class RowReader:
+    """Reads the batches of one pool; each holds all environments in order.
+
+    Attributes:
+        show: makes a `Shown` of a batch's views.
+        has_objects: whether observations travel as objects: then `show` returns None for them, and
+            `batch` makes them.
+    """
+
+    def __init__(self, pool: ProcessPool, space: Space[Any]) -> None:
+        """
+        Args:
+            pool: the pool.
+            space: of one environment's observation, as the vector environment shows it.
+        """
+        self._space = space
+        self.has_objects = pool.leaves is None
+        # the last observation of each environment, if observations are objects
+        self._last: list[Any] = [None] * pool.num_envs
+        self._reader: Reader | None = None
+        leaf_columns: list[int] = []
+        if pool.leaves is not None:
+            self._reader = Reader(space)
+            # equal spaces may have their keys in another order
+            paths = [leaf.path for leaf in pool.leaves]
+            leaf_columns = [paths.index(leaf.path) for leaf in self._reader.leaves]
+        engine = engine_indices(pool.columns)
+        self._terminated, self._truncated = engine["terminated"], engine["truncated"]
+        first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
+        finals = [] if first is None else [first + i for i in leaf_columns]
+        self.show = _choose_show(self._reader, leaf_columns, finals, engine)
+
+    def ended(self, batch: Batch) -> Array:
+        """Returns which environments ended their episode, a new bool array (n,)."""
+        ended: Array = batch[self._terminated] | batch[self._truncated]
+        return ended
+
+    def infos(self, add: AddInfo, replies: Mapping[int, Reply], shown: Shown) -> Infos:
+        """Returns the infos that environments sent with their rows.
+
+        Args:
+            add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
+            replies: in order of the environments, as `ProcessPool.column_replies` returns them.
+            shown: the rows.
+        """
+        infos: Infos = {}
+        for i, reply in replies.items():
+            if FINAL_INFO in reply:
+                final = {
+                    "final_obs": self.final_observation(i, reply, shown),
+                    "final_info": reply[FINAL_INFO],
+                }
+                infos = add(infos, final, i)
+            if INFO in reply:
+                infos = add(infos, reply[INFO], i)
+            if INFOS in reply:
+                infos = _add_columns(infos, reply[INFOS], len(shown[1]), add)
+        return infos
+
+    def final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
+        """Returns the last observation of an episode that ended, as the environment returned it."""
+        if FINAL_OBSERVATION in reply:
+            return reply[FINAL_OBSERVATION]
+        return self._last[i] if self._reader is None else self._reader.row(shown[4], i)
+
+    def batch(self, replies: Mapping[int, Reply]) -> Any:
+        """Returns observations sent as objects; for an environment that sent none, its last one."""
+        last = self._last
+        for i, reply in replies.items():
+            if OBSERVATION in reply:
+                last[i] = reply[OBSERVATION]
+        return batch_objects(self._space, last)
+
+
+def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:
+    """Adds the infos of several environments; equals calling `add` for one after the other."""
+    if isinstance(columns, InfoDicts):
+        for env_id, info in columns.dicts():
+            infos = add(infos, info, env_id)
+        return infos
+    if not infos and len(columns.env_ids) == num_envs:
+        return _of_all(columns)
+    first, last = columns.env_ids[0], columns.env_ids[-1]
+    is_dense = last - first == len(columns.env_ids) - 1
+    rows: Any = slice(first, last + 1) if is_dense else list(columns.env_ids)
+    for key, kind, values in columns.columns():
+        if key not in infos:
+            infos[key], mask = _empty(values, num_envs), infos.get(f"_{key}")
+            infos[f"_{key}"] = np.zeros(num_envs, np.bool_) if mask is None else mask
+        array, mask = infos[key], infos[f"_{key}"]
+        # If values need a cast, `add` casts or refuses each of them. And "_a" may be another info
+        # instead of the mask of "a".
+        if not _is_like(array, values) or type(mask) is not np.ndarray:
+            for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
+                infos = add(infos, {key: value}, env_id)
+            continue
+        array[rows] = of_objects(values) if isinstance(values, list) else values
+        mask[rows] = True
+    return infos
+
+
+def _of_all(columns: InfoColumns) -> Infos:
+    """Returns the infos of all environments; users may write to each array."""
+    infos: Infos = {}
+    every = np.ones(len(columns.env_ids), np.bool_)
+    for key, values in columns.arrays():
+        infos[key], infos[f"_{key}"] = values, every.copy()
+    return infos
+
+
+def _empty(values: Any, num_envs: int) -> Array:
+    """Returns the array that `add` would make for the first value of a column."""
+    if isinstance(values, list):
+        return np.full(num_envs, None, object)
+    return np.zeros((num_envs, *values.shape[1:]), values.dtype)
+
+
+def _is_like(array: Any, values: Any) -> bool:
+    """Returns whether an array can hold values without a cast."""
+    if type(array) is not np.ndarray:
+        return False
+    if isinstance(values, list):
+        return bool(array.dtype == object)
+    return bool(array.dtype == values.dtype and array.shape[1:] == values.shape[1:])
+
+
+def _choose_show(
+    reader: Reader | None, leaf_columns: list[int], finals: list[int], engine: dict[str, int]
+) -> Callable[[Views], Shown]:
+    """Returns the fastest `show` for these columns."""
+    reward, terminated, truncated = (engine[name] for name in ("reward", "terminated", "truncated"))
+
+    def show_objects(views: Views) -> Shown:
+        return None, views[reward](), views[terminated](), views[truncated](), ()
+
+    def show_array(views: Views) -> Shown:
+        return views[0](), views[reward](), views[terminated](), views[truncated](), ()
+
+    def show_tree(views: Views) -> Shown:
+        assert reader is not None
+        return (
+            reader.batch([views[i]() for i in leaf_columns]),
+            views[reward](),
+            views[terminated](),
+            views[truncated](),
+            [views[i]() for i in finals],
+        )
+
+    if reader is None:
+        return show_objects
+    if not finals and len(leaf_columns) == 1 and not reader.leaves[0].path:
+        return show_array
+    return show_tree

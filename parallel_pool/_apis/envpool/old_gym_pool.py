@@ -1,0 +1,108 @@
+"""OldGymEnvPool: EnvPool's pool with the API of OpenAI's package gym before 0.26."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gymnasium import spaces
+
+from parallel_pool._apis.envpool.gymnasium_pool import GymnasiumEnvPool
+from parallel_pool.errors import EnvError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from parallel_pool._apis.envpool.rows import Rows
+    from parallel_pool._apis.envpool.spec import EnvSpec
+
+
+def old_gym() -> ModuleType | None:
+    """Returns the module gym if the program has imported a version before 0.26."""
+    gym = sys.modules.get("gym")
+    version = re.match(r"0\.(\d+)", str(getattr(gym, "__version__", "")))
+    return gym if version and int(version[1]) < 26 else None
+
+
+class OldGymEnvPool(GymnasiumEnvPool):
+    """A GymnasiumEnvPool for programs that use gym before 0.26, like EnvPool's up to 0.8.
+
+    `step` and `recv` return observations, rewards, dones and infos. A done is True if the episode
+    is terminated or truncated; infos have "TimeLimit.truncated". Spaces are gym's.
+    """
+
+    def __init__(self, gym: ModuleType, spec: EnvSpec, **arguments: Any) -> None:
+        """Makes the environments; `make_gym` calls this.
+
+        Args:
+            gym: the package.
+            spec, arguments: as for `GymnasiumEnvPool`.
+        """
+        super().__init__(spec, **arguments)
+        self.observation_space = _convert(self.observation_space, gym.spaces)
+        self.action_space = _convert(self.action_space, gym.spaces)
+        self.single_observation_space = self.observation_space
+        self.single_action_space = self.action_space
+
+    def _warn_of_two_rows(self) -> None:
+        """Does nothing: programs of that time expect observations only."""
+
+    def step(self, action: Any, env_id: Any = None, *, timeout: float | None = None) -> Any:
+        """Sends actions and receives the next results, as `GymnasiumEnvPool.step` does."""
+        try:
+            return _with_done(super().step(action, env_id, timeout=timeout))
+        except EnvError as error:
+            error.batch = _with_done(error.batch)
+            raise
+
+    def recv(
+        self,
+        reset: bool = False,
+        return_info: bool | None = None,
+        *,
+        timeout: float | None = None,
+        min_rows: int | None = None,
+    ) -> Any:
+        """Receives the next results, as `GymnasiumEnvPool.recv` does."""
+        convert = _unchanged if reset else _with_done
+        try:
+            return convert(super().recv(reset, return_info, timeout=timeout, min_rows=min_rows))
+        except EnvError as error:
+            error.batch = convert(error.batch)
+            raise
+
+    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        return partial(_done_of, self._rows), super()._shows()[1]
+
+
+def _done_of(rows: Rows, batch: Any) -> Any:
+    return _with_done(rows.results(batch))
+
+
+def _unchanged(result: Any) -> Any:
+    return result
+
+
+def _with_done(step: Any) -> Any:
+    observation, reward, terminated, truncated, info = step
+    info["TimeLimit.truncated"] = truncated
+    return observation, reward, terminated | truncated, info
+
+
+def _convert(space: Any, old: Any) -> Any:
+    """Returns a Gymnasium space as a gym space; `old` is gym's module `spaces`."""
+    match space:
+        case spaces.Box():
+            return old.Box(space.low, space.high, space.shape, space.dtype)
+        case spaces.Discrete():
+            return old.Discrete(int(space.n))
+        case spaces.MultiDiscrete():
+            return old.MultiDiscrete(space.nvec)
+        case spaces.MultiBinary():
+            return old.MultiBinary(space.shape)
+        case spaces.Dict():
+            return old.Dict({name: _convert(each, old) for name, each in space.items()})
+    raise TypeError(f"{space} has no counterpart in gym: import gymnasium instead")

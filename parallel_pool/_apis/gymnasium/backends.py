@@ -1,0 +1,322 @@
+"""Chooses the backend of a vector environment: native code, worker processes or a cluster."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.envs.registration import EnvSpec
+
+from parallel_pool._apis.common import ale_ids, dependencies, env_specs, renderer
+from parallel_pool._apis.common.env_fn import EnvFn
+from parallel_pool._apis.common.gymnasium_ids import runs_in_processes
+from parallel_pool._apis.common.vector_options import DEFAULTS
+from parallel_pool._apis.common.warn_once import warn_once
+from parallel_pool._apis.gymnasium import fusion
+from parallel_pool._apis.gymnasium.fusion import Chain, Refusal
+from parallel_pool._engine import registry, variation
+from parallel_pool._engine.arguments import (
+    check_limit,
+    named,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+    from parallel_pool._engine.specs import Definition
+
+NATIVE = "native"
+PROCESS = "process"
+CLUSTER = "cluster"
+AUTO = "auto"
+# by backend, the class of its vector environments
+CLASSES = {NATIVE: "NativeVectorEnv", PROCESS: "ProcessVectorEnv", CLUSTER: "ClusterVectorEnv"}
+
+# options of gymnasium.make itself, as opposed to those of an environment's constructor
+OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
+
+ASKED_FOR_CLUSTER = "backend='cluster' was asked for"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A backend, and the environments to make with it.
+
+    Attributes:
+        backend: "native", "process" or "cluster".
+        reason: why it was chosen; a sentence.
+        env_fns: functions that make the environments; empty if there is a spec.
+        spec: of the environments, without what make_vec put there; None if there are functions.
+        num_envs, vector_kwargs, wrappers: what the spec holds about the vector environment, each
+            None if it holds nothing.
+        definition, chain: the native definition, and the wrappers that native environments replace.
+    """
+
+    backend: str
+    reason: str
+    env_fns: tuple[Callable[[], Any], ...] = ()
+    spec: EnvSpec | None = None
+    num_envs: int | None = None
+    vector_kwargs: dict[str, Any] | None = None
+    wrappers: Any = None
+    definition: Definition | None = None
+    chain: Chain = field(default_factory=Chain)
+
+
+def choose(
+    env: Any,
+    wrappers: Sequence[Any] | None = None,
+    vector_kwargs: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Choice:
+    """Returns the backend of a vector environment.
+
+    "auto" chooses the native one if a native environment exists for these arguments and wrappers,
+    else worker processes.
+
+    Args:
+        env: an id, an EnvSpec, or functions that make environments.
+        wrappers: functions that wrap one environment, as make_vec takes them.
+        vector_kwargs: options of the vector environment, among them "backend": "auto", "native",
+            "process" or "cluster". As in make_vec, those of a spec replace them.
+        options: all other options that are given.
+
+    Raises:
+        TypeError: env or wrappers are of a wrong type.
+        ValueError: there is no such backend, or it is "native" and no native environment exists.
+        gymnasium.error.UnregisteredEnv: there is no such id.
+    """
+    # a sequence, not an iterator: wrappers are read several times
+    if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
+        raise TypeError(
+            f"wrappers={shown(wrappers)}: give a sequence of functions that wrap an environment"
+        )
+    for each in wrappers or ():
+        if not callable(each):
+            raise TypeError(
+                f"wrappers holds {shown(each)}: give functions that wrap an environment"
+            )
+    given = dict(vector_kwargs or {})
+    if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
+        env_fns = _check_functions(env, wrappers)
+        if _requested(given) == CLUSTER:
+            return Choice(CLUSTER, ASKED_FOR_CLUSTER, env_fns)
+        reason = "the environments are made by functions"
+        return _check_allowed(_requested(given), Choice(PROCESS, reason, env_fns))
+    spec = env_specs.find(env)
+    stored = env_specs.unfold(spec)
+    given = given if stored.vector_kwargs is None else stored.vector_kwargs
+    wrappers = wrappers if stored.wrappers is None else stored.wrappers
+    requested = _requested(given)
+    of = functools.partial(Choice, spec=spec, **stored._asdict())
+    if requested == PROCESS:
+        return of(backend=PROCESS, reason="backend='process' was asked for")
+    if requested == CLUSTER:
+        return of(backend=CLUSTER, reason=ASKED_FOR_CLUSTER)
+    everything = {**spec.kwargs, **(options or {}), **given}
+    found = _find_native(spec, wrappers, everything, requested)
+    if isinstance(found, Refusal):
+        if found.native_id is not None and requested == AUTO:
+            warn_once(
+                f"{spec.id} runs in worker processes, although the native {found.native_id} may be"
+                f" ten times as fast, because {found.reason}: remove the cause, or choose"
+                " backend='process'"
+            )
+        return _check_allowed(requested, of(backend=PROCESS, reason=found.reason))
+    definition, chain = found
+    reason = f"{definition.id} is native"
+    if chain.names:
+        reason += f", and does {', '.join(chain.names)} itself"
+    return of(backend=NATIVE, reason=reason, definition=definition, chain=chain)
+
+
+def chosen(env: Any, wrappers: Sequence[Any] | None, given: Mapping[str, Any]) -> Choice:
+    """Returns the backend for the arguments of `PoolVectorEnv`; raises as `choose` does.
+
+    Args:
+        env: as for `choose`, or a choice, which is returned.
+        wrappers: as for `choose`.
+        given: all other arguments, of the vector environment and of the environments.
+    """
+    if isinstance(env, Choice):
+        return env
+    vector = {name: value for name, value in given.items() if name in DEFAULTS}
+    options = {name: value for name, value in given.items() if name not in DEFAULTS}
+    return choose(env, wrappers, vector, options)
+
+
+def _requested(vector_kwargs: Mapping[str, Any]) -> str:
+    requested = vector_kwargs.get("backend", AUTO)
+    if requested not in (AUTO, NATIVE, PROCESS, CLUSTER):
+        raise ValueError(
+            f"backend={shown(requested)}: choose 'auto', 'native', 'process' or 'cluster'"
+        )
+    return str(requested)
+
+
+def _check_allowed(requested: str, choice: Choice) -> Choice:
+    """Returns the choice, which is of processes; raises ValueError if "native" was requested."""
+    if requested == NATIVE:
+        raise ValueError(f"backend='native', but {choice.reason}: choose 'auto' or 'process'")
+    return choice
+
+
+def _check_functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ...]:
+    env_fns = tuple(env)
+    for each in env_fns:
+        if not callable(each):
+            raise TypeError(
+                f"env holds {shown(each)}: give an id, an EnvSpec, or functions that make"
+                " environments"
+            )
+    if wrappers:
+        raise TypeError("wrappers do not go with functions: apply the wrappers in the functions")
+    return env_fns
+
+
+# ---------------------------------------------------------------------------------- native --
+
+
+def _find_native(
+    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any], requested: str
+) -> tuple[Definition, Chain] | Refusal:
+    """Returns the native definition and chain of wrappers, or why there is none."""
+    chain = fusion.recognise(wrappers, spec)
+    try:
+        definition, *_ = [env_specs.definition_of(spec, it) for it in variation.of_all(options)]
+    except ValueError as error:
+        if isinstance(error, ale_ids.InexactError) and requested == AUTO:
+            ale_ids.warn(spec.id, str(error))
+        return chain if isinstance(chain, Refusal) else Refusal(str(error))
+    if isinstance(chain, Refusal):
+        return replace(chain, native_id=definition.id)
+    why = registry.why_not(definition)
+    if why is not None:
+        return Refusal(why, definition.id)
+    if chain.options:
+        for it in variation.of_all(options):
+            why = ale_ids.why_not_preprocessed(definition, spec, chain.options, it)
+            if why is not None:
+                return Refusal(why, definition.id)
+    elif chain.names and env_specs.reference_of(spec, definition) is None:
+        return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
+    # if "native" was asked for, the pool raises
+    inexact = None if requested == NATIVE else _why_inexact(definition, spec, options)
+    if inexact is not None:
+        return Refusal(inexact, definition.id)
+    unknown = _unknown_options(definition, {} if requested == NATIVE else options)
+    if unknown and unknown <= process_options() | _constructor_options(spec):
+        names = named(", ".join(sorted(unknown)))
+        return Refusal(f"the native {definition.id} has no option {names}", definition.id)
+    # options unknown to both: the native environment's error names the options that it has
+    return definition, chain
+
+
+def _why_inexact(definition: Definition, spec: EnvSpec, options: Mapping[str, Any]) -> str | None:
+    """Returns why the types of options make results inexact, a clause; None if they do not, or if
+    there is no reference that takes these options."""
+    # looked at first: to find a reference can take the import of its package
+    if variation.why_inexact(definition, options) is None:
+        return None
+    if env_specs.reference_of(spec, definition) is None or spec.entry_point is None:
+        return None
+    taken = _constructor_options(spec)
+    own = {name: value for name, value in options.items() if name in taken}
+    return variation.why_inexact(definition, own)
+
+
+def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[str]:
+    """Returns the names of the options that native environments of a definition do not have."""
+    known = {*DEFAULTS, *OF_MAKE, *renderer.defaults(definition)}
+    own = {name: value for name, value in options.items() if name not in known}
+    if own.keys() <= definition.options.keys():
+        return set()
+    try:
+        # a family may have other names for its options
+        own = registry.complete(definition, variation.of_first(own))
+    except Exception:
+        # wrong values are reported when the environments are made
+        return set()
+    return own.keys() - definition.options.keys()
+
+
+def _constructor_options(spec: EnvSpec) -> set[str]:
+    """Returns the parameter names of a Python environment's constructor."""
+    creator: Any = spec.entry_point
+    try:
+        if isinstance(creator, str):
+            creator = dependencies.load_creator(creator)
+        return parameter_names(creator)
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return set()
+
+
+def parameter_names(function: Any) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+# ------------------------------------------------------------------------------- processes --
+
+
+def process_class() -> type[ProcessVectorEnv]:
+    """Returns the class of vector environments in worker processes."""
+    # imported only when needed: it imports all that starts and watches processes
+    from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+
+    return ProcessVectorEnv
+
+
+def process_options() -> set[str]:
+    """Returns the names of that class's options."""
+    return parameter_names(process_class()) - {"env_fns"}
+
+
+def env_fns_of(
+    choice: Choice, options: Mapping[str, Any], wrappers: Any, num_envs: int
+) -> list[EnvFn]:
+    """Returns a function for each Python environment of a choice; for the arguments see env_fn_of.
+
+    Raises:
+        TypeError, ValueError: an option can't differ in this way, or a time limit is wrong.
+    """
+    found: list[EnvFn] = []
+    before: dict[str, Any] | None = None
+    for own in variation.spread(options, num_envs, choice.reason):
+        # those that have the same options have one function
+        if own is not before:
+            limited = {**own}
+            if own.get("max_episode_steps") is not None:
+                limited["max_episode_steps"] = check_limit(own["max_episode_steps"])
+            made = env_fn_of(choice, limited, wrappers)
+        found.append(made)
+        before = own
+    return found
+
+
+def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvFn:
+    """Returns a function that makes one Python environment of a choice.
+
+    Args:
+        choice: one that has a spec.
+        options: of `gymnasium.make`.
+        wrappers: applied to the environment, the innermost first.
+
+    Raises:
+        ValueError: there is no Python environment to make.
+    """
+    assert choice.spec is not None
+    spec = copy.deepcopy(choice.spec)
+    spec.kwargs = {}
+    if not runs_in_processes(spec):
+        raise ValueError(
+            f"{choice.reason}, and {spec.id} has no Python environment: give an id that"
+            " gymnasium.make takes, or wrap the vector environment (gymnasium.wrappers.vector)"
+        )
+    # None is the default of OF_MAKE, and not every constructor has a render_mode
+    kwargs = {k: v for k, v in options.items() if v is not None or k not in OF_MAKE}
+    return EnvFn(spec, kwargs, tuple(wrappers or ()))

@@ -1,0 +1,347 @@
+"""Recognises the Gymnasium wrappers that native environments can replace."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import wrappers as known
+
+from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.variation import Each, EachReset
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec, WrapperSpec
+
+    from parallel_pool._engine.buffers import Array
+
+# the engine counts steps in 32 bits
+MOST_STEPS = 2**31 - 1
+
+# largest bound of rewards: up to here every integer has an exact float64
+EXACT_INTEGER = 2**53
+
+# as in csrc/envs/atari
+MOST_PIXELS, MOST_FRAMES, MOST_STACKED = 2048, 100_000, 64
+
+FLOATS = (float, np.float64, np.float32, np.float16)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """TimeLimit: the number of steps after which an episode is truncated."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
+class Clip:
+    """ClipReward, or TransformReward with a clip: a function of float64 rewards (n,)."""
+
+    clip: Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """RecordEpisodeStatistics: the key of its infos, and the length of its queues."""
+
+    key: str
+    buffer_length: int | None
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """AtariPreprocessing or FrameStackObservation: the native options that replace it."""
+
+    kind: type
+    options: Mapping[str, Any]
+
+
+Layer = Limit | Clip | Statistics
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Wrappers that native environments replace, the innermost first.
+
+    Attributes:
+        names: of all of them.
+        layers: those applied in Python, see `FusedWrappers`.
+        options: of native environments: they make C do Atari's preprocessing.
+    """
+
+    names: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def limit(self, own: Any) -> Any:
+        """Returns the smallest time limit in steps; `own` is the one inside these wrappers.
+
+        Raises:
+            ValueError: own differs between environments, and there is another limit.
+        """
+        limits = [layer.steps for layer in self.layers if isinstance(layer, Limit)]
+        if isinstance(own, (Each, EachReset)):
+            if limits:
+                raise ValueError(
+                    f"max_episode_steps={shown(own)} and TimeLimit({limits[0]}): give one of them"
+                )
+            return own
+        return min([*limits, *([own] if own else [])], default=None)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why native environments can't be used.
+
+    Attributes:
+        reason: a clause.
+        native_id: the native environment that could be used without the cause of the refusal; None
+            if there is none.
+    """
+
+    reason: str
+    native_id: str | None = None
+
+
+class _Unknown(Exception):
+    """A wrapper that is not recognised."""
+
+
+def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
+    """Returns the chain of these wrappers if all of them are recognised, else a refusal.
+
+    Recognised are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
+    ClipReward, TransformReward with a `functools.partial` of `numpy.clip`, and for Atari games
+    AtariPreprocessing and FrameStackObservation; each as the class itself, as a `functools.partial`
+    of it with keyword arguments, or as a WrapperSpec. Arguments that Gymnasium refuses are refused
+    here too, so that Gymnasium raises its own error.
+
+    Args:
+        wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
+        spec: of the environment; its additional_wrappers are inside the others.
+    """
+    try:
+        found = [_of_spec(each) for each in spec.additional_wrappers]
+        found += [_of_callable(each) for each in wrappers or ()]
+        names = tuple(kind.__name__ for kind, _ in found)
+        read = [READERS[kind][1](**arguments) for kind, arguments in found]
+        found_layers = [layer for layer in read if layer is not None]
+        options = _preprocessing_options(found_layers)
+        layers = [layer for layer in found_layers if not isinstance(layer, Preprocessing)]
+        keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
+        if len(set(keys)) < len(keys):
+            raise _Unknown(
+                "two RecordEpisodeStatistics have the same stats_key, which Gymnasium forbids"
+            )
+    except _Unknown as unknown:
+        return Refusal(str(unknown))
+    return Chain(names, tuple(layers), options)
+
+
+# ---------------------------------------------------------------------------- recognition --
+
+
+def _of_spec(spec: WrapperSpec) -> tuple[type, dict[str, Any]]:
+    kind = ENTRY_POINTS.get(spec.entry_point)
+    if kind is None:
+        raise _Unknown(f"{spec.name} ({spec.entry_point}) {NOT_KNOWN}")
+    if spec.kwargs is None:
+        raise _Unknown(f"{spec.name} does not record its arguments")
+    return kind, _arguments(kind, spec.kwargs)
+
+
+def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
+    # not isinstance: a class derived from partial may do anything when called
+    if type(wrapper) is functools.partial:
+        if wrapper.args:
+            raise _Unknown(f"{shown(wrapper)} gives arguments by position: give them by keyword")
+        kind, given = wrapper.func, wrapper.keywords
+    else:
+        kind, given = wrapper, {}
+    if not isinstance(kind, type):
+        raise _Unknown(
+            f"the wrapper {_shown(wrapper)} is a function that could do anything (a class of"
+            " gymnasium.wrappers, and functools.partial of one with keyword arguments, can be"
+            " recognised)"
+        )
+    if kind not in READERS:
+        raise _Unknown(f"{kind.__name__} {NOT_KNOWN}")
+    return kind, _arguments(kind, given)
+
+
+def _shown(function: Any) -> str:
+    """Returns a function's name if it has one, else its repr."""
+    return str(getattr(function, "__qualname__", None) or repr(function))
+
+
+def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns all arguments of a wrapper except the environment, with defaults filled in."""
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    known_names = READERS[kind][0]
+    if tuple(signature.parameters)[2:] != known_names:
+        raise _Unknown(f"{kind.__name__}{signature} has other parameters than the one known here")
+    try:
+        # self and env
+        bound = signature.bind(None, None, **given)
+    except TypeError as error:
+        raise _Unknown(f"{kind.__name__}: {error}") from None
+    bound.apply_defaults()
+    return dict(list(bound.arguments.items())[2:])
+
+
+def _preprocessing_options(layers: Sequence[Layer | Preprocessing]) -> dict[str, Any]:
+    """Returns the native options for Atari's preprocessing; {} without such wrappers."""
+    found = [layer for layer in layers if isinstance(layer, Preprocessing)]
+    kinds = tuple(layer.kind for layer in found)
+    if not kinds:
+        return {}
+    if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Preprocessing):
+        names = " and ".join(kind.__name__ for kind in kinds)
+        raise _Unknown(
+            f"{names} can't be native: only AtariPreprocessing can, as the innermost wrapper, and"
+            " FrameStackObservation around it"
+        )
+    return {name: value for layer in found for name, value in layer.options.items()}
+
+
+# --------------------------------------------------------------------------------- wrappers --
+
+
+def _read_limit(max_episode_steps: Any) -> Limit:
+    # True is an int and so a limit of 1, as in Gymnasium
+    if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
+        raise _Unknown(
+            f"TimeLimit(max_episode_steps={shown(max_episode_steps)}) needs an int of 1 to"
+            f" {MOST_STEPS}"
+        )
+    return Limit(int(max_episode_steps))
+
+
+def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
+    # keys that begin with _ are masks, and final_... belong to SAME_STEP
+    if type(stats_key) is not str or stats_key.startswith(("_", "final_")):
+        raise _Unknown(
+            f"RecordEpisodeStatistics(stats_key={shown(stats_key)}) clashes with other infos"
+        )
+    if buffer_length is not None and not (
+        type(buffer_length) is int and 0 <= buffer_length <= sys.maxsize
+    ):
+        raise _Unknown(
+            f"RecordEpisodeStatistics(buffer_length={shown(buffer_length)}) needs an int >= 0 or"
+            " None"
+        )
+    return Statistics(stats_key, buffer_length)
+
+
+def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
+    for bound in (min_reward, max_reward):
+        _check_bound("ClipReward", bound)
+    given = f"ClipReward({shown(min_reward)}, {shown(max_reward)})"
+    if min_reward is None and max_reward is None:
+        raise _Unknown(f"{given} has no bound, which Gymnasium forbids")
+    if min_reward is not None and max_reward is not None and max_reward - min_reward < 0:
+        raise _Unknown(f"{given} has its bounds the wrong way round, which Gymnasium forbids")
+    return Clip(functools.partial(np.clip, a_min=min_reward, a_max=max_reward))
+
+
+def _read_transform(func: Any) -> Clip:
+    shown = f"TransformReward({_shown(func)})"
+    if type(func) is not functools.partial or func.func is not np.clip or func.args:
+        raise _Unknown(
+            f"{shown} could do anything (functools.partial(numpy.clip, a_min=..., a_max=...) can be"
+            " recognised)"
+        )
+    if not func.keywords.keys() <= {"a_min", "a_max", "min", "max"}:
+        raise _Unknown(f"{shown} does more than clip")
+    for bound in func.keywords.values():
+        _check_bound("TransformReward", bound)
+    try:
+        func(0.0)
+    except (TypeError, ValueError) as error:
+        raise _Unknown(f"{shown}: {error}") from None
+    return Clip(func)
+
+
+def _check_bound(name: str, bound: Any) -> None:
+    """Refuses bounds that might clip an array differently from its single numbers."""
+    if bound is None:
+        return
+    if type(bound) is int or isinstance(bound, np.integer):
+        if abs(int(bound)) <= EXACT_INTEGER:
+            return
+    elif type(bound) in FLOATS and not np.isnan(bound):
+        return
+    raise _Unknown(f"{name}: a bound of {shown(bound)} is not a plain number")
+
+
+def _read_preprocessing(
+    noop_max: Any, frame_skip: Any, screen_size: Any, **flags: Any
+) -> Preprocessing:
+    size = screen_size if type(screen_size) is tuple else (screen_size, screen_size)
+    counts = {"noop_max": noop_max, "frame_skip": frame_skip}
+    whole = all(type(each) is int for each in (*counts.values(), *size))
+    plain = all(type(flag) is bool for flag in flags.values())
+    if not (whole and plain and len(size) == 2 and noop_max >= 0 and min(frame_skip, *size) >= 1):
+        given = ", ".join(
+            f"{k}={shown(v)}" for k, v in {**counts, "screen_size": size, **flags}.items()
+        )
+        raise _Unknown(f"AtariPreprocessing({given}) has arguments that can't be native")
+    if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
+        raise _Unknown(f"AtariPreprocessing: {counts} or screen_size={screen_size} is too large")
+    options = {"preprocessing": True, "screen_width": size[0], "screen_height": size[1]}
+    return Preprocessing(known.AtariPreprocessing, {**options, **counts, **flags})
+
+
+def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
+    given = f"FrameStackObservation({shown(stack_size)}, padding_type={shown(padding_type)})"
+    if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
+        raise _Unknown(f"{given} does not stack 1 to {MOST_STACKED} frames")
+    if type(padding_type) is not str or padding_type not in ("reset", "zero"):
+        raise _Unknown(f"{given} has a padding type other than 'reset' and 'zero'")
+    options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
+    return Preprocessing(known.FrameStackObservation, options)
+
+
+def _read_nothing(**_: Any) -> None:
+    """Reads a wrapper that changes no result: it only warns, or raises where the engine does."""
+
+
+NOT_KNOWN = (
+    "is none of the wrappers that native environments do themselves (TimeLimit, OrderEnforcing,"
+    " PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with a clip, and"
+    " around Atari games AtariPreprocessing and FrameStackObservation)"
+)
+
+ATARI = (known.AtariPreprocessing, known.FrameStackObservation)
+
+# For each wrapper the names of its arguments, and the function that reads them. If a version of
+# Gymnasium has other names, its wrapper is not recognised.
+READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Preprocessing | None]]] = {
+    known.TimeLimit: (("max_episode_steps",), _read_limit),
+    known.OrderEnforcing: (("disable_render_order_enforcing",), _read_nothing),
+    known.PassiveEnvChecker: ((), _read_nothing),
+    known.RecordEpisodeStatistics: (("buffer_length", "stats_key"), _read_statistics),
+    known.ClipReward: (("min_reward", "max_reward"), _read_clip),
+    known.TransformReward: (("func",), _read_transform),
+    known.AtariPreprocessing: (
+        (
+            *("noop_max", "frame_skip", "screen_size", "terminal_on_life_loss"),
+            *("grayscale_obs", "grayscale_newaxis", "scale_obs"),
+        ),
+        _read_preprocessing,
+    ),
+    known.FrameStackObservation: (("stack_size", "padding_type"), _read_stack),
+}
+
+# the module that defines the wrapper, and the one that users import it from
+ENTRY_POINTS = {
+    f"{module}:{kind.__name__}": kind
+    for kind in READERS
+    for module in (kind.__module__, "gymnasium.wrappers")
+}

@@ -1,0 +1,112 @@
+"""VectorInfos: the infos of a native pool in the form of Gymnasium's vector environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parallel_pool._apis.common.vector_infos import Infos, put, spread
+from parallel_pool._engine.actions import cast_info, info_dtype
+from parallel_pool._engine.buffers import Array, Column
+from parallel_pool._engine.specs import Field, Spec
+
+Batch = tuple[Array, ...]
+DType = np.dtype[Any]
+# dtypes of a step's actions: one for all environments, or one per environment
+DTypes = DType | Sequence[DType] | None
+
+
+class VectorInfos:
+    """Reads the infos of a pool's batches.
+
+    Attributes:
+        is_empty: whether the environments have no infos.
+        follows: whether the dtype of any info follows that of the action.
+    """
+
+    def __init__(self, spec: Spec, columns: Sequence[Column]) -> None:
+        def of(is_final: bool) -> list[tuple[int, Field]]:
+            return [
+                (i, spec.fields[column.field])
+                for i, column in enumerate(columns)
+                if column.field >= 0
+                and column.is_final is is_final
+                and spec.fields[column.field].is_info
+            ]
+
+        self._infos = of(False)
+        self._finals = of(True)
+        # looked up once, not at each step
+        self._named = [(i, field, field.name, f"_{field.name}") for i, field in self._infos]
+        self.is_empty = not self._infos
+        self.follows = any(field.follows for _, field in self._infos)
+
+    def of_reset(self, batch: Batch, mask: Array) -> Infos:
+        """Returns the infos of a reset; the rows are those of the mask's environments."""
+        infos: Infos = {}
+        for i, field in self._infos:
+            if field.on_reset:
+                values = _as_int(batch[i]) if field.is_int_on_reset else batch[i]
+                put(infos, field.name, spread(values, mask), mask.copy())
+        return infos
+
+    def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
+        """Returns the infos of a step.
+
+        Args:
+            batch: of all environments; the engine writes zeros where a row lacks an info.
+            is_reset: bool (n,): rows that show the first state of an episode.
+            dtypes: of the actions, if infos follow them.
+        """
+        infos: Infos = {}
+        has_reset, has_step = bool(is_reset.any()), not is_reset.all()
+        every_env = np.ones(len(is_reset), np.bool_)
+        mixed = has_reset and has_step
+        for i, field, name, mask_name in self._named:
+            on_step, on_reset = field.on_step, field.on_reset
+            if not (has_step and on_step) and not (has_reset and on_reset):
+                continue
+            # each info has its own mask: users may write to it
+            if not mixed or on_step == on_reset:
+                mask = every_env.copy()
+            else:
+                mask = ~is_reset if on_step else is_reset.copy()
+            values = batch[i]
+            if field.follows:
+                values = _follow(values, field.follows, mask, dtypes)
+            elif field.is_int_on_reset if is_reset[np.argmax(mask)] else field.is_int_on_step:
+                # the first environment that has the info decides, as in Gymnasium
+                values = _as_int(values)
+            infos[name] = values
+            infos[mask_name] = mask
+        return infos
+
+    def of_ends(self, batch: Batch, ended: Array, dtypes: DTypes = None) -> Infos:
+        """Returns `final_info`: the infos of the steps that ended episodes."""
+        infos: Infos = {}
+        for i, field in self._finals:
+            if field.on_step:
+                values = _follow(batch[i], field.follows, ended, dtypes)
+                values = _as_int(values) if field.is_int_on_step else values
+                put(infos, field.name, spread(values[ended], ended), ended.copy())
+        return infos
+
+
+def _follow(values: Array, follows: int, mask: Array, dtypes: DTypes) -> Array:
+    """Returns an info in the dtype of the first environment that has it, as Gymnasium does."""
+    if not follows or dtypes is None or not mask.any():
+        return values
+    if isinstance(dtypes, np.dtype):
+        return cast_info(values, info_dtype(dtypes, follows))
+    own = [info_dtype(dtype, follows) for dtype in dtypes]
+    found = np.zeros(len(values), own[int(np.argmax(mask))])
+    for i, dtype in enumerate(own):
+        found[i] = cast_info(values[i : i + 1], dtype)[0]
+    return found
+
+
+def _as_int(values: Array) -> Array:
+    """Returns floats as int64, truncated."""
+    return values.astype(np.int64)

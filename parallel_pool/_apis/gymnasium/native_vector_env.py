@@ -1,0 +1,616 @@
+"""NativeVectorEnv: native environments as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+import copy as copying
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from gymnasium import logger
+from gymnasium.spaces import Dict, Space, Tuple
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_differing_spaces, batch_space
+
+from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
+from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.gymnasium import backends
+from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
+from parallel_pool._apis.gymnasium.fused_wrappers import FusedWrappers
+from parallel_pool._apis.gymnasium.infos import VectorInfos
+from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.pool import Batch, Pool, Views
+from parallel_pool._engine.trees import map_leaves
+from parallel_pool._engine.variation import Each, EachReset
+from parallel_pool.errors import EnvError, StateError
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+    from parallel_pool._apis.common.vector_options import Spaces
+    from parallel_pool._apis.gymnasium.async_calls import Reset, Step
+    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._engine.buffers import Array
+
+
+class Sent(NamedTuple):
+    """What the result of a step needs of its actions.
+
+    Attributes:
+        actions: for the pictures; None if there are none.
+        dtypes: in which NumPy computes with them, if infos have these.
+    """
+
+    actions: Any
+    dtypes: DTypes
+
+
+def show_plain(views: Views) -> Step:
+    """Returns a step's result for environments with one observation array and no infos."""
+    observation, reward, terminated, truncated = views[:4]
+    return observation(), reward(), terminated(), truncated(), {}
+
+
+class NativeVectorEnv(AsyncCalls):
+    """Native environments as a `gymnasium.vector.VectorEnv`.
+
+    See `PoolVectorEnv` for what it returns and for its attributes; its `pool` is a
+    `parallel_pool.Pool`.
+    """
+
+    backend = backends.NATIVE
+    pool: Pool
+    # for close() after an __init__ that failed halfway
+    _renderer: renderer.Renderer | None = None
+
+    def __init__(
+        self,
+        env: str | EnvSpec | backends.Choice | None = None,
+        num_envs: int | None = None,
+        *,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        backend: str = backends.AUTO,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | Each | EachReset | None = None,
+        render_mode: str | None = None,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        copy: bool = True,
+        observation_mode: Spaces = "same",
+        **options: Any,
+    ) -> None:
+        """Makes the environments; for arguments and errors see `PoolVectorEnv`.
+
+        Args:
+            env: an id, an EnvSpec, or a backend that was chosen already.
+            num_envs: environments; None for 1.
+            wrappers: around each environment; native environments must replace them.
+            backend: "auto" or "native", as for `PoolVectorEnv`; TypeError if that chooses another.
+            autoreset_mode, max_episode_steps, render_mode: as for `PoolVectorEnv`.
+            num_threads, thread_affinity_offset: as for `PoolVectorEnv`.
+            copy, observation_mode: as for `PoolVectorEnv`.
+            options: the environments' constructor options and drawing options.
+        """
+        choice = backends.chosen(env, wrappers, {"backend": backend, **options})
+        spec, definition = choice.spec, choice.definition
+        if spec is None or definition is None:
+            raise TypeError(
+                f"{choice.reason}, and {type(self).__name__} is native: choose"
+                f" {backends.CLASSES[choice.backend]} or PoolVectorEnv"
+            )
+        self.backend_reason = choice.reason
+        kwargs = {**spec.kwargs, **options}
+        # a spec may hold these two among its kwargs
+        if max_episode_steps is not None:
+            kwargs["max_episode_steps"] = max_episode_steps
+        if render_mode is not None:
+            kwargs["render_mode"] = render_mode
+        vector = VectorOptions(
+            autoreset_mode, num_threads, thread_affinity_offset, copy, observation_mode, backend
+        )
+        vector = replace(vector, **choice.vector_kwargs or {})
+        wrappers = wrappers if choice.wrappers is None else choice.wrappers
+        self.num_envs = choice.num_envs or (1 if num_envs is None else num_envs)
+        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given(), wrappers)
+
+        self.autoreset_mode = vector.mode()
+        limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
+        self.render_mode = kwargs.pop("render_mode", None)
+        # there is nothing to disable: the engine always checks actions and options
+        kwargs.pop("disable_env_checker", None)
+        reference = env_specs.reference_of(spec, definition)
+        self._set_metadata(
+            env_specs.metadata(definition, reference), renderer.modes(definition, reference)
+        )
+        self._drawing = {
+            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        }
+        self.pool = Pool(
+            definition,
+            self.num_envs,
+            num_threads=vector.num_threads,
+            thread_affinity_offset=vector.thread_affinity_offset,
+            autoreset=self.autoreset_mode.name.lower(),
+            max_episode_steps=choice.chain.limit(limit) or 0,
+            reward_dtype="float64",
+            options={**kwargs, **choice.chain.options},
+        )
+        self.num_envs = self.pool.num_envs
+        self._set_spaces(vector.observation_mode)
+        self._read_columns()
+        self._reference = native_attributes.Reference(
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
+        )
+        # None if no wrapper acts on a step
+        self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
+        # of the step in flight
+        self._sent = Sent(None, None)
+        # of the call that is pending: what returns its results
+        self._call: Callable[[], tuple[Any, ...]] | None = None
+        # the observations that a masked reset in flight leaves as they are
+        self._others: Any = None
+        # whether the next row of each environment is a reset
+        self._none_ended = np.zeros(self.num_envs, np.bool_)
+        self._ended = self._none_ended
+        # From the first reset on: the pool's step, for environments that need only the arrays it
+        # returns. Not a method of this object, which would be a reference cycle: threads of an
+        # object dropped without close() would stay until the garbage collector runs.
+        self._plain_step: Callable[..., Any] | None = None
+
+    def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
+        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
+        self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
+        known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
+        renderer.check_mode(self.render_mode, known)
+        # as Gymnasium's RenderCollection does
+        if self.render_mode is not None and self.render_mode.endswith("_list"):
+            self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
+
+    def _set_spaces(self, observation_mode: Spaces) -> None:
+        self.single_action_space = self.pool.spec.action_space()
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        single = self.pool.spec.observation_space()
+        if observation_mode == "same":
+            self.single_observation_space = single
+            self.observation_space = batch_space(single, self.num_envs)
+        elif observation_mode == "different":
+            self.single_observation_space = single
+            self.observation_space = batch_differing_spaces([single] * self.num_envs)
+        elif (
+            isinstance(observation_mode, tuple)
+            and len(observation_mode) == 2
+            and all(isinstance(space, Space) for space in observation_mode)
+        ):
+            self.observation_space, self.single_observation_space = observation_mode
+        else:
+            raise ValueError(
+                f"observation_mode={shown(observation_mode)}: choose 'same', 'different' or a tuple"
+                " of a batched and a single space"
+            )
+
+    def _read_columns(self) -> None:
+        """Stores the indices of the columns that results are made of."""
+        columns = self.pool.columns
+        self._infos = VectorInfos(self.pool.spec, columns)
+        engine = engine_indices(columns)
+        self._reward, self._terminated, self._truncated = (
+            engine[name] for name in ("reward", "terminated", "truncated")
+        )
+        observations = self.pool.spec.observations
+        self._observation_columns = {c.name: i for i, c in enumerate(columns[: len(observations)])}
+        first = next((i for i, c in enumerate(columns) if c.is_final), 0)
+        self._final_columns = {name: first + i for name, i in self._observation_columns.items()}
+        space = self.pool.spec.observation_space()
+        # keys in the order of the space; None for a single array
+        self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
+        self._is_tuple = isinstance(space, Tuple)
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def _check_reset(self, request: ResetRequest) -> None:
+        self.pool.check_reset(seed=request.seeds, options=request.options)
+
+    def _reset_now(self, request: ResetRequest) -> Reset:
+        env_ids, chosen = _chosen(request)
+        if self.pool.in_flight:
+            self._check_reset(request)
+            self._drop_results()
+        others = self._observe_others(request.mask)
+        batch = self.pool.reset(env_ids, seed=chosen, options=request.options)
+        return self._reset_result(request, batch, others)
+
+    def _send_reset(self, request: ResetRequest) -> None:
+        env_ids, chosen = _chosen(request)
+        others = self._observe_others(request.mask)
+        self.pool.send_reset(env_ids, seed=chosen, options=request.options)
+        self._others = others
+
+    def _receive_reset(self, timeout: float | None) -> Reset:
+        batch = self.pool.recv(timeout=timeout)
+        return self._reset_result(self._request, batch, self._others)
+
+    def _reset_result(self, request: ResetRequest, batch: Batch, others: Any) -> Reset:
+        mask = request.mask
+        observations = self._observations(batch)
+        if mask is None:
+            mask = np.ones(self.num_envs, np.bool_)
+        else:
+            observations = self._merge(mask, observations, others)
+        infos = self._infos.of_reset(batch, mask)
+        if self.pool.definition.family == ale_ids.FAMILY:
+            infos.update(ale_ids.seeds_info(request.seeds, mask))
+        self._ended = self._ended & ~mask
+        if self._fused is not None:
+            self._fused.begin(mask)
+        if not self._was_reset:
+            self._plain_step = self.pool.step_shown if self._is_plain() else None
+        if self._renderer is not None:
+            self._renderer.after_reset(mask)
+        return observations, infos
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it according to the autoreset mode.
+
+        Args:
+            actions: (n, *action shape), an array or list; integers for discrete spaces.
+
+        Returns:
+            Observations (n, *shape), or a dict or tuple of such arrays; rewards float64 (n,);
+            terminations and truncations bool (n,); infos: for each key an array (n, ...), and
+            "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
+            "final_obs", an object array (n,) of the last observations of ended episodes, and
+            "final_info".
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: before the first reset, or with DISABLED after an episode's end.
+            PendingCallError: the previous step was interrupted: call reset().
+            EnvError: environments failed.
+        """
+        if self._pending is not None:
+            self._check_idle("step")
+        try:
+            if self._plain_step is not None:
+                step: Step = self._plain_step(show_plain, actions)
+                return step
+            self._check_can_step()
+            batch = self.pool.step(actions)
+        except BaseException as error:
+            self._note_failure(error, STEP)
+            if self._is_interrupted:
+                self._sent = self._sent_of(actions)
+            if isinstance(error, StateError):
+                self._explain(error)
+            raise
+        return self._result(batch, self._sent_of(actions))
+
+    def _send_step(self, actions: Any) -> None:
+        try:
+            self._check_can_step()
+            self.pool.send(actions)
+        except StateError as error:
+            self._explain(error)
+            raise
+        # the caller may change its array
+        self._sent = self._sent_of(copying.copy(actions))
+
+    def _receive_step(self, timeout: float | None) -> Step:
+        return self._result(self.pool.recv(timeout=timeout), self._sent)
+
+    def _is_plain(self) -> bool:
+        return (
+            self._infos.is_empty
+            and self._keys is None
+            and not self._is_tuple
+            and self._fused is None
+            and self._renderer is None
+            and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        )
+
+    def _check_can_step(self) -> None:
+        """Raises NotResetError before the first reset."""
+        if not self._was_reset:
+            self._check_open()
+            raise NotResetError("step() before reset(): call reset() first")
+        if self.pool.is_shared and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            # compiled programs may have stepped since
+            env_ids = range(self.num_envs)
+            self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
+
+    def _explain(self, error: StateError) -> None:
+        """Raises a clearer error for a step that the pool refused, if there is one."""
+        self._check_open()
+        # errors of derived classes are clearer: forked, another thread is stepping
+        if type(error) is not StateError:
+            return
+        if self.pool.in_flight:
+            raise PendingCallError(
+                f"step() after an interrupted step, whose results of {self.pool.in_flight}"
+                " environments were not received: call reset(), which drops them and begins new"
+                " episodes",
+                STEP,
+            ) from None
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            raise NotResetError(
+                f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
+            ) from None
+
+    def _sent_of(self, actions: Any) -> Sent:
+        """Returns what the result of a step needs of its actions."""
+        dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
+        return Sent(None if self._renderer is None else actions, dtypes)
+
+    def _result(self, batch: Batch, sent: Sent) -> Step:
+        """Returns a step's result, infos included."""
+        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        ended = terminated | truncated
+        infos: dict[str, Any] = {}
+        episodes = {} if self._fused is None else self._fused.step(batch)
+        dtypes = sent.dtypes
+        restarted = self._ended
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            restarted = ended | self._ended
+            self._ended = self._none_ended
+            if ended.any():
+                infos = self._final(batch, ended, dtypes)
+                infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
+                episodes = {}
+        elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended = ended
+        infos.update(self._infos.of_step(batch, restarted, dtypes))
+        infos.update(episodes)
+        if len(infos) > 2 and (episodes or restarted.any()):
+            infos = in_order_of_rows(infos)
+        if self._renderer is not None:
+            self._renderer.after_step(sent.actions, restarted)
+        return self._observations(batch), batch[self._reward], terminated, truncated, infos
+
+    def _observations(self, batch: Batch) -> Any:
+        """Returns the observations of a batch, or of what Pool.observe returns."""
+        if self._keys is None:
+            return tuples.split(batch[0]) if self._is_tuple else batch[0]
+        return {key: batch[self._observation_columns[key]] for key in self._keys}
+
+    def _observe_others(self, mask: Array | None) -> Any:
+        """Returns the observations of environments that a masked reset leaves out; None: no such.
+
+        Raises NotResetError if one of them failed: it has no observation to repeat.
+        """
+        if mask is None or mask.all():
+            return None
+        try:
+            return self._observations(self.pool.observe(np.flatnonzero(~mask)))
+        except StateError as error:
+            if type(error) is not StateError:
+                raise
+            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
+
+    def _merge(self, mask: Array, chosen: Any, others: Any) -> Any:
+        """Puts the observations of the environments of a mask and of the others together."""
+        if others is None:
+            return chosen
+
+        def merge(one: Array, other: Array) -> Array:
+            merged: Array = np.empty((self.num_envs, *one.shape[1:]), one.dtype)
+            merged[mask], merged[~mask] = one, other
+            return merged
+
+        return map_leaves(merge, chosen, others)
+
+    def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
+        """Returns the infos that SAME_STEP adds for episodes that have ended."""
+        columns = self._final_columns
+        if self._keys is None:
+            (only,) = columns.values()
+            observations: Any = tuples.split(batch[only]) if self._is_tuple else batch[only]
+        else:
+            observations = {key: batch[columns[key]] for key in self._keys}
+        return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
+
+    def _note_failed(self, error: EnvError, kind: str) -> None:
+        if kind == STEP:
+            self._remember(error.batch, error.env_ids)
+
+    def _drop_results(self) -> None:
+        """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
+        super()._drop_results()
+        # of actions that were sent to the pool itself
+        for batch, failed in self.pool.drain():
+            # a smaller batch is that of a partial reset, which needs nothing remembered
+            if len(batch[self._reward]) == self.num_envs:
+                self._remember(batch, failed)
+
+    def _remember(self, batch: Batch, failed: Sequence[int] = ()) -> None:
+        """Updates what later steps depend on from a step's batch that is not returned.
+
+        Environments that failed begin a new episode at their next step.
+        """
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        self._ended[list(failed)] = True
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended |= batch[self._terminated] | batch[self._truncated]
+        if self._fused is not None:
+            self._fused.step(batch)
+
+    # ------------------------------------------------------------------------------ pictures --
+
+    def render(self) -> tuple[Any, ...]:
+        """Draws every environment.
+
+        Returns:
+            A tuple of n pictures, uint8 (height, width, 3); of n lists of pictures with
+            "rgb_array_list"; of n Nones with "human" or without a render mode.
+
+        Raises:
+            NotResetError: before the first reset.
+            MissingDependencyError: drawing needs a package that is not installed.
+        """
+        self._check_idle("render")
+        self.pool.check_usable()
+        return self._pictures()
+
+    def _pictures(self) -> tuple[Any, ...]:
+        if not self._was_reset:
+            raise NotResetError("render() before reset(): call reset() first")
+        if self._renderer is None:
+            logger.warn(
+                "render() without a render mode draws nothing: give one when making the"
+                ' environments, as in make_vec(..., render_mode="rgb_array")'
+            )
+            return (None,) * self.num_envs
+        return self._renderer.render()
+
+    # ------------------------------------------------------------------------------ programs --
+
+    def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
+        """Returns the pool, and how compiled programs show steps and resets.
+
+        `parallel_pool.compat.jax.xla` calls this.
+
+        Raises:
+            ValueError: wrappers or pictures need Python at every step.
+        """
+        from parallel_pool._apis.jax.vector_results import VectorResults
+
+        if self._fused:
+            raise ValueError(
+                "RecordEpisodeStatistics, ClipReward and TransformReward need Python at every step:"
+                " leave them out, and compute that in the program"
+            )
+        if self.render_mode not in (None, "rgb_array"):
+            raise ValueError(
+                f"render_mode={shown(self.render_mode)} shows every step, which a compiled program"
+                " can't do: choose None or 'rgb_array'"
+            )
+        results = VectorResults(
+            self.pool, self._observation_columns, self._keys, is_tuple=self._is_tuple
+        )
+        return self.pool, results.of_step, results.of_reset
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds that the environments' generators were made from."""
+        return tuple(self.pool.seeds)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> NoReturn:  # type: ignore[override]
+        """Raises AttributeError: the generators live in C."""
+        raise AttributeError(
+            "np_random: native environments keep their generators in C: seed them by"
+            " reset(seed=...), and keep their state by env.pool.get_state()"
+        )
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Returns an attribute of every environment, a tuple of n values.
+
+        Available are the reference's public attributes that no step changes (`gravity`,
+        `frame_skip`, `init_qpos`, ...; copies of mutable ones), the constructor's options (`g`,
+        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
+        reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
+        length_queue, time_queue, episode_count, episode_returns, episode_lengths and
+        episode_start_time.
+
+        Raises:
+            AttributeError: native environments have no such attribute.
+        """
+        if name == "np_random_seed":
+            return self.np_random_seed
+        of_wrapper = None if self._fused is None else self._fused.attribute(name)
+        if of_wrapper is not None:
+            return of_wrapper
+        if name in self.pool.varied:
+            return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
+        value = self._shared(name)
+        return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
+
+    def _shared(self, name: str) -> Any:
+        """Returns an attribute that is the same for all environments."""
+        known = {
+            **native_attributes.of_options(self.pool, self._drawing),
+            "spec": self.spec,
+            "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
+            "render_mode": self.render_mode,
+            "observation_space": self.single_observation_space,
+            "action_space": self.single_action_space,
+            "reward_threshold": self.pool.definition.reward_threshold,
+        }
+        return native_attributes.get(
+            name, self.pool, known, native_attributes.CURE, self._reference
+        )
+
+    def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self.pool.check_usable()
+        # nothing changes before the wait
+        self._call = partial(self._called, name, args, kwargs)
+
+    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+        assert self._call is not None
+        return self._call()
+
+    def _called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Returns an attribute as `get_attr` does, or the result of `render`.
+
+        Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too.
+        """
+        if name == "render":
+            return self._pictures()
+        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
+            value = self._reference.call(name, args, kwargs)
+            return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
+        values = self.get_attr(name)
+        if args or kwargs:
+            raise AttributeError(
+                f"{named(name)}: native environments have no such method to call:"
+                f" {native_attributes.CURE}"
+            )
+        return values
+
+    def set_attr(self, name: str, values: Any) -> NoReturn:
+        """Always raises: attributes of native environments are fixed when they are made.
+
+        Raises:
+            ValueError: values is a list or tuple of a wrong length.
+            AttributeError: in all other cases; the message names the cure.
+        """
+        self._one_each(values)
+        raise AttributeError(
+            f"{named(name)}={shown(values)}: attributes of native environments are fixed when they"
+            f" are made: give {named(name)}=... to make_vec if it is an option, or"
+            f" {native_attributes.CURE}"
+        )
+
+    def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
+        """Ends the threads and closes windows; `close` calls this.
+
+        Args:
+            timeout: seconds to wait for the threads; None for 5. See `Pool.close`.
+            kwargs: ignored.
+        """
+        self._warn_of_pending()
+        if self._renderer is not None:
+            self._renderer.close()
+        if hasattr(self, "_reference"):
+            self._reference.close()
+        if hasattr(self, "pool"):
+            self.pool.close(timeout=timeout)
+
+
+def _chosen(request: ResetRequest) -> tuple[Array | None, Any]:
+    """Returns the environments that a reset names, None for all, and their seeds."""
+    if request.mask is None:
+        return None, request.seeds if request.is_seeded else None
+    env_ids = np.flatnonzero(request.mask).astype(np.int32)
+    return env_ids, [request.seeds[i] for i in env_ids] if request.is_seeded else None

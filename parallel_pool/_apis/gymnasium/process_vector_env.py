@@ -1,0 +1,320 @@
+"""ProcessVectorEnv: Python environments in worker processes as a Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.gymnasium import spaces
+from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
+from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.base_pool import show_batch
+from parallel_pool._native import ffi, lib
+from parallel_pool._workers.data.spaces import iterate_objects
+from parallel_pool._workers.process_pool import Call, ProcessPool, listed
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.common.row_reader import Shown
+    from parallel_pool._apis.gymnasium.async_calls import Reset, Step
+    from parallel_pool._workers.data.messages import Description
+    from parallel_pool.errors import EnvError
+
+
+class ProcessVectorEnv(AsyncCalls):
+    """Python environments in worker processes as a `gymnasium.vector.VectorEnv`.
+
+    It has the arguments and methods of `gymnasium.vector.AsyncVectorEnv`, and returns for the same
+    seeds and actions what `gymnasium.vector.SyncVectorEnv` returns: the same arrays, dtypes and
+    infos. Results are the caller's own: you may keep them and write to them.
+
+    An exception of an environment is raised here unchanged, with the worker's traceback as its
+    cause; the environment starts a new episode at its next step. If a worker process dies, its
+    environments raise `parallel_pool.errors.WorkerError`, or are made again with fresh seeds
+    (on_error="restart").
+
+    Attributes:
+        backend: "process".
+        backend_reason: why this backend was chosen; a sentence.
+        num_envs: environments, n below.
+        single_observation_space, single_action_space: of one environment.
+        observation_space, action_space: of all environments: a first axis of n is added.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata: a copy of the first environment's.
+        render_mode: of the first environment.
+        spec: from which make_vec or PoolVectorEnv made it, else None.
+        pool: the `ProcessPool` underneath.
+    """
+
+    backend = "process"
+    backend_reason = "ProcessVectorEnv was asked for by name"
+    pool: ProcessPool
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        shared_memory: bool = True,
+        copy: bool = True,
+        context: str | None = None,
+        daemon: bool = True,
+        worker: None = None,
+        observation_mode: Any = "same",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_concurrency: int | None = None,
+        *,
+        num_workers: int | None = None,
+        timeout: float | None = None,
+        start_timeout: float | None = None,
+        on_error: str = "raise",
+    ) -> None:
+        """Starts the worker processes and makes the environments in them.
+
+        Args:
+            env_fns: functions that make one environment each; cloudpickle sends them to workers.
+            shared_memory: accepted for compatibility with AsyncVectorEnv: observations are in
+                shared memory if their space has a fixed size, and are pickled otherwise.
+            copy: accepted for compatibility: results are always the caller's own.
+            context: how processes start: "forkserver", "spawn" or "fork"; None for "forkserver".
+            daemon: accepted for compatibility: workers end with this process, and may have child
+                processes.
+            worker: must be None.
+            observation_mode: "same": all observation spaces are equal; "different": their shapes
+                and dtypes are equal; or a tuple of a batched and a single space to show instead.
+            autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
+                resets; SAME_STEP: the step that ends an episode returns the first observation of
+                the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
+            max_concurrency: most environments stepped at the same time, and so most workers.
+            num_workers: processes; None for the cores this process may use. Each has the same
+                number of environments. 0: this process steps them, in the calling thread.
+            timeout: seconds that one environment's step or reset may take; then its worker is
+                killed. None for no limit.
+            start_timeout: seconds in which a worker must make its environments, at the start and
+                at a restart; None for no limit without `timeout`, and a minute or more with it.
+            on_error: "raise", or "restart": environments whose worker died, or that raised, are
+                made again with fresh seeds; their rows repeat the last observation, truncated, and
+                infos have "worker_restarted" and "restart_seed".
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            RuntimeError: the spaces of the environments differ.
+            parallel_pool.errors.WorkerError: a worker died, or can't be started.
+            Exception: raised by an environment's function.
+        """
+        if worker is not None:
+            raise TypeError(
+                f"worker={shown(worker)}: workers run the engine's own function: leave it out, or"
+                " use gymnasium.vector.AsyncVectorEnv"
+            )
+        # the pool refuses anything that is not iterable
+        is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
+        self.env_fns = env_fns if is_read else listed(env_fns)
+        self.shared_memory, self.copy, self.context = shared_memory, copy, context
+        self.daemon = daemon
+        self.observation_mode = observation_mode
+        self.autoreset_mode = _mode(autoreset_mode)
+        self.max_concurrency = max_concurrency
+        self.pool = ProcessPool(
+            self.env_fns,
+            num_workers=_worker_count(num_workers, max_concurrency, self.env_fns),
+            autoreset=self.autoreset_mode.name.lower(),
+            start_method=context,
+            timeout=timeout,
+            start_timeout=start_timeout,
+            on_error=on_error,
+            # SyncVectorEnv always passes both
+            reset_arguments={"seed": None, "options": None},
+            check_spaces=self._set_spaces,
+        )
+        self.num_envs = self.pool.num_envs
+        self.metadata = {**self.pool.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = self.pool.render_mode
+
+        self._rows = RowReader(self.pool, self.single_observation_space)
+        # Not a method of this object, which would be a reference cycle: worker processes of an
+        # object dropped without close() would stay until the garbage collector runs.
+        self._show = self._rows.show
+        self._sends_objects = self.pool.sends_objects
+        self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
+        # DISABLED: environments that the caller must reset
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        self._call: Call | None = None
+
+    def _set_spaces(self, described: list[Description]) -> None:
+        found = spaces.combine(
+            self.observation_mode,
+            [space for each in described for space in each.observation_spaces],
+            [space for each in described for space in each.action_spaces],
+        )
+        self.single_observation_space = found.single_observation
+        self.observation_space = found.observation
+        self.single_action_space = found.single_action
+        self.action_space = found.action
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it according to the autoreset mode.
+
+        Args:
+            actions: an element of `action_space`, or an iterable of n actions.
+
+        Returns:
+            Observations, an array (n, ...) or a tree of such arrays; rewards float64 (n,);
+            terminations and truncations bool (n,); infos: for each key an array (n, ...), and
+            "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
+            "final_obs", an object array (n,) of the last observations of ended episodes, and
+            "final_info".
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: with DISABLED, an episode has ended and was not reset.
+            PendingCallError: another call is pending.
+            parallel_pool.errors.WorkerError: a worker process died.
+            Exception: raised by an environment.
+        """
+        if self.closed or self._pending is not None:
+            self._check_idle("step")
+        if self._is_disabled:
+            self._check_ended()
+        try:
+            if self._sends_objects:
+                actions = iterate_objects(self.action_space, actions, self.num_envs)
+            shown: Shown = self.pool.step_shown(self._show, actions)
+        except BaseException as error:
+            self._note_failure(error, STEP)
+            raise
+        return self._step_result(shown)
+
+    def _send_step(self, actions: Any) -> None:
+        self._check_ended()
+        if self._sends_objects:
+            actions = iterate_objects(self.action_space, actions, self.num_envs)
+        self.pool.send(actions)
+
+    def _receive_step(self, timeout: float | None) -> Step:
+        return self._step_result(self.pool.recv_shown(self._show, timeout))
+
+    def _check_ended(self) -> None:
+        if self._is_disabled and self._ended.any():
+            raise NotResetError(
+                f"environment {int(np.argmax(self._ended))} has ended its episode or failed, and"
+                ' autoreset is disabled: reset(options={"reset_mask": terminations | truncations})'
+            )
+
+    def _step_result(self, shown: Shown) -> Step:
+        observations, infos = self._observations_and_infos(shown)
+        _, rewards, terminated, truncated, _ = shown
+        if self._is_disabled:
+            self._ended = terminated | truncated
+        return observations, rewards, terminated, truncated, infos
+
+    def _observations_and_infos(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations, and the infos that environments sent with their rows."""
+        whole = self.pool.whole_infos()
+        if whole is not None:
+            return shown[0], whole
+        replies = self.pool.column_replies()
+        if not replies:
+            return shown[0], {}
+        infos = self._rows.infos(self._add_info, replies, shown)
+        return (self._rows.batch(replies) if self._rows.has_objects else shown[0]), infos
+
+    def _note_failed(self, error: EnvError, kind: str) -> None:
+        if kind == STEP:
+            self._ended = self._rows.ended(error.batch)
+        else:
+            self._note_reset(self._request)
+        self._ended[list(error.env_ids)] = True
+
+    # ----------------------------------------------------------------------------- resetting --
+
+    def _check_reset(self, request: ResetRequest) -> None:
+        self.pool.check_reset(seed=request.seeds, options=request.options)
+
+    def _reset_now(self, request: ResetRequest) -> Reset:
+        batch = self.pool.reset(seed=request.seeds, options=request.options, mask=request.mask)
+        return self._reset_result(request, show_batch(self._show, batch))
+
+    def _send_reset(self, request: ResetRequest) -> None:
+        self.pool.send_reset(seed=request.seeds, options=request.options, mask=request.mask)
+
+    def _receive_reset(self, timeout: float | None) -> Reset:
+        return self._reset_result(self._request, self.pool.recv_shown(self._show, timeout))
+
+    def _reset_result(self, request: ResetRequest, shown: Shown) -> Reset:
+        result = self._observations_and_infos(shown)
+        self._note_reset(request)
+        return result
+
+    def _note_reset(self, request: ResetRequest) -> None:
+        """Marks the environments of a reset as having begun an episode."""
+        if request.mask is None:
+            self._ended = np.zeros(self.num_envs, np.bool_)
+        else:
+            self._ended[request.mask] = False
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        self._call = self.pool.send_call(name, args, kwargs)
+
+    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+        assert self._call is not None
+        return self.pool.recv_call(self._call, timeout)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Sets an attribute of every environment.
+
+        Args:
+            name: of the attribute, of the environment or of a wrapper that has it.
+            values: a list or tuple with one value per environment, or one value for all.
+
+        Raises:
+            ValueError: there are too few or too many values.
+            PendingCallError: another call is pending.
+        """
+        self._check_open()
+        each = self._one_each(values)
+        self._check_idle("set_attr")
+        self.pool.set_attr(name, each)
+
+    # --------------------------------------------------------------------------------- other --
+
+    def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
+        """Ends the worker processes, each after the environment it is stepping; `close` calls this.
+
+        Args:
+            timeout: seconds after which workers that still run are killed; None for 5.
+            terminate: kills them at once.
+        """
+        self._warn_of_pending()
+        if hasattr(self, "pool"):
+            self.pool.close(timeout=0.0 if terminate else timeout)
+
+
+def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:
+    return VectorOptions(autoreset_mode=autoreset_mode).mode()
+
+
+def _worker_count(
+    num_workers: int | None, max_concurrency: int | None, env_fns: Sequence[Any]
+) -> int | None:
+    """Returns the number of workers; None to let the pool choose."""
+    if max_concurrency is None:
+        return num_workers
+    # a ValueError for a wrong type too, as in AsyncVectorEnv
+    if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
+        raise ValueError(f"max_concurrency={shown(max_concurrency)}: choose 1 or more, or None")
+    if num_workers is None:
+        return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
+    if num_workers > max_concurrency:
+        raise ValueError(
+            f"num_workers={num_workers} > max_concurrency={max_concurrency}: every worker steps one"
+            " environment at a time: choose num_workers <= max_concurrency"
+        )
+    return num_workers

@@ -1,0 +1,82 @@
+"""The reset mask of Gymnasium's vector environments: which environments a reset is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._engine.arguments import a_type, shown
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.buffers import Array
+
+KEY = "reset_mask"
+
+
+def split(
+    options: dict[str, Any] | None, num_envs: int, was_reset: bool
+) -> tuple[Array | None, dict[str, Any] | None]:
+    """Checks the mask among the options of a reset as Gymnasium does, and changes nothing.
+
+    Args:
+        options: of the reset.
+        num_envs: environments.
+        was_reset: whether all environments were reset before.
+
+    Returns:
+        A copy of the mask, bool (num_envs,), None if there is none; and the other options.
+
+    Raises:
+        TypeError: options are not a dict, or the mask is not a bool array.
+        ValueError: the mask has a wrong shape, or no True.
+        NotResetError: the mask leaves out environments that were never reset.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+    if options is None or KEY not in options:
+        return None, options
+    mask = options[KEY]
+    _check(mask, num_envs)
+    if not was_reset and not mask.all():
+        raise NotResetError(
+            f"environment {int(np.argmin(mask))} was never reset and is not in"
+            " options['reset_mask']: reset all environments first"
+        )
+    return mask.copy(), {key: value for key, value in options.items() if key != KEY}
+
+
+def remove(options: dict[str, Any] | None) -> None:
+    """Removes the mask from the caller's options, as Gymnasium does; for an accepted reset."""
+    if options is not None:
+        options.pop(KEY, None)
+
+
+def _check(mask: Any, num_envs: int) -> None:
+    """Raises TypeError or ValueError, with Gymnasium's text, for anything that is not a mask."""
+    what = "`options['reset_mask']`"
+    if not isinstance(mask, np.ndarray):
+        raise TypeError(
+            f"{what} must be a numpy array, got {type(mask)}: give numpy.array(..., dtype=bool)"
+        )
+    if isinstance(mask, np.ma.MaskedArray):
+        raise TypeError(
+            f"{what} must be a plain numpy array, got a masked array {mask}: give"
+            " mask.filled(False) or mask.filled(True)"
+        )
+    if mask.shape != (num_envs,):
+        raise ValueError(
+            f"{what} must have shape `({num_envs},)`, got {mask.shape}: give one bool for each"
+            " environment"
+        )
+    if mask.dtype != np.bool_:
+        raise TypeError(
+            f"{what} must have `dtype=np.bool_`, got {mask.dtype}: give mask.astype(bool)"
+        )
+    if not mask.any():
+        raise ValueError(
+            f"{what} must contain a boolean array with at least one True value, got"
+            f" reset_mask={mask}: name an environment, or leave the reset out"
+        )

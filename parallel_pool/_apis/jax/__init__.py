@@ -1,0 +1,1 @@
+"""JAX: a pool's calls in compiled programs."""

@@ -1,0 +1,179 @@
+"""Programs: `xla`, the functions with which compiled programs step a pool."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parallel_pool._apis.common.dependencies import install
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.named_batch import batch_class, field_names
+from parallel_pool._engine.pool import Pool
+from parallel_pool._native import lib
+from parallel_pool.errors import MissingDependencyError
+
+try:
+    import jax
+
+    from parallel_pool._apis.jax.calls import Calls
+except ImportError as error:
+    raise MissingDependencyError(
+        f"xla() needs JAX 0.5 or newer ({error}): {install('jax')}"
+    ) from error
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.buffers import Array
+
+    # returns what the user sees of a batch: arrays by column, None if not asked for before
+    Show = Callable[[Any], Any]
+
+
+class Functions(NamedTuple):
+    """What `xla` returns: a handle, and functions for use inside and outside of `jax.jit`.
+
+    Every function takes the newest handle, and returns the next one first.
+
+    Attributes:
+        handle: int32 (2,); says which pool, and how many calls programs have made of it.
+        recv: `handle, result = recv(handle)`.
+        send: `handle = send(handle, action, env_id=None)`.
+        step: `handle, result = step(handle, action, env_id=None)`.
+        reset: `handle, result = reset(handle, seeds=None)`; synchronous pools only.
+        async_reset: `handle = async_reset(handle, seeds=None, env_id=None)`, then `recv`.
+    """
+
+    handle: Any
+    recv: Callable[..., Any]
+    send: Callable[..., Any]
+    step: Callable[..., Any]
+    reset: Callable[..., Any]
+    async_reset: Callable[..., Any]
+
+
+def xla(envs: Any) -> Functions:
+    """Returns functions with which jitted programs step environments; of EnvPool's form.
+
+    They can be used in `jax.jit`, `jax.lax.scan` and `jax.lax.while_loop`, on the CPU. The bits are
+    those of the same calls in Python. Python's own methods go on working between programs. While a
+    program runs, they raise `BusyError`.
+
+    Results have the form that the environments have in Python: of a `Pool` a `NamedBatch`; of a
+    `PoolVectorEnv` (observations, rewards, terminations, truncations, infos), where infos have
+    every key at every step, with its mask `_key`, and with SAME_STEP `final_obs` is an array (n,
+    *shape), zero where no episode has ended; of EnvPool's pools what their `step` returns. Without
+    `jax_enable_x64`, arrays of 64 bits become arrays of 32, as everywhere in JAX.
+
+    A handle is valid for one call. After an error in a program call `xla` again: the functions are
+    the same, and the handle is a valid one.
+
+    Args:
+        envs: a `Pool`, a native `PoolVectorEnv`, or what `parallel_pool.make` returns.
+
+    Raises:
+        TypeError: envs are of another kind.
+        ValueError: they do in Python what a program can't: environments in worker processes,
+            wrappers around each environment, or players that live for a part of an episode.
+        MissingDependencyError: JAX is not installed.
+        ClosedError, ForkedError: the pool is closed, or belongs to another process.
+    """
+    pool, show, show_reset = _parts(envs)
+    number = pool.share()
+    found = _known.get(number)
+    if found is None:
+        found = _known[number] = _functions(pool, show, show_reset)
+        weakref.finalize(pool, _known.pop, number, None)
+    handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
+    return found._replace(handle=jax.numpy.asarray(handle))
+
+
+# By the number of a pool, while it lives; they hold no pool. Jitted programs that use the same
+# functions are not compiled again.
+_known: dict[int, Functions] = {}
+
+
+def _parts(envs: Any) -> tuple[Pool, Show, Show]:
+    """Returns the pool of environments, and how steps and resets are shown."""
+    if isinstance(envs, Pool):
+        show = _named(envs)
+        return envs, show, show
+    if not hasattr(envs, "xla_parts"):
+        raise TypeError(
+            f"{type(envs).__name__}: give a Pool, a native PoolVectorEnv, or a pool of"
+            " parallel_pool.make"
+        )
+    parts: tuple[Pool, Show, Show] = envs.xla_parts()
+    return parts
+
+
+def _named(pool: Pool) -> Show:
+    """Returns a function that makes a `NamedBatch`, whose final columns are 0 in other rows."""
+    make = batch_class(field_names(pool.columns))._make
+    engine = engine_indices(pool.columns)
+    finals = [i for i, column in enumerate(pool.columns) if column.is_final]
+
+    def show(columns: Any) -> Any:
+        arrays = list(columns)
+        ended = arrays[engine["terminated"]] | arrays[engine["truncated"]]
+        for i in finals:
+            mask = ended.reshape(len(ended), *[1] * (arrays[i].ndim - 1))
+            arrays[i] = jax.numpy.where(mask, arrays[i], jax.numpy.zeros_like(arrays[i]))
+        return make(arrays)
+
+    return show
+
+
+def _functions(pool: Pool, show: Show, show_reset: Show) -> Functions:
+    """Returns the functions of one pool; their handle is to be filled in."""
+    calls = Calls(pool, _needed(pool, show))
+    is_async = pool.is_async
+
+    def recv(handle: Any) -> tuple[Any, Any]:
+        """Receives the next batch; returns the next handle and what `step` returns in Python."""
+        handle, columns = calls.recv(handle)
+        return handle, show(columns)
+
+    def step(handle: Any, action: Any, env_id: Any = None) -> tuple[Any, Any]:
+        """Sends actions and receives; returns the next handle and what `step` returns in Python."""
+        handle, columns = calls.step(handle, action, env_id)
+        return handle, show(columns)
+
+    def reset(handle: Any, seeds: Any = None) -> tuple[Any, Any]:
+        """Resets all environments; returns the next handle and what `reset` returns in Python."""
+        if is_async:
+            raise TypeError("reset() of an asynchronous pool: use async_reset(), then recv()")
+        handle, columns = calls.recv(calls.reset(handle, seeds))
+        return handle, show_reset(columns)
+
+    return Functions(None, recv, calls.send, step, reset, calls.reset)
+
+
+class _Asked(Sequence[Any]):
+    """Columns of zeros; remembers which of them somebody has read."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._columns = pool.columns
+        self._rows = pool.batch_size
+        self.indices: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: Any) -> Any:
+        at = index % len(self)
+        self.indices.add(at)
+        column = self._columns[at]
+        dtype = jax.dtypes.canonicalize_dtype(column.dtype)
+        return jax.numpy.zeros((self._rows, *column.shape), dtype)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+
+def _needed(pool: Pool, show: Show) -> list[int]:
+    """Returns the indices of the columns that a form of results reads."""
+    asked = _Asked(pool)
+    jax.eval_shape(lambda: show(asked))
+    return sorted(asked.indices)

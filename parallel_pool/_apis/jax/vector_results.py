@@ -1,0 +1,111 @@
+"""VectorResults: the form in which compiled programs get the results of a `PoolVectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+
+from parallel_pool._apis.common import tuples
+from parallel_pool._apis.common.vector_infos import finals_of
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.trees import map_leaves
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Field
+
+
+class VectorResults:
+    """Makes Gymnasium's results from the columns of a batch.
+
+    A compiled program has one form of results, whatever happens. So infos have all keys that they
+    can have, each with its mask. It holds no reference to the pool.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        observations: Mapping[str, int],
+        keys: Sequence[str] | None,
+        *,
+        is_tuple: bool = False,
+    ) -> None:
+        """
+        Args:
+            pool: the environments.
+            observations: the column of each observation, by name.
+            keys: of observations that are dicts, in order; None for arrays.
+            is_tuple: whether observations are tuples.
+        """
+        engine = engine_indices(pool.columns)
+        self._reward, self._terminated, self._truncated, self._elapsed = (
+            engine[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
+        )
+        self._autoreset = pool.autoreset
+        self._observations, self._keys, self._is_tuple = dict(observations), keys, is_tuple
+        own = [(i, c) for i, c in enumerate(pool.columns) if c.field >= 0]
+        self._infos: list[tuple[int, Field]] = [
+            (i, pool.spec.fields[c.field])
+            for i, c in own
+            if pool.spec.fields[c.field].is_info and not c.is_final
+        ]
+        # the final column of each field
+        self._finals = {c.field: i for i, c in own if c.is_final}
+        self._fields = {i: c.field for i, c in own}
+
+    def of_step(self, columns: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Returns what `step` returns."""
+        terminated, truncated = columns[self._terminated], columns[self._truncated]
+        ended = terminated | truncated
+        infos: dict[str, Any] = {}
+        if self._autoreset == "next_step":
+            is_first = columns[self._elapsed] == 0
+        elif self._autoreset == "same_step":
+            is_first = ended
+            infos = self._final(columns, ended)
+        else:
+            is_first = jnp.zeros_like(ended)
+        for i, field in self._infos:
+            if field.on_step and field.on_reset:
+                mask = jnp.ones_like(ended)
+            else:
+                mask = is_first if field.on_reset else ~is_first
+            infos[field.name], infos[f"_{field.name}"] = columns[i], mask
+        return self._observed(columns), columns[self._reward], terminated, truncated, infos
+
+    def of_reset(self, columns: Any) -> tuple[Any, dict[str, Any]]:
+        """Returns what `reset` returns."""
+        infos: dict[str, Any] = {}
+        for i, field in self._infos:
+            if field.on_reset:
+                mask = jnp.ones_like(columns[self._terminated])
+                infos[field.name], infos[f"_{field.name}"] = columns[i], mask
+        return self._observed(columns), infos
+
+    def _observed(self, columns: Any, is_final: bool = False) -> Any:
+        def of(name: str) -> Any:
+            at = self._observations[name]
+            return columns[self._finals[self._fields[at]] if is_final else at]
+
+        if self._keys is None:
+            (name,) = self._observations
+            return tuples.split(of(name)) if self._is_tuple else of(name)
+        return {key: of(key) for key in self._keys}
+
+    def _final(self, columns: Any, ended: Any) -> dict[str, Any]:
+        """Returns the infos of episodes that have ended; zero in the rows of others."""
+
+        def of_ended(values: Any) -> Any:
+            mask = ended.reshape(len(ended), *[1] * (values.ndim - 1))
+            return jnp.where(mask, values, jnp.zeros_like(values))
+
+        observed = self._observed(columns, is_final=True)
+        observed = map_leaves(of_ended, observed)
+        final: dict[str, Any] = {}
+        for i, field in self._infos:
+            if field.on_step:
+                final[field.name] = of_ended(columns[self._finals[self._fields[i]]])
+                final[f"_{field.name}"] = ended
+        return finals_of(observed, ended, final)

@@ -1,0 +1,234 @@
+"""PlayerColumns: the arrays of native environments with several players, by group of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._apis.pettingzoo import groups
+from parallel_pool._apis.pettingzoo.groups import AgentArrays
+from parallel_pool._engine.trees import map_leaves, put_rows
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.pettingzoo.groups import AgentGroup
+    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.specs import Field, Spec
+
+
+# per-player infos by which a game says who acts, and whose episode ends (pp_env.h)
+LIVE, ENDED = "live", "ended"
+
+
+class PlayerColumns:
+    """Converts between a pool's arrays, which have an axis of players, and those of groups.
+
+    Attributes:
+        possible_agents: a list of all agents: the players' names.
+        groups: of the agents.
+        keys: the names of the observations.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.possible_agents: list[Any] = list(spec.player_names)
+        self.keys = [field.name for field in spec.observations]
+        self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
+        self._action = spec.action
+        marks = {field.name for field in spec.infos if field.marks_players}
+        self._has_live, self._has_ended = LIVE in marks, ENDED in marks
+        players = range(spec.num_players)
+        names = self.possible_agents
+        seen = [_space(spec.observations, player) for player in players]
+        acts = [spec.action.of_player(player).space() for player in players]
+        self.groups = groups.grouped(
+            names, dict(zip(names, seen, strict=True)), dict(zip(names, acts, strict=True))
+        )
+
+    def joined(self, blocks: Sequence[Any], live: Array) -> Array:
+        """Returns the actions of all players as one array.
+
+        What a player does not need is 0, and so are the actions of players that do not act, as the
+        pool checks them all.
+
+        Args:
+            blocks: the actions of each group (n, agents, ...).
+            live: bool (n, k): which players act.
+        """
+        n, k = len(blocks[0]), len(self.possible_agents)
+        field = self._action
+        if len(blocks) == 1 and self.groups[0].action_space.shape == field.shape:
+            joined = np.asarray(blocks[0])
+        else:
+            dtype = np.result_type(*(np.asarray(block).dtype for block in blocks))
+            joined = np.zeros((n, k, *field.shape), dtype)
+            for group, block in zip(self.groups, blocks, strict=True):
+                ends = tuple(slice(size) for size in group.action_space.shape or ())
+                joined[(slice(None), group.columns, *ends)] = block
+        if self._has_live and not live.all():
+            joined = joined.copy()
+            joined[~live] = 0
+        return joined if k > 1 and field.per_player else joined[:, 0]
+
+    def first_arrays(
+        self, observations: Any, infos: dict[str, Any], env_ids: Array, live: Array, mask: Any
+    ) -> AgentArrays:
+        """Returns the arrays of a reset: rewards are 0, and no agent is terminated or truncated.
+
+        Args:
+            observations, infos: of a vector environment.
+            env_ids: of the rows, int32 (n,).
+            live: bool (n, k): which agents acted before.
+            mask: bool (n,): the environments that were reset; None: all.
+        """
+        first = self._live(infos, live.shape)
+        if mask is not None:
+            first = np.where(mask[:, np.newaxis], first, live)
+        none = np.zeros(live.shape, np.bool_)
+        return AgentArrays(
+            self.blocks(observations),
+            np.zeros(live.shape),
+            none,
+            none.copy(),
+            first,
+            self.infos(infos),
+            env_ids,
+        )
+
+    def arrays(
+        self,
+        observations: Any,
+        rewards: Array,
+        terminated: Array,
+        truncated: Array,
+        infos: dict[str, Any],
+        env_ids: Array,
+        live: Array,
+        *,
+        restarts: bool,
+    ) -> AgentArrays:
+        """Returns the arrays of a step.
+
+        Args:
+            observations, rewards, terminated, truncated, infos: of a vector environment.
+            env_ids: of the rows, int32 (n,).
+            live: bool (n, k): which agents acted in this step.
+            restarts: whether the step that ends an episode begins the next one (SAME_STEP).
+        """
+        ended = terminated | truncated
+        terminations = np.repeat(terminated[:, np.newaxis], live.shape[1], 1)
+        truncations = np.repeat(truncated[:, np.newaxis], live.shape[1], 1)
+        if self._has_ended:
+            terminations = infos[ENDED].reshape(live.shape).copy()
+            if restarts and ended.any():
+                last = infos["final_info"][ENDED].reshape(live.shape)
+                terminations[ended] = last[ended]
+            # the episodes of the other players are over already
+            truncations &= live
+        acting = self._live(infos, live.shape)
+        if not restarts:
+            acting &= ~ended[:, np.newaxis]
+        return AgentArrays(
+            self.blocks(observations),
+            rewards.reshape(live.shape),
+            terminations,
+            truncations,
+            acting,
+            self.infos(infos),
+            env_ids,
+        )
+
+    def _live(self, infos: dict[str, Any], shape: tuple[int, ...]) -> Array:
+        """Returns which agents act next, bool (n, k), unless their episode is over."""
+        if not self._has_live:
+            return np.ones(shape, np.bool_)
+        live: Array = infos[LIVE].reshape(shape).copy()
+        return live
+
+    def blocks(self, observations: Any) -> tuple[Any, ...]:
+        return tuple(self._block(group, observations) for group in self.groups)
+
+    def _block(self, group: AgentGroup, observations: Any) -> Any:
+        """Returns what the agents of a group see."""
+        if len(self.keys) == 1:
+            return self._of_group(group, self._fields[self.keys[0]], observations)
+        return {
+            key: self._of_group(group, self._fields[key], observations[key]) for key in self.keys
+        }
+
+    def _of_group(self, group: AgentGroup, field: Field, values: Array) -> Array:
+        """Returns the part (n, agents, ...) of a column that a group has, in its own size."""
+        if not field.per_player:
+            # what all players see is the same
+            shape = (len(values), len(group.agents), *values.shape[1:])
+            return np.broadcast_to(values[:, np.newaxis], shape).copy()
+        if len(self.possible_agents) == 1:
+            values = values[:, np.newaxis]
+        own = field.of_player(group.indices[0])
+        ends = tuple(slice(size) for size in own.shape)
+        return values[(slice(None), group.columns, *ends)]
+
+    def infos(self, infos: dict[str, Any]) -> dict[Any, Any]:
+        """Returns a vector environment's infos by agent; those of all players stay as they are."""
+        found: dict[Any, Any] = {agent: {} for agent in self.possible_agents}
+        for key, values in infos.items():
+            field = self._fields.get(key)
+            if self._is_mark(key) or (key.startswith("_") and self._is_mark(key[1:])):
+                continue
+            if field is not None and field.is_info and field.per_player:
+                for player, agent in enumerate(self.possible_agents):
+                    own = values if len(self.possible_agents) == 1 else values[:, player]
+                    if field.player_sizes is not None:
+                        own = own[:, : field.player_sizes[player]]
+                    found[agent][key] = own.copy()
+                    found[agent][f"_{key}"] = infos[f"_{key}"].copy()
+            elif not (key.startswith("_") and self._is_mask(key[1:])):
+                found[key] = values
+        if "final_obs" in found:
+            found["final_obs"] = self._finals(found["final_obs"], found["_final_obs"])
+        if "final_info" in found:
+            found["final_info"] = self.infos(found["final_info"])
+        return found
+
+    def _is_mark(self, key: str) -> bool:
+        return (self._has_live and key == LIVE) or (self._has_ended and key == ENDED)
+
+    def _is_mask(self, key: str) -> bool:
+        field = self._fields.get(key)
+        return field is not None and field.is_info and field.per_player
+
+    def _finals(self, finals: Array, is_final: Array) -> dict[Any, Any]:
+        """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
+        found: dict[Any, Any] = {}
+        shown = [final for final, ended in zip(finals, is_final, strict=True) if ended]
+        for group in self.groups:
+            block = groups.zeros(group.observation_space, (len(finals), len(group.agents)))
+            rows = self._block(group, map_leaves(lambda *each: np.stack(each), *shown))
+            put_rows(block, is_final, rows)
+            found.update(groups.by_agent(group, block))
+        return {agent: found[agent] for agent in self.possible_agents}
+
+    def state(self, seen: Any) -> Array:
+        """Returns all that the agents see, one after another (n, ...), as mpe2 does.
+
+        Args:
+            seen: what `Pool.observe` returns.
+        """
+        parts = []
+        for player in range(len(self.possible_agents)):
+            for key in self.keys:
+                field, values = self._fields[key], getattr(seen, key)
+                if field.per_player and len(self.possible_agents) > 1:
+                    values = values[:, player]
+                ends = tuple(slice(size) for size in field.of_player(player).shape)
+                parts.append(values[(slice(None), *ends)].reshape(len(values), -1))
+        return np.concatenate(parts, axis=1)
+
+
+def _space(fields: Sequence[Field], player: int) -> Any:
+    """Returns the space of what a player sees."""
+    if len(fields) == 1:
+        return fields[0].of_player(player).space()
+    from gymnasium import spaces
+
+    return spaces.Dict([(field.name, field.of_player(player).space()) for field in fields])

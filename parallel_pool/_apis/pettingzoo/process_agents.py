@@ -1,0 +1,120 @@
+"""ProcessAgents: PettingZoo environments in worker processes, behind `PoolParallelEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
+from parallel_pool._apis.pettingzoo.joint_env import JointEnv
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
+    from parallel_pool._engine import seeds
+    from parallel_pool._engine.buffers import Array
+    from parallel_pool._workers.process_pool import ProcessPool
+
+
+class ProcessAgents:
+    """The agents of n environments, each of which is a `JointEnv` in a worker process.
+
+    Attributes:
+        vector_env: the `ProcessVectorEnv` underneath.
+        pool: its `ProcessPool`.
+        possible_agents: a list of all agents.
+        groups: of the agents.
+        live: bool (n, k): which agents act in the next step.
+    """
+
+    def __init__(
+        self, env_fns: Sequence[Callable[[], Any]], mode: AutoresetMode, **arguments: Any
+    ) -> None:
+        """Starts the workers; for arguments and exceptions see `PoolParallelEnv`."""
+        self._mode = mode
+        try:
+            self.vector_env = ProcessVectorEnv(
+                joint_functions(env_fns, mode), autoreset_mode=mode, **arguments
+            )
+        except RuntimeError as error:
+            if type(error) is not RuntimeError:
+                raise
+            raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
+        self.pool = self.vector_env.pool
+        try:
+            self._columns = columns_of(self.pool)
+        except BaseException:
+            self.vector_env.close()
+            raise
+        self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
+        self._env_ids = np.arange(self.vector_env.num_envs, dtype=np.int32)
+        shape = self.vector_env.num_envs, len(self.possible_agents)
+        self.live: Array = np.zeros(shape, np.bool_)
+
+    def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
+        """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
+        joint, infos = self.vector_env.reset(seed=seed, options=options)
+        shape = self.live.shape
+        return self._arrays(joint, infos)._replace(
+            rewards=np.zeros(shape),
+            terminations=np.zeros(shape, np.bool_),
+            truncations=np.zeros(shape, np.bool_),
+        )
+
+    def step(self, blocks: Sequence[Any]) -> AgentArrays:
+        """Steps with the actions of each group."""
+        joint, _, _, _, infos = self.vector_env.step(numbered(blocks))
+        return self._arrays(joint, infos)
+
+    def _arrays(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
+        restarts = self._mode is AutoresetMode.SAME_STEP
+        env_ids = self._env_ids.copy()
+        arrays = self._columns.arrays(joint, infos, env_ids, self.live, restarts=restarts)
+        self.live = arrays.live.copy()
+        return arrays
+
+    def state(self) -> Array:
+        """Returns the environments' own states."""
+        return np.stack(self.vector_env.call("state"))
+
+
+DIFFER = (
+    "the environments differ: give all the same possible_agents, in the same order, with the same"
+    " spaces"
+)
+
+
+def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
+    """Returns functions that make `JointEnv`s; what is not iterable is left for the pool."""
+    if not isinstance(env_fns, Iterable):
+        return env_fns
+    carries = mode is AutoresetMode.SAME_STEP
+    return [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
+
+
+def columns_of(pool: ProcessPool) -> JointColumns:
+    """Returns the columns of a pool of `JointEnv`s, all of which must have the same agents.
+
+    Raises:
+        RuntimeError: they have not.
+    """
+    lists = [list(agents) for agents in pool.call("possible_agents")]
+    for i, agents in enumerate(lists):
+        if agents != lists[0]:
+            raise RuntimeError(
+                f"{DIFFER}: environment {i} has possible_agents={agents}, environment 0 {lists[0]}"
+            )
+    return JointColumns(lists[0], pool.apply(_groups_of, env_ids=[0])[0])
+
+
+def numbered(blocks: Sequence[Any]) -> dict[str, Any]:
+    """Returns the actions of each group under the keys of a `JointEnv`."""
+    return {str(number): block for number, block in enumerate(blocks)}
+
+
+def _groups_of(env: JointEnv) -> tuple[AgentGroup, ...]:
+    return env.groups

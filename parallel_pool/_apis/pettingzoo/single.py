@@ -1,0 +1,74 @@
+"""One native game with PettingZoo's own API: `parallel_env(id)`, and `env(id)` in turns (AEC)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.error import UnregisteredEnv
+
+from parallel_pool._apis.common import dependencies
+from parallel_pool._engine import registry
+from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+
+# Where the games of each family are: modules with `env(env_id, **options)` and
+# `parallel_env(env_id, **options)`, which refuses games in turns.
+GAMES = {
+    "atari_players": "parallel_pool._apis.pettingzoo.atari_game",
+    "classic": "parallel_pool._apis.pettingzoo.turns",
+    "mpe": "parallel_pool._apis.pettingzoo.particle_game",
+}
+
+
+def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
+    """Returns one native game whose agents act at the same time.
+
+    It equals what the reference's own `parallel_env(**options)` returns.
+
+    Args:
+        env_id: such as "mpe/simple_spread_v3".
+        options: of the game, and render_mode.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong, or the agents act in turn.
+        gymnasium.error.UnregisteredEnv: there is no such id.
+        MissingDependencyError: PettingZoo is not installed; or a render_mode is given, and what
+            draws is not installed.
+    """
+    made: ParallelEnv[Any, Any, Any] = _module_of(env_id).parallel_env(env_id, **options)
+    return made
+
+
+def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
+    """Returns one native game whose agents act in turn.
+
+    It equals what the reference's own `env(**options)` returns. Arguments and exceptions are those
+    of `parallel_env`.
+    """
+    made: AECEnv[Any, Any, Any] = _module_of(env_id).env(env_id, **options)
+    return made
+
+
+def _module_of(env_id: str) -> Any:
+    """Returns the module that makes a game."""
+    if not isinstance(env_id, str):
+        raise TypeError(f"env_id={shown(env_id)} is {a_type(env_id)}: give a string")
+    try:
+        definition = registry.find(env_id)
+    except ValueError as error:
+        raise UnregisteredEnv(str(error)) from None
+    module = GAMES.get(definition.family)
+    if module is None:
+        known = [each.id for each in registry.definitions().values() if each.family in GAMES]
+        raise ValueError(f"{env_id} is not a game of PettingZoo: choose one of {', '.join(known)}")
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"{env_id} with PettingZoo's API needs PettingZoo, which can't be imported ({error}):"
+            f" {dependencies.install('pettingzoo')}"
+        ) from error

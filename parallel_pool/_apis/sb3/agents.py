@@ -1,0 +1,153 @@
+"""Agents: the backend of `AgentVecEnv`, the agents of parallel environments."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from parallel_pool._apis.pettingzoo.agent_vector_env import AgentVectorEnv
+from parallel_pool._apis.sb3 import in_worker
+from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
+from parallel_pool._apis.sb3.vector_backend import VectorBackend
+from parallel_pool._engine.arguments import named
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.errors import BusyError, StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.pettingzoo.agent_rows import Policy
+    from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
+    from parallel_pool._apis.sb3.backend import Options, Step
+    from parallel_pool._engine.buffers import Array
+
+
+class Agents(VectorBackend):
+    """Steps n environments with k agents as n * k rows; see `Backend` for the methods.
+
+    Ids of environments are rows here: row env * k + i is agent i of environment env.
+
+    Attributes:
+        vector_env: the `AgentVectorEnv` underneath.
+        pool: its pool.
+        num_envs: rows.
+        observation_space, action_space: of one row.
+        metadata, render_mode: of the first environment.
+        reset_infos: the infos of each row's last reset; a list that is changed in place.
+    """
+
+    def __init__(
+        self, envs: PoolParallelEnv, agents: Sequence[Any] | None, others: Policy | None
+    ) -> None:
+        """Chooses the agents; for the arguments see `AgentVectorEnv`."""
+        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(
+                f"autoreset_mode={envs.autoreset_mode.name}, and Stable-Baselines3 expects the"
+                " first observation of the next episode in the step that ends one: give"
+                " PoolParallelEnv(..., autoreset_mode=AutoresetMode.SAME_STEP)"
+            )
+        self.vector_env = AgentVectorEnv(envs, agents, others)
+        super().__init__(self.vector_env, envs.metadata)
+        self.pool: Any = envs.pool
+        self.agents = len(self.vector_env.agents)
+        self.render_mode = envs.render_mode
+        self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
+        # the actions that the next `receive` steps with
+        self._actions: Any = None
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        observations = self._reset(seeds[:: self.agents], options, "rows")
+        self._actions = None
+        return observations
+
+    def send(self, actions: Any) -> None:
+        if self._actions is not None:
+            raise StateError("a step is in flight: call step_wait() for its results, or reset()")
+        self.pool.check_idle()
+        self._actions = copy.deepcopy(actions)
+
+    def receive(self) -> Step:
+        if self._actions is None:
+            raise StateError("no step is in flight: call step_async(actions) first")
+        results = self._stepped()
+        step = self._step(results, np.repeat(self.vector_env.restarted, self.agents))
+        for info, is_live in zip(step[3], results[4]["live"].tolist(), strict=True):
+            info["live"] = is_live
+        return step
+
+    def _stepped(self) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        try:
+            results = self.vector_env.step(self._actions)
+        except BusyError:
+            # the step is still to come
+            raise
+        except BaseException:
+            self._actions = None
+            raise
+        self._actions = None
+        return results
+
+    def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
+        self._masks.take(observations, infos)
+
+    # ------------------------------------------------------------------- single environments --
+
+    def render(self) -> Sequence[Any]:
+        """Draws every environment, once for all of its rows."""
+        return self.vector_env.envs.render()
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        found = self.vector_env.get_attr(name) if env_ids else ()
+        return [copy.deepcopy(found[row]) for row in env_ids]
+
+    def has_attr(self, name: str) -> bool:
+        if name == METHOD and self._masks.are_known:
+            return True
+        if isinstance(self.pool, ProcessPool):
+            return all(self.pool.apply(in_worker.HasAttribute(name)))
+        try:
+            self.get_attr(name, [0])
+        except AttributeError:
+            return False
+        return True
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
+        """Sets an attribute of the parallel environments of these rows."""
+        if not isinstance(self.pool, ProcessPool):
+            raise AttributeError(
+                f"{named(name)}: attributes of native environments are fixed when they are made:"
+                f" give {named(name)}=... to AgentVecEnv if it is an option"
+            )
+        self._apply(in_worker.SetWrapperAttribute(name, value), env_ids)
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        """Calls a method once for each environment of these rows, which share its result.
+
+        `action_masks` is answered here, for each row its own.
+        """
+        if name == METHOD and self._masks.are_known:
+            return list(self._masks.of(env_ids))
+        if isinstance(self.pool, ProcessPool):
+            return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)
+        found = self.vector_env.call(name, *args, **kwargs)
+        return [found[row] for row in env_ids]
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Returns for these rows whether their parallel environment has this wrapper."""
+        if not isinstance(self.pool, ProcessPool):
+            return [False] * len(env_ids)
+        question = in_worker.IsParallelWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
+        return self._apply(question, env_ids)
+
+    def _apply(self, function: Callable[[Any], Any], rows: Sequence[int]) -> list[Any]:
+        """Returns for each row the result of a function of its environment."""
+        of_rows = [row // self.agents for row in rows]
+        env_ids = sorted(set(of_rows))
+        found = dict(zip(env_ids, self.pool.apply(function, env_ids) if rows else (), strict=True))
+        return [found[env_id] for env_id in of_rows]

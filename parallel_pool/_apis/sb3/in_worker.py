@@ -1,0 +1,120 @@
+"""Functions that PoolVecEnv runs in worker processes, on one environment each.
+
+This module imports neither Stable-Baselines3 nor torch, which take seconds to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from parallel_pool._engine.arguments import shown
+from parallel_pool._workers.run.make_env import make_env
+
+
+@dataclass(frozen=True)
+class CheckedEnvFn:
+    """Calls a user's function; raises ValueError if the result is not a `gymnasium.Env`.
+
+    A `dm_env.Environment` becomes one.
+    """
+
+    function: Callable[[], Any]
+
+    def __call__(self) -> Any:
+        env = make_env(self.function)
+        if not isinstance(env, gymnasium.Env):
+            raise ValueError(
+                f"the function {shown(self.function)} returned {shown(env)}, which is a"
+                f" {type(env).__name__}, not a gymnasium.Env: return one, derived from that class"
+                " or wrapped (the package shimmy has wrappers)"
+            )
+        return env
+
+
+@dataclass(frozen=True)
+class CallMethod:
+    """Calls a method of the outermost wrapper that has it."""
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, env: Any) -> Any:
+        return env.get_wrapper_attr(self.name)(*self.args, **self.kwargs)
+
+
+@dataclass(frozen=True)
+class HasAttribute:
+    """Returns whether an environment or one of its wrappers has an attribute."""
+
+    name: str
+
+    def __call__(self, env: Any) -> bool:
+        try:
+            env.get_wrapper_attr(self.name)
+        except AttributeError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class SetAttribute:
+    """Sets an attribute of the outermost wrapper, as Stable-Baselines3 does."""
+
+    name: str
+    value: Any
+
+    def __call__(self, env: Any) -> None:
+        setattr(env, self.name, self.value)
+
+
+@dataclass(frozen=True)
+class IsWrapped:
+    """Returns whether an environment has a wrapper of a class or of a derived class.
+
+    Classes are compared by name: one that `__main__` or a function defines is pickled by value, so
+    it is a different object here than in the parent; and a worker need not import the class.
+    """
+
+    module: str
+    name: str
+
+    def __call__(self, env: Any) -> bool:
+        while isinstance(env, gymnasium.Wrapper):
+            for kind in type(env).__mro__:
+                if (kind.__module__, kind.__qualname__) == (self.module, self.name):
+                    return True
+            env = env.env
+        return False
+
+
+@dataclass(frozen=True)
+class SetWrapperAttribute:
+    """Sets an attribute of the parallel environment in a `JointEnv`."""
+
+    name: str
+    value: Any
+
+    def __call__(self, env: Any) -> None:
+        env.set_wrapper_attr(self.name, self.value)
+
+
+@dataclass(frozen=True)
+class IsParallelWrapped:
+    """Returns whether the parallel environment in a `JointEnv` has a wrapper, as `IsWrapped`."""
+
+    module: str
+    name: str
+
+    def __call__(self, env: Any) -> bool:
+        inner = env.env
+        while hasattr(inner, "env"):
+            for kind in type(inner).__mro__:
+                if (kind.__module__, kind.__qualname__) == (self.module, self.name):
+                    return True
+            inner = inner.env
+        return False

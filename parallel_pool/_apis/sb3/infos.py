@@ -1,0 +1,76 @@
+"""Infos in Stable-Baselines3's form: one dict per environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from parallel_pool._apis.gymnasium.env_infos import Info, is_python
+from parallel_pool._apis.gymnasium.infos import DTypes
+from parallel_pool._engine.buffers import Array, Column
+from parallel_pool._engine.pool import Batch
+from parallel_pool._engine.specs import Definition, Field, Spec
+
+TRUNCATED = "TimeLimit.truncated"
+
+
+class RowInfos:
+    """Reads the infos of each environment from batches of a pool with autoreset="same_step".
+
+    Attributes:
+        follows: whether the dtype of any info follows that of the action.
+    """
+
+    def __init__(self, definition: Definition, spec: Spec, columns: Sequence[Column]) -> None:
+
+        def info(i: int, field: Field, is_int: bool) -> Info:
+            return Info(field.name, i, is_python(definition, field), field.follows, is_int)
+
+        found = [
+            (i, field, column.is_final)
+            for i, column in enumerate(columns)
+            if column.field >= 0 and (field := spec.fields[column.field]).is_info
+        ]
+        on_step = [
+            (info(i, field, field.is_int_on_step), is_final)
+            for i, field, is_final in found
+            if field.on_step
+        ]
+        self._steps = [each for each, is_final in on_step if not is_final]
+        self._ends = [each for each, is_final in on_step if is_final]
+        self._resets = [
+            info(i, field, field.is_int_on_reset)
+            for i, field, is_final in found
+            if field.on_reset and not is_final
+        ]
+        self.follows = any(each.follows for each in self._steps)
+        self._names = (*(each.name for each in self._steps), TRUNCATED)
+
+    def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
+        """Returns the infos of steps that ended no episode; dtypes are those of the actions."""
+        if not self._steps:
+            return [{TRUNCATED: False} for _ in range(num_envs)]
+        values = [info.all(batch, dtypes) for info in self._steps]
+        values.append([False] * num_envs)
+        names = self._names
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def of_end(
+        self, batch: Batch, env_id: int, is_truncated: bool, dtypes: DTypes = None
+    ) -> dict[str, Any]:
+        """Returns the infos of the step that ended an environment's episode."""
+        infos = {info.name: info.one(batch, env_id, dtypes) for info in self._ends}
+        infos[TRUNCATED] = is_truncated
+        return infos
+
+    def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
+        """Returns the infos of the reset whose observation an environment's row holds."""
+        return {info.name: info.one(batch, env_id, None) for info in self._resets}
+
+
+def ids(mask: Array) -> list[int]:
+    """Returns the ids of the environments in a mask."""
+    found: list[int] = np.flatnonzero(mask).tolist()
+    return found

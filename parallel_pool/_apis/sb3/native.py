@@ -1,0 +1,311 @@
+"""Native: the backend of `PoolVecEnv` for native environments."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Dict, Tuple
+
+from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common.vector_errors import NotResetError
+from parallel_pool._apis.common.vector_infos import of_row
+from parallel_pool._apis.sb3.backend import each_reset
+from parallel_pool._apis.sb3.infos import RowInfos, ids
+from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.pool import Batch, Pool, check_count
+from parallel_pool._engine.specs import Definition
+from parallel_pool._engine.variation import Each, EachReset
+from parallel_pool.errors import EnvError, StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._apis.sb3.backend import Options, Step
+
+
+class Native:
+    """Steps native environments; see `Backend` for the methods.
+
+    Attributes:
+        pool: the `parallel_pool.Pool` underneath.
+        num_envs: environments, n below.
+        observation_space, action_space: of one environment.
+        metadata: a copy of the reference's.
+        render_mode: None, or how pictures are drawn.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
+    """
+
+    # for close() after an __init__ that failed halfway
+    _renderer: renderer.Renderer | None = None
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        definition: Definition,
+        n_envs: int,
+        *,
+        max_episode_steps: int | Each | EachReset | None,
+        render_mode: str | None,
+        num_threads: int,
+        thread_affinity_offset: int,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Makes the environments of a spec's definition; for the rest see `PoolVecEnv`."""
+        kwargs = {**spec.kwargs, **options}
+        stored_mode = kwargs.pop("render_mode", None)
+        self.render_mode: str | None = stored_mode if render_mode is None else render_mode
+        reference = env_specs.reference_of(spec, definition)
+        renderer.check_mode(self.render_mode, renderer.modes(definition, reference))
+        self._drawing = {
+            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        }
+        self.num_envs = check_count("n_envs", n_envs, 1)
+        self.pool = Pool(
+            definition,
+            self.num_envs,
+            num_threads=num_threads,
+            thread_affinity_offset=thread_affinity_offset,
+            autoreset="same_step",
+            max_episode_steps=env_specs.time_limit(max_episode_steps, spec.max_episode_steps),
+            reward_dtype="float32",
+            options=kwargs,
+        )
+        self._spec = self._as_made(spec, {**kwargs, **self._drawing})
+        self._read_pool()
+        self.metadata = env_specs.metadata(definition, reference)
+        self._reference = native_attributes.Reference(
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
+        )
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self._was_reset = False
+        # environments that failed: each starts a new episode at its next step
+        self._failed: tuple[int, ...] = ()
+        # the actions in flight, if there is a renderer
+        self._actions: Any = None
+        # their dtypes, if infos follow them
+        self._dtypes: DTypes = None
+
+    def _as_made(self, spec: EnvSpec, kwargs: dict[str, Any]) -> EnvSpec:
+        """Returns the spec that an environment from `gymnasium.make` has."""
+        made = copy.deepcopy(spec)
+        made.kwargs = kwargs
+        if self.render_mode is not None:
+            made.kwargs["render_mode"] = self.render_mode
+        limit = self.pool.max_episode_steps
+        made.max_episode_steps = limit if isinstance(limit, int) else None
+        return made
+
+    def _read_pool(self) -> None:
+        """Stores the spaces, and the indices of the columns that results are made of."""
+        spec, columns = self.pool.spec, self.pool.columns
+        if spec.num_players != 1:
+            raise ValueError(
+                f"{self.pool.definition.id} has {spec.num_players} players: Stable-Baselines3 takes"
+                " one reward for each environment: use parallel_pool.make"
+            )
+        self.observation_space: gymnasium.Space[Any] = spec.observation_space()
+        self.action_space: gymnasium.Space[Any] = spec.action_space()
+        self._infos = RowInfos(self.pool.definition, spec, columns)
+        engine = engine_indices(columns)
+        self._reward, self._terminated, self._truncated = (
+            engine[name] for name in ("reward", "terminated", "truncated")
+        )
+        names = [field.name for field in spec.observations]
+        self._last = next(i for i, column in enumerate(columns) if column.is_final)
+        # keys in the order of the space; none for a single array
+        space = self.observation_space
+        keys = list(space.spaces) if isinstance(space, Dict) else []
+        self._is_tuple = isinstance(space, Tuple)
+        self._observation_columns = {key: names.index(key) for key in keys}
+        # a last observation is the environment's own, whose keys come as its definition lists them
+        self._last_columns = {
+            key: self._last + i
+            for key, i in sorted(self._observation_columns.items(), key=lambda item: item[1])
+        }
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        resets = each_reset(self.num_envs, seeds, options)
+        for reset in resets:
+            self.pool.check_reset(**reset)
+        for _, failed in self.pool.drain():
+            self._failed = failed
+        try:
+            batch = self._reset(resets)
+        except EnvError as error:
+            self._failed = error.env_ids
+            error.batch = self._observations(error.batch)
+            raise
+        self._was_reset, self._failed = True, ()
+        self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
+        if self.pool.definition.family == ale_ids.FAMILY:
+            for infos, seed in zip(self.reset_infos, seeds, strict=True):
+                infos.update({} if seed is None else {"seeds": ale_ids.seeds_of(seed)})
+        if self._renderer is not None:
+            self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
+        return self._observations(batch)
+
+    def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
+        # one after another: the pool takes options only while nothing is in flight
+        batches = [self.pool.reset(**reset) for reset in resets]
+        if len(batches) == 1:
+            return batches[0]
+        return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
+
+    def send(self, actions: Any) -> None:
+        if not self._was_reset:
+            self.pool.check_usable()
+            raise NotResetError("a step before reset(): call reset() first")
+        self.pool.send(actions)
+        if self._infos.follows:
+            self._dtypes = self.pool.action_dtypes(actions)
+        if self._renderer is not None:
+            self._actions = np.array(actions)
+
+    def receive(self) -> Step:
+        try:
+            batch = self.pool.recv()
+        except EnvError as error:
+            error.batch = self._result(error.batch)
+            self._failed = error.env_ids
+            raise
+        return self._result(batch)
+
+    def _result(self, batch: Batch) -> Step:
+        """Returns a step's result, infos included."""
+        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        dones = terminated | truncated
+        infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
+        restarted = ids(dones) if dones.any() else []
+        for env_id in restarted:
+            is_truncated = bool(truncated[env_id]) and not terminated[env_id]
+            infos[env_id] = self._infos.of_end(batch, env_id, is_truncated, self._dtypes)
+            infos[env_id]["terminal_observation"] = self._terminal_observation(batch, env_id)
+        if self._failed:
+            # for these the step was a reset
+            for env_id in self._failed:
+                infos[env_id] = self._infos.of_end(batch, env_id, False, self._dtypes)
+            restarted, self._failed = [*restarted, *self._failed], ()
+        for env_id in restarted:
+            self.reset_infos[env_id] = self._infos.of_reset(batch, env_id)
+        if self._renderer is not None:
+            mask = np.zeros(self.num_envs, np.bool_)
+            mask[restarted] = True
+            self._renderer.after_step(self._actions, mask)
+        return self._observations(batch), batch[self._reward], dones, infos
+
+    def _observations(self, batch: Batch) -> Any:
+        """Returns the observations of a batch."""
+        if not self._observation_columns:
+            return tuples.split(batch[0]) if self._is_tuple else batch[0]
+        return {key: batch[i] for key, i in self._observation_columns.items()}
+
+    def _terminal_observation(self, batch: Batch, env_id: int) -> Any:
+        """Returns a copy of the last observation of an episode that ended."""
+        if not self._observation_columns:
+            last = batch[self._last]
+            return of_row(tuples.split(last) if self._is_tuple else last, env_id)
+        return {key: batch[i][env_id].copy() for key, i in self._last_columns.items()}
+
+    def close(self, timeout: float | None = None) -> None:
+        if self._renderer is not None:
+            self._renderer.close()
+        self._reference.close()
+        self.pool.close(timeout=timeout)
+
+    # ------------------------------------------------------------------- single environments --
+
+    def render(self) -> tuple[Any, ...]:
+        """Draws every environment; without a render mode returns Nones, as Gymnasium does."""
+        if not self._was_reset:
+            raise NotResetError("a picture before reset(): call reset() first")
+        if self._renderer is None:
+            return (None,) * self.num_envs
+        return self._renderer.render()
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        if name == "np_random_seed":
+            return [self.pool.seeds[env_id] for env_id in env_ids]
+        option = "max_episode_steps" if name == "_max_episode_steps" else name
+        if option in self.pool.varied:
+            return [self.pool.option_value(option, env_id) for env_id in env_ids]
+        instead = _instead(self.pool.definition.id)
+        value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
+        return [copy.deepcopy(value) for _ in env_ids]
+
+    def has_attr(self, name: str) -> bool:
+        try:
+            self.get_attr(name, [0])
+        except AttributeError:
+            return False
+        except StateError:
+            # an option that the first reset draws
+            return True
+        return True
+
+    def _attributes(self) -> dict[str, Any]:
+        """Returns the attributes that are the same for all environments."""
+        limit = self.pool.max_episode_steps
+        return {
+            **native_attributes.of_options(self.pool, self._drawing),
+            **({} if limit is None else {"_max_episode_steps": limit}),
+            "spec": self._spec,
+            "metadata": self.metadata,
+            "render_mode": self.render_mode,
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+        }
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> NoReturn:
+        """Always raises: attributes of native environments are fixed when they are made."""
+        raise AttributeError(
+            f"{named(name)}: attributes of native environments are fixed when they are made: give"
+            f" {named(name)}=... to PoolVecEnv if it is an option, or"
+            f" {_instead(self.pool.definition.id)}"
+        )
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        """Calls `render`, the only method, for each of these environments."""
+        if name == "render" and not args and not kwargs:
+            pictures = self.render()
+            return [pictures[env_id] for env_id in env_ids]
+        if name in ("reset", "step", "close"):
+            raise AttributeError(f"{name}: call {name}() of the vector environment instead")
+        raise AttributeError(
+            f"{named(name)}({', '.join(map(shown, args))}): {self.pool.definition.id} is native,"
+            f" and its only method is render(): {_instead(self.pool.definition.id)}"
+        )
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Returns whether the environments from `gymnasium.make` have this wrapper."""
+        wrappers = gymnasium.wrappers
+        chain: list[type[Any]] = []
+        if not self._spec.disable_env_checker:
+            chain.append(wrappers.PassiveEnvChecker)
+        if self._spec.order_enforce:
+            chain.append(wrappers.OrderEnforcing)
+        if self.pool.max_episode_steps is not None:
+            chain.append(wrappers.TimeLimit)
+        return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
+
+
+def _instead(env_id: str) -> str:
+    """Returns the cure for what native environments can't do."""
+    return (
+        f"make Python environments by functions: PoolVecEnv([lambda:"
+        f" gymnasium.make({shown(env_id)})] * n)"
+    )

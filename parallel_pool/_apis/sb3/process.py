@@ -1,0 +1,217 @@
+"""Process: the backend of `PoolVecEnv` for Python environments in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from gymnasium.spaces import Dict, Space, Tuple
+
+from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.sb3 import in_worker
+from parallel_pool._apis.sb3.backend import each_reset
+from parallel_pool._apis.sb3.infos import TRUNCATED, ids
+from parallel_pool._engine.base_pool import show_batch
+from parallel_pool._workers.data import spaces
+from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
+from parallel_pool._workers.process_pool import ProcessPool, listed
+from parallel_pool.errors import EnvError
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.common.row_reader import Shown
+    from parallel_pool._apis.sb3.backend import Options, Step
+    from parallel_pool._workers.data.messages import Description, Reply
+
+
+class Process:
+    """Steps Python environments in worker processes; see `Backend` for the methods.
+
+    Attributes:
+        pool: the `ProcessPool` underneath.
+        num_envs: environments, n below.
+        observation_space, action_space: of one environment.
+        metadata: of the first environment.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
+    """
+
+    def __init__(
+        self,
+        env_fns: Iterable[Callable[[], Any]],
+        *,
+        num_workers: int | None,
+        start_method: str | None,
+        timeout: float | None,
+        start_timeout: float | None,
+        on_error: str,
+    ) -> None:
+        """Makes the environments; for arguments and errors see `PoolVecEnv`."""
+        self.pool = pool = ProcessPool(
+            # the pool refuses anything that is not callable
+            [in_worker.CheckedEnvFn(fn) if callable(fn) else fn for fn in listed(env_fns)],
+            num_workers=num_workers,
+            autoreset="same_step",
+            reward_dtype="float32",
+            start_method=start_method,
+            timeout=timeout,
+            start_timeout=start_timeout,
+            on_error=on_error,
+            check_spaces=_check_spaces,
+        )
+        self.num_envs = pool.num_envs
+        self.observation_space: Space[Any] = pool.single_observation_space
+        self.action_space: Space[Any] = pool.single_action_space
+        self.metadata = pool.metadata
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        # environments that failed: each starts a new episode at its next step
+        self._failed: tuple[int, ...] = ()
+        self._rows = RowReader(pool, self.observation_space)
+        self._is_tree = isinstance(self.action_space, (Dict, Tuple)) and not pool.sends_objects
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        resets = each_reset(self.num_envs, seeds, options)
+        for reset in resets:
+            self.pool.check_reset(**reset)
+        self.pool.check_idle()
+        # failures do not matter before a reset
+        for _ in self.pool.drain():
+            pass
+        try:
+            shown = self._reset(resets)
+        except Exception as error:
+            self._note_failure(error, lambda shown: self._observations(shown, self.pool.replies()))
+            raise
+        replies = self.pool.replies()
+        self._failed = ()
+        self.reset_infos[:] = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
+        return self._observations(shown, replies)
+
+    def _reset(self, resets: Sequence[dict[str, Any]]) -> Shown:
+        show: Callable[[Any], Shown] = self._rows.show
+        if len(resets) == 1:
+            return cast("Shown", show_batch(show, self.pool.reset(**resets[0])))
+        for reset in resets:
+            self.pool.send_reset(**reset)
+        return cast("Shown", self.pool.recv_shown(show))
+
+    def send(self, actions: Any) -> None:
+        if self._is_tree:
+            # one action per environment, not one array per part
+            self.pool.send_objects(actions)
+        else:
+            self.pool.send(actions)
+
+    def receive(self) -> Step:
+        try:
+            shown: Shown = self.pool.recv_shown(self._rows.show)
+        except Exception as error:
+            self._note_failure(error, self._result)
+            raise
+        return self._result(shown)
+
+    def _result(self, shown: Shown) -> Step:
+        """Returns a step's result, with the infos that environments sent with their rows."""
+        _, rewards, terminated, truncated, _ = shown
+        dones = terminated | truncated
+        replies = self.pool.replies()
+        infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
+        if replies or self._failed:
+            self._fill_infos(infos, shown, ids(dones), replies)
+        return self._observations(shown, replies), rewards, dones, infos
+
+    def _fill_infos(
+        self,
+        infos: list[dict[str, Any]],
+        shown: Shown,
+        ended: Sequence[int],
+        replies: Mapping[int, Reply],
+    ) -> None:
+        """Replaces default infos by those that the environments sent."""
+        failed, self._failed = self._failed, ()
+        for i in failed:
+            # for this one the step was a reset
+            self.reset_infos[i] = replies.get(i, {}).get(INFO, {})
+        others = {*ended, *failed}
+        for i, reply in replies.items():
+            if INFO in reply and i not in others:
+                infos[i] = info = reply[INFO]
+                info[TRUNCATED] = False
+        for i in ended:
+            infos[i] = self._end(shown, i, replies.get(i, {}))
+
+    def _end(self, shown: Shown, i: int, reply: Reply) -> dict[str, Any]:
+        """Returns the infos of the step that ended an environment's episode."""
+        _, _, terminated, truncated, _ = shown
+        info: dict[str, Any] = reply.get(FINAL_INFO, {})
+        info[TRUNCATED] = bool(truncated[i]) and not terminated[i]
+        info["terminal_observation"] = self._rows.final_observation(i, reply, shown)
+        self.reset_infos[i] = reset_info = reply.get(INFO, {})
+        for name in RESTARTED:
+            if name in reset_info:
+                info[name] = reset_info[name]
+        return info
+
+    def _observations(self, shown: Shown, replies: Mapping[int, Reply]) -> Any:
+        """Returns the observations of all environments."""
+        return self._rows.batch(replies) if self._rows.has_objects else shown[0]
+
+    def _note_failure(self, error: Exception, convert: Callable[[Shown], Any]) -> None:
+        """Remembers the environments that failed, and converts the exception's batch."""
+        failure = error if isinstance(error, EnvError) else error.__cause__
+        if isinstance(failure, EnvError) and failure.batch:
+            failure.batch = convert(show_batch(self._rows.show, failure.batch))
+            self._failed = failure.env_ids
+
+    def close(self, timeout: float | None = None) -> None:
+        self.pool.close(timeout=timeout)
+
+    # ------------------------------------------------------------------- single environments --
+
+    def render(self) -> list[Any]:
+        return self.pool.call("render")
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        """Returns the attribute of each environment's outermost wrapper that has it."""
+        return self.pool.get_attr(name, env_ids) if env_ids else []
+
+    def has_attr(self, name: str) -> bool:
+        return all(self.pool.apply(in_worker.HasAttribute(name)))
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
+        """Sets an attribute of each environment's outermost wrapper."""
+        self._apply(in_worker.SetAttribute(name, value), env_ids)
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        question = in_worker.IsWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
+        return self._apply(question, env_ids)
+
+    def _apply(self, function: Callable[[Any], Any], env_ids: Sequence[int]) -> list[Any]:
+        return self.pool.apply(function, env_ids) if env_ids else []
+
+
+def _check_spaces(described: Sequence[Description]) -> None:
+    """Refuses environments whose spaces have other shapes or dtypes than the first one's.
+
+    Bounds may differ: Stable-Baselines3, too, uses the first environment's.
+    """
+    for kind in ("observation", "action"):
+        found = [space for each in described for space in getattr(each, f"{kind}_spaces")]
+        wanted = _arrays_of(found[0])
+        for i, space in enumerate(found):
+            if _arrays_of(space) != wanted:
+                raise ValueError(
+                    f"environment {i} has the {kind} space {space}, and environment 0 {found[0]}:"
+                    " give environments whose spaces have the same shapes and dtypes"
+                )
+
+
+def _arrays_of(space: Space[Any]) -> set[spaces.Leaf] | None:
+    """Returns the arrays of a space as a set; None if it has no fixed size."""
+    found = spaces.leaves(space)
+    return None if found is None else set(found)

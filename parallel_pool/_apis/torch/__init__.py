@@ -1,0 +1,1 @@
+"""PyTorch tensors in place of arrays."""

@@ -1,0 +1,25 @@
+"""TorchMethod: `torch` of batches of environments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.torch.torch_env import TorchEnv
+
+
+class TorchMethod:
+    """Gives batches of environments their form with tensors."""
+
+    def torch(self, device: Any = "cpu") -> TorchEnv:
+        """Returns these environments with tensors in place of arrays: a `TorchEnv`.
+
+        Args:
+            device: "cpu".
+
+        Raises:
+            MissingDependencyError: PyTorch is not installed.
+        """
+        from parallel_pool._apis.torch.torch_env import TorchEnv
+
+        return TorchEnv(self, device)

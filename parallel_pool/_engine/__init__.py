@@ -1,0 +1,1 @@
+"""The Python core: pools, arguments, actions, memory, the registry of native environments."""

@@ -1,0 +1,787 @@
+"""BasePool: stepping and receiving for pools of threads and of processes.
+
+One thread at a time may receive, and no exception loses a batch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from parallel_pool._engine.arguments import a_type, check_count, is_number, shown, whole
+from parallel_pool._engine.buffers import Array, Column, Ring, Types, read_columns
+from parallel_pool._engine.closing import Keeper
+from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
+from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool._tracing.record import Setting
+from parallel_pool._tracing.trace import MAX_SPANS, Trace
+from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
+
+if TYPE_CHECKING:
+    import os
+    from typing import NoReturn, Protocol, Self
+
+    from parallel_pool._core import CData
+
+    class Reader(Protocol):
+        """Converts the caller's actions to C's form; `actions.ActionReader` implements it."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            """Of one environment's action."""
+
+        def read(self, actions: Any, count: int) -> tuple[CData, int]:
+            """Returns actions of count environments in C's form, and the code of their dtype.
+
+            The first result keeps its memory alive. Raises TypeError or ValueError.
+            """
+
+
+INT32 = np.dtype(np.int32)
+# seconds: 31 years; in nanoseconds it fits into 64 bits
+FOREVER = 1e9
+
+# looked up once, because `step` is called often
+NULL = ffi.NULL
+from_buffer = ffi.from_buffer
+ndarray = np.ndarray
+step = lib.pp_pool_step
+step_send = lib.pp_pool_send
+receive = lib.pp_pool_recv
+receive_some = lib.pp_pool_recv_some
+INT32S = ffi.typeof("int32_t[]")
+
+Batch = tuple[Array, ...]
+Views = Sequence[Callable[[], Array]]
+
+
+def show_all(views: Views) -> Batch:
+    """Returns all arrays of a batch."""
+    return tuple([view() for view in views])
+
+
+def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
+    """Returns the result of `show` for arrays instead of views."""
+    return show([array.view for array in batch])
+
+
+# Who receives from a pool.
+# - IDLE: no thread.
+# - INTERRUPTED: no thread, but an exception ended the last receive, perhaps after C had returned a
+#   batch, which then never reached the user.
+# - BUSY: one thread; a second one is refused.
+# - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
+#
+# The last bit of INTERRUPTED and SHARED is set: a batch may be undelivered.
+IDLE, INTERRUPTED, BUSY, SHARED = range(4)
+
+
+class OwnError(threading.local):
+    """A `pp_error` for each thread: C writes to it without holding the GIL."""
+
+    def __init__(self) -> None:
+        self.raw = new_error()
+
+
+own_error = OwnError()
+
+
+def check(status: int) -> None:
+    """Raises the exception of a call that was given `own_error`, if its status is negative."""
+    if status < 0:
+        raise_error(status, own_error.raw)
+
+
+def seconds(timeout: Any, name: str = "timeout") -> float | None:
+    """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
+    if timeout is None:
+        return None
+    if not is_number(timeout):
+        raise TypeError(f"{name}={shown(timeout)} is {a_type(timeout)}: give seconds")
+    if not timeout >= 0:
+        raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
+    # an integer may be larger than any float
+    return math.inf if timeout > FOREVER else cast("float", timeout)
+
+
+def _as_array(env_ids: Any) -> Array:
+    """Returns env_ids as an array; raises ValueError if NumPy can't make one."""
+    if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
+        raise ValueError(
+            f"env_ids={shown(env_ids)} has masked ids: give env_ids.compressed(), without them"
+        )
+    try:
+        return np.asarray(env_ids)
+    except ValueError:
+        raise ValueError(
+            f"env_ids={shown(env_ids)} can't be made an array: give a list of integers"
+        ) from None
+
+
+class BasePool(Uncopied):
+    """Many environments in one `pp_pool` of C, which takes actions and returns batches.
+
+    A derived class decides whether threads or processes step them. It makes its `pp_pool` and
+    passes it to `_adopt`; from then on the methods here work. It may override `_raise_failed`,
+    which handles failed environments.
+
+    Attributes:
+        columns: the arrays of a result, in order.
+        num_envs, batch_size: as given or chosen.
+        is_async: whether batch_size < num_envs.
+        closed: whether `close` was called.
+    """
+
+    # name of the environments, for messages
+    _name: str
+    # "threads" or "processes", for messages
+    _holds = "threads"
+    # whether the thread that sends steps environments, outside of C's calls
+    _is_local = False
+    # called with each pool that is opened, for a profiler of whole programs
+    on_open: ClassVar[Callable[[BasePool], None] | None] = None
+
+    def __init__(self) -> None:
+        """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
+        self.closed = True
+        # for the thread that receives; other threads use own_error
+        self._error = new_error()
+        self._receive_state = IDLE
+        # of the batch that `_deliver` returns, for the thread that receives
+        self._keeps_shape = False
+
+    def _adopt(
+        self,
+        handle: CData,
+        batch_size: int,
+        num_envs: int,
+        reader: Reader,
+        types: Types = (),
+        memory: Sequence[object] = (),
+    ) -> None:
+        """Takes over a `pp_pool`, gives C its blocks of memory, and opens the pool.
+
+        Args:
+            handle: the `pp_pool *`, new, with its destructor: `ffi.gc(..., lib.pp_pool_destroy)`.
+            batch_size, num_envs: of the `pp_pool`.
+            reader: of the actions of `step` and `send`.
+            types: of the fields, if C knows only their bytes.
+            memory: objects whose memory C uses as long as the threads run.
+
+        Raises:
+            MemoryError: there is no memory for the batches.
+        """
+        self.num_envs = num_envs
+        self.batch_size = batch_size
+        self.is_async = batch_size < num_envs
+        self._reader = reader
+        self._handle = handle
+        self._ring = Ring(handle, batch_size, types)
+        # whether an exception ended the last receive outside of compiled programs
+        self._was_interrupted_beside = False
+        self._trace_lock = threading.Lock()
+        self._keeper = Keeper(self._name, handle, self._ring, *memory)
+        weakref.finalize(self, self._keeper.close_deleted).atexit = False
+        self.closed = False
+        for block in self._ring.fill():
+            self._check(lib.pp_pool_offer(handle, block, self._error))
+        self.columns: tuple[Column, ...] = read_columns(handle, types)
+        self._show = batch_maker(field_names(self.columns))
+
+    def _announce(self) -> None:
+        """Calls `on_open`; the last thing that making a pool does."""
+        if BasePool.on_open is not None:
+            BasePool.on_open(self)
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step(
+        self, actions: Any, env_ids: Any = None, *, timeout: float | None = None
+    ) -> NamedBatch:
+        """Sends actions and receives the next batch.
+
+        Args:
+            actions: one for each of env_ids, shape (count, *action shape); arrays and lists of any
+                integer (Discrete) or real (Box) dtype.
+            env_ids: their environments, integers (count,); None for all, in order.
+            timeout: seconds.
+
+        Returns:
+            The arrays of `columns`, (batch_size, ...) each: a named tuple, see `NamedBatch`.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
+            StateError: an environment is in flight, or results of an earlier call are pending.
+            EnvError: environments failed.
+            PoolTimeoutError: not done in time; `recv` returns the results.
+        """
+        batch: NamedBatch = self.step_shown(self._show, actions, env_ids, timeout)
+        return batch
+
+    def step_shown(
+        self,
+        show: Callable[[Views], Any],
+        actions: Any,
+        env_ids: Any = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Does a step and returns the result of `show`, for APIs with their own form of results.
+
+        Args:
+            show: a function of views: for each of `columns` a function that returns its array.
+                `show` must call those that it needs before it returns.
+            actions, env_ids, timeout: as for `step`.
+        """
+        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        data, code = self._reader.read(actions, count)
+        state = self._receive_state
+        if state > INTERRUPTED or timeout is not None:
+            return self._step_within(show, ids, count, data, code, timeout)
+        self._receive_state = BUSY
+        try:
+            if state == INTERRUPTED:
+                self._check_undelivered(ids, count, is_step=True)
+                lost = self._taken()
+                if lost:
+                    self._check(step_send(self._handle, ids, count, data, code, self._error))
+                    return self._converted(show, self._deliver(lost))
+            ring = self._ring
+            rows = step(self._handle, ids, count, data, code, ring.fresh, self._error)
+            if rows == self.batch_size:
+                result = show(ring.oldest.views)
+                ring.swap()
+                self._receive_state = IDLE
+                return result
+            return self._converted(show, self._wait(rows, None))
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
+
+    def send(self, actions: Any, env_ids: Any = None) -> None:
+        """Queues one action for each of env_ids (None: all); on an error none is queued.
+
+        Args:
+            actions, env_ids: as for `step`.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong.
+            StateError: an environment is in flight already.
+        """
+        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        data, code = self._reader.read(actions, count)
+        if self._receive_state & INTERRUPTED and self._was_interrupted():
+            self._check_undelivered(ids, count)
+        error = own_error.raw
+        status = step_send(self._handle, ids, count, data, code, error)
+        if status < 0:
+            raise_error(status, error)
+
+    def recv(self, *, timeout: float | None = None, min_rows: int | None = None) -> NamedBatch:
+        """Returns the next batch: all environments in flight, or if asynchronous the first to
+        finish.
+
+        Args:
+            timeout: seconds; with a timeout it also waits for actions that another thread sends.
+            min_rows: asynchronous: 1 to batch_size; a batch with fewer rows will do, if it has at
+                least these. It has the rows that are ready after the timeout, or that are ready
+                when these are if there is no timeout. A full batch is returned at once.
+
+        Returns:
+            The arrays of `columns`: a named tuple, see `NamedBatch`. With min_rows they still have
+            batch_size rows, of which the first `num_rows` are results; the others are zero, with
+            env_id -1. `rows()` returns the results alone.
+
+        Raises:
+            TypeError, ValueError: min_rows is wrong, or the pool is synchronous.
+            StateError: too few environments are in flight, or another thread is receiving.
+            EnvError: environments failed.
+            PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
+        """
+        if min_rows is not None:
+            return self._recv_waiting(seconds(timeout), self._check_min_rows(min_rows))
+        batch: NamedBatch = self.recv_shown(self._show, timeout)
+        return batch
+
+    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
+        """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
+        state = self._receive_state
+        if state > INTERRUPTED or timeout is not None:
+            return self._converted(show, self._recv_waiting(seconds(timeout), 0))
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
+        try:
+            lost = self._taken() if state == INTERRUPTED else 0
+            return self._converted(show, self._deliver(lost)) if lost else self._receive(show)
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
+
+    def _receive(self, show: Callable[[Views], Any]) -> Any:
+        """Receives without a timeout; for the thread that is in state BUSY."""
+        ring = self._ring
+        rows = receive(self._handle, ring.fresh, -1, self._error)
+        if rows == self.batch_size:
+            result = show(ring.oldest.views)
+            ring.swap()
+            self._receive_state = IDLE
+            return result
+        return self._converted(show, self._wait(rows, None))
+
+    def drain(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        """Receives what is in flight, batch by batch.
+
+        Yields:
+            A batch, and the ids of the environments that failed in it: no failure is raised.
+
+        Raises:
+            Exception: nothing could be received, as another thread does, for example.
+        """
+        while before := self.in_flight:
+            failed: tuple[int, ...] = ()
+            try:
+                batch: Any = self.recv()
+            except Exception as error:
+                failure = error if isinstance(error, EnvError) else error.__cause__
+                if self.in_flight == before or not isinstance(failure, EnvError):
+                    raise
+                batch, failed = failure.batch, failure.env_ids
+            yield batch, failed
+
+    # --------------------------------------------------------------------------------- state --
+
+    @property
+    def in_flight(self) -> int:
+        """The number of environments that were sent an action or reset and not yet received."""
+        lost = self._lost_ids() if self._was_interrupted() else ()
+        return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether an exception ended the last receive, and its results are still in flight."""
+        return self._was_interrupted() and self.in_flight > 0
+
+    def stats(self) -> dict[str, int]:
+        """Returns counts since the pool was made: steps, batches, waits, wakes and others."""
+        stats = ffi.new("pp_stats *")
+        lib.pp_pool_stats(self._handle, stats)
+        return {name: getattr(stats, name) for name, _ in ffi.typeof("pp_stats").fields}
+
+    def trace(
+        self, path: str | os.PathLike[str] | None = None, *, max_spans: int = MAX_SPANS
+    ) -> Trace:
+        """Returns a `Trace`, which records where the time goes while its `with` block runs.
+
+        Args:
+            path: of a file in Chrome's trace format, written at the end; ui.perfetto.dev shows it.
+            max_spans: steps, calls and others that are kept, of 32 bytes each. With more, the trace
+                shows only the time up to there.
+
+        Raises:
+            OSError: path can't be a file that is written (FileNotFoundError: it has no folder;
+                IsADirectoryError: it is one); or at the end of the block, if the file can't be
+                written after all. If the block ends with an exception, that goes on, and a
+                RuntimeWarning and a note of it say why there is no file.
+            ValueError: path holds a zero byte.
+            StateError: at the beginning of the block, if another trace of this pool is running.
+        """
+        setting = Setting(
+            self._name,
+            self.num_envs,
+            self.batch_size,
+            self.stats()["num_threads"],
+            self._holds == "processes",
+            int(lib.pp_usable_cores(NULL)),
+            self._is_local,
+        )
+        return Trace(
+            *(self._handle, self._trace_lock, setting, self._worker_pids, path),
+            max_spans=max_spans,
+        )
+
+    def _worker_pids(self) -> Sequence[int | None]:
+        """Returns the pids of worker processes, None for one that has ended."""
+        return ()
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Ends the threads or processes, each after the environment it is stepping; arrays stay
+        valid.
+
+        Args:
+            timeout: seconds to wait for that; None for 5. A thread can't be killed: one that still
+                runs then keeps its memory, until it ends or the process does. May be math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
+
+        Warns:
+            RuntimeWarning: a thread still runs; it names the environment that it is stepping.
+        """
+        limit = seconds(timeout)
+        self.closed = True
+        if hasattr(self, "_keeper"):
+            self._keeper.close(limit)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.num_envs
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r}, num_envs={self.num_envs})"
+
+    # ------------------------------------------------------------------------------- private --
+
+    def _check(self, status: int) -> None:
+        if status < 0:
+            raise_error(status, self._error)
+
+    def _ids(self, env_ids: Any) -> tuple[int, CData]:
+        """Returns the number of env_ids, and the ids for C."""
+        if (
+            type(env_ids) is ndarray
+            and env_ids.dtype is INT32
+            and env_ids.ndim == 1
+            and len(env_ids)
+        ):
+            # the env_id of results is like this; contextlib.suppress costs ten times as much
+            try:
+                return len(env_ids), from_buffer(INT32S, env_ids)
+            except ValueError:  # not contiguous
+                pass
+        ids = np.atleast_1d(_as_array(env_ids))
+        if ids.dtype is not INT32 or not ids.flags.c_contiguous or ids.ndim != 1:
+            if ids.dtype.kind in "OSU":
+                self._refuse_ids(env_ids)
+            if ids.dtype.kind not in "iu" and ids.size:
+                raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
+            if ids.ndim != 1:
+                raise ValueError(f"env_ids have shape {ids.shape}: give one axis")
+            if ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs):
+                wrong = ids[(ids < 0) | (ids >= self.num_envs)][0]
+                raise ValueError(f"env_id {wrong}: choose 0 to {self.num_envs - 1}")
+            ids = np.ascontiguousarray(ids, INT32)
+        if not ids.size:
+            raise ValueError("no environment is named: name 1 or more")
+        return len(ids), from_buffer(INT32S, ids)
+
+    def _refuse_ids(self, env_ids: Any) -> NoReturn:
+        """Raises the error for ids that NumPy does not read as numbers."""
+        if isinstance(env_ids, (list, tuple, int)):
+            for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
+                self._one_id(env_id)
+        raise TypeError(
+            f"env_ids={shown(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
+        )
+
+    def _one_id(self, env_id: Any) -> int:
+        """Returns the id of one environment; raises TypeError or ValueError."""
+        number = whole("env_id", env_id)
+        if not 0 <= number < self.num_envs:
+            raise ValueError(f"env_id {shown(number)}: choose 0 to {self.num_envs - 1}")
+        return number
+
+    def _id_list(self, env_ids: Any) -> list[int]:
+        if env_ids is None:
+            return list(range(self.num_envs))
+        count, ids = self._ids(env_ids)
+        named = list(ffi.unpack(ids, count))
+        # `_ids` leaves the range of int32 arrays to C, which does not check them here
+        for env_id in named:
+            if not 0 <= env_id < self.num_envs:
+                raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
+        return named
+
+    def _step_within(
+        self,
+        show: Callable[[Views], Any],
+        ids: CData,
+        count: int,
+        data: CData,
+        code: int,
+        timeout: float | None,
+    ) -> Any:
+        """Sends and receives: a step that has a timeout, or finds that another thread receives."""
+        timeout = seconds(timeout)
+        if self._receive_state == BUSY:
+            self._raise_busy()
+        if not self.is_async and self.in_flight:
+            self.check_usable()
+            raise StateError(
+                f"results of an earlier call are pending ({self.in_flight} environments): receive"
+                " them first"
+            )
+
+        def send(is_undelivered: bool) -> None:
+            if is_undelivered:
+                self._check_undelivered(ids, count)
+            check(step_send(self._handle, ids, count, data, code, own_error.raw))
+
+        return self._converted(show, self._exchange(count, send, timeout))
+
+    def _exchange(
+        self, count: int, send: Callable[[bool], None], timeout: float | None
+    ) -> NamedBatch:
+        """Sends and receives as one call: if it is refused, nothing was sent.
+
+        Args:
+            count: how many environments it sends to.
+            send: sends, while no other thread can receive. It is called with whether an exception
+                ended the last receive, and raises if it is refused.
+            timeout: seconds.
+        """
+
+        def send_and_work(is_undelivered: bool) -> None:
+            self._check_fills_batch(count, timeout)
+            send(is_undelivered)
+            self._work_here()
+
+        return self._recv_waiting(timeout, 0, send_and_work)
+
+    def _check_fills_batch(self, count: int, timeout: float | None) -> None:
+        """Refuses to send to so few environments that a receive without timeout has no batch."""
+        if timeout is not None or not self.is_async:
+            return
+        ready = int(lib.pp_pool_in_flight(self._handle)) + count
+        if ready < self.batch_size and not self._taken():
+            self.check_usable()
+            raise StateError(
+                f"{count} environments would leave {ready} in flight, a batch needs"
+                f" {self.batch_size}: name more environments, or send to these and others before"
+                " recv()"
+            )
+
+    def _work_here(self) -> None:
+        """Does what was sent, if no other thread or process does."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether compiled programs may use this pool."""
+        return self._keeper.number > 0
+
+    def share(self) -> int:
+        """Lets compiled programs use this pool; returns the number by which they name it.
+
+        Raises:
+            StateError: environments are in flight that another thread receives.
+            ClosedError, ForkedError: the pool is closed, or belongs to another process.
+        """
+        self.check_usable()
+        keeper = self._keeper
+        if not keeper.number:
+            if self._receive_state == BUSY:
+                self._raise_busy()
+            number = ffi.new("int32_t *")
+            error = own_error.raw
+            check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
+            keeper.number = number[0]
+            self._was_interrupted_beside = self._receive_state == INTERRUPTED
+            self._receive_state = SHARED
+        return keeper.number
+
+    def _check_min_rows(self, min_rows: Any) -> int:
+        if not self.is_async:
+            raise ValueError(
+                f"min_rows={shown(min_rows)}: a synchronous pool (batch_size={self.batch_size},"
+                f" num_envs={self.num_envs}) returns all that was sent: choose batch_size <"
+                " num_envs, or leave min_rows out"
+            )
+        return check_count("min_rows", min_rows, 1, self.batch_size)
+
+    def _recv_waiting(
+        self,
+        timeout: float | None,
+        min_rows: int,
+        send: Callable[[bool], None] | None = None,
+    ) -> NamedBatch:
+        """Receives with a timeout or min_rows (0: none), or beside other threads and programs.
+
+        With `send`, it first sends; see `_exchange`.
+        """
+        state = self._receive_state
+        if state == BUSY:
+            self._raise_busy()
+        if state == SHARED:
+            return self._recv_beside_programs(timeout, min_rows, send)
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
+        try:
+            if send is not None:
+                send(state == INTERRUPTED)
+            lost = self._taken() if state == INTERRUPTED else 0
+            if lost:
+                return self._deliver(lost, keeps_shape=min_rows > 0)
+            return self._wait(0, timeout, min_rows)
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
+
+    def _recv_beside_programs(
+        self, timeout: float | None, min_rows: int, send: Callable[[bool], None] | None
+    ) -> NamedBatch:
+        """Receives from a pool that compiled programs use too."""
+        self._receive_state = BUSY
+        number, ring = self._keeper.number, self._ring
+        try:
+            held = ffi.new("void *[]", lib.pp_pool_batches(self._handle) + 1)
+            status = lib.pp_xla_enter(number, held, own_error.raw)
+            if status == lib.PP_ERR_STATE:
+                raise BusyError(text(own_error.raw.text))
+            if send is not None:
+                send(self._was_interrupted_beside)
+            lost = self._taken() if self._was_interrupted_beside else 0
+            if lost:
+                # no program has received since
+                return self._deliver(lost, keeps_shape=min_rows > 0)
+            if status != lib.PP_ERR_CLOSED:
+                *blocks, apart = (held[i] for i in range(len(held)))
+                ring.follow(blocks, apart)
+            return self._wait(0, timeout, min_rows)
+        finally:
+            # `_result` has set it to IDLE
+            self._was_interrupted_beside = self._receive_state == BUSY
+            try:
+                lib.pp_xla_leave(number)
+            finally:
+                self._receive_state = SHARED
+            if self._was_interrupted_beside:
+                self._on_interrupted_receive()
+
+    def check_idle(self) -> None:
+        """Raises if another thread is receiving, or the pool can't be used."""
+        self.check_usable()
+        if self._receive_state == BUSY:
+            self._raise_busy()
+
+    def check_usable(self) -> None:
+        """Raises if the pool is closed, broken or forked: this comes before other errors."""
+        status = lib.pp_pool_needs_reset(self._handle, 0)
+        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
+            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
+
+    def _raise_busy(self) -> NoReturn:
+        self.check_usable()
+        raise BusyError("another thread is receiving from this pool: let one thread receive")
+
+    def _was_interrupted(self) -> bool:
+        """Returns whether an exception ended the last receive."""
+        state = self._receive_state
+        return state == INTERRUPTED or (state == SHARED and self._was_interrupted_beside)
+
+    def _taken(self) -> int:
+        """Returns C's status for a batch that never reached the user, 0 if there is none."""
+        return int(lib.pp_pool_last_result(self._handle, self._ring.fresh))
+
+    def _lost_ids(self) -> list[int]:
+        """Returns the ids of the environments in a batch that never reached the user."""
+        rows = self._taken()
+        if rows == lib.PP_ERR_ENV:
+            _, rows = self._failed()
+        place = [column.name for column in self.columns].index("env_id")
+        return [int(env_id) for env_id in self._ring.oldest.arrays[place][:rows]]
+
+    def _check_undelivered(self, ids: CData, count: int, is_step: bool = False) -> None:
+        """Refuses environments whose results never reached the user, because of an exception."""
+        lost = self._lost_ids()
+        if lost:
+            self.check_usable()
+        if lost and is_step and not self.is_async:
+            raise StateError(
+                f"results of an earlier call are pending ({len(lost)} environments): receive them"
+                " first"
+            )
+        named = range(self.num_envs) if ids == NULL else ffi.unpack(ids, count)
+        for env_id in set(lost).intersection(named):
+            raise StateError(
+                f"environment {env_id} is already in flight: receive its result before sending to"
+                " it again"
+            )
+
+    def _wait(self, rows: int, timeout: float | None, min_rows: int = 0) -> NamedBatch:
+        """Waits for a batch, an error, or the timeout; for the thread that receives."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while rows == 0:
+            self._tick()
+            left = -1
+            if end is not None:
+                left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
+            fresh = self._ring.fresh
+            if min_rows:
+                rows = receive_some(self._handle, fresh, min_rows, left, self._error)
+            else:
+                rows = receive(self._handle, fresh, left, self._error)
+            if rows == 0 and left == 0:
+                missing = f"no batch of {self.batch_size}"
+                if min_rows:
+                    missing = f"fewer than min_rows={min_rows} rows"
+                raise PoolTimeoutError(
+                    f"{missing} within {timeout} s: {self.in_flight} environments are in flight"
+                )
+        return self._deliver(rows, keeps_shape=min_rows > 0)
+
+    def _tick(self) -> None:
+        """Called about every 50 ms during a wait for a batch."""
+
+    def _on_interrupted_receive(self) -> None:
+        """Called when an exception ends a wait early."""
+
+    def _deliver(self, rows: int, *, keeps_shape: bool = False) -> NamedBatch:
+        """Returns the batch of a receive, or raises its error.
+
+        Args:
+            rows: C's status.
+            keeps_shape: the batch has batch_size rows, results or not.
+        """
+        self._keeps_shape = keeps_shape
+        if rows > 0:
+            return self._result(rows)
+        if rows == lib.PP_ERR_ENV:
+            self._raise_failed()
+        raise_error(rows, self._error)
+
+    def _result(self, rows: int) -> NamedBatch:
+        ring = self._ring
+        views = ring.oldest.views
+        if not self._keeps_shape:
+            views = [array[:rows].view for array in ring.oldest.arrays]
+        batch = self._show(views)
+        ring.swap()
+        self._receive_state = IDLE
+        return batch
+
+    def _converted(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
+        """Returns the result of `show` for a batch."""
+        return batch if show is self._show else show_batch(show, batch)
+
+    def _failed(self) -> tuple[list[int], int]:
+        """Returns the ids of the environments that failed in C's last batch, and its rows."""
+        count, rows = ffi.new("int32_t *"), ffi.new("int32_t *")
+        failed = lib.pp_pool_failed(self._handle, count, rows)
+        return ffi.unpack(failed, count[0]), rows[0]
+
+    def _raise_failed(self) -> NoReturn:
+        """Raises the EnvError of a batch with failed environments.
+
+        For the thread that receives. An override must read what it needs from C, including
+        `_failed`, before it calls `_result`, which takes the batch and ends the receive.
+        """
+        env_ids, rows = self._failed()
+        first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)
+        others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
+        batch = self._result(rows)
+        raise EnvError(
+            f"{self._name}: environment {env_ids[0]}{others} failed: {first}", env_ids, batch
+        )

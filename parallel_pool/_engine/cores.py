@@ -1,0 +1,23 @@
+"""Cores: how many of the machine's the pools of this process may keep busy."""
+
+from __future__ import annotations
+
+from parallel_pool._engine.arguments import check_count
+from parallel_pool._native import lib
+
+
+def limit_cores(count: int) -> None:
+    """Limits the cores of pools that this process makes from now on.
+
+    For a process that shares its machine with others by agreement, as the actors of a cluster do:
+    affinity and control groups, which pools see themselves, do not tell them of it. Pools choose at
+    most so many threads or worker processes unless told otherwise, and their threads spin, instead
+    of sleeping, only while no more than these are awake. Threads are not pinned to cores.
+
+    Args:
+        count: cores; 0 for all that affinity and control groups leave.
+
+    Raises:
+        TypeError, ValueError: count is not an integer from 0 on.
+    """
+    lib.pp_limit_cores(check_count("count", count, 0))

@@ -1,0 +1,24 @@
+"""The Python side of those families of environments that need one, and which they are."""
+
+from __future__ import annotations
+
+from parallel_pool._engine.registry import Family, families
+
+families |= {
+    "ale": Family("parallel_pool._families.ale"),
+    "atari": Family("parallel_pool._families.atari"),
+    "atari_players": Family("parallel_pool._families.atari_players"),
+    "box2d": Family(
+        "parallel_pool._families.box2d",
+        can_refuse=True,
+        renderer="parallel_pool._families.box2d_renderer",
+    ),
+    "classic": Family(renderer="parallel_pool._families.classic_renderer"),
+    "mpe": Family("parallel_pool._families.mpe", renderer="parallel_pool._families.mpe_renderer"),
+    "mujoco": Family(
+        "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"
+    ),
+    "toy_text": Family(
+        "parallel_pool._families.toy_text", renderer="parallel_pool._families.toy_text_renderer"
+    ),
+}

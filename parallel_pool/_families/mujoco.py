@@ -1,0 +1,513 @@
+"""Loads MuJoCo models with the installed `mujoco`, and makes the table of addresses that C needs.
+
+C steps the models through the same library by function pointers (csrc/envs/mujoco/library.h).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import struct
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._engine.arguments import shown
+from parallel_pool._families.numpy_loops import fuses_dot
+from parallel_pool.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.specs import Definition
+
+INSTALL = "pip install 'parallel_pool[mujoco]'"
+OPENGL = (
+    "on Debian and Ubuntu install libegl1 and libegl-mesa0 and set MUJOCO_GL=egl, or libosmesa6 and"
+    " set MUJOCO_GL=osmesa; neither needs a screen"
+)
+VERSIONS = "3.1 to 4.x"
+# what the one package of MuJoCo 3 is since 4.0
+PACKAGES = ("mujoco", "mujoco-core", "mujoco-studio")
+
+# EnvPool's names of options
+ALIASES = {"use_contact_force": "use_contact_forces"}
+
+# a Gymnasium option, and the two options here that are its ends
+RANGES = {
+    f"{name}_range": (f"{name}_min", f"{name}_max")
+    for name in (
+        *("healthy_z", "healthy_angle", "healthy_state"),
+        *("contact_force", "contact_cost", "impact_cost"),
+    )
+}
+
+FUNCTIONS = (
+    *("mj_copyModel", "mj_deleteModel", "mj_makeData", "mj_deleteData", "mj_copyData"),
+    *("mj_resetData", "mj_forward", "mj_step", "mj_rnePostConstraint", "mj_name2id"),
+    *("mj_stateSize", "mj_getState", "mj_setState"),
+)
+# they set a thread's handlers of errors and warnings: one function since 3.10, three before
+HANDLERS = {"set_log": "_mjPRIVATE_setTlsLogHandler"}
+OLDER_HANDLERS = {
+    "set_error": "_mjPRIVATE__set_tls_error_fn",
+    "set_warning": "_mjPRIVATE__set_tls_warning_fn",
+    "get_warning": "_mjPRIVATE__get_tls_warning_fn",
+}
+# the arrays of mjData whose pointers C needs
+POINTERS = (
+    *("qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "cinert", "cvel"),
+    *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
+)
+# Parts of a state that are arrays in mjData: MuJoCo's name of the part, and of the array. C copies
+# them itself, which is faster than mj_getState. One more part, the time, is a number in mjData.
+STATE_ARRAYS = {"QPOS": "qpos", "QVEL": "qvel", "ACT": "act", "WARMSTART": "qacc_warmstart"}
+SIZES = ("nq", "nv", "nu", "nbody", "ntendon", "nsite")
+# Parts of MuJoCo's "integration state" that an environment does not keep. Actions are written
+# before every step. The others are inputs that no step writes, and environments do not change them.
+INPUTS = ("CTRL", "QFRC_APPLIED", "XFRC_APPLIED", "EQ_ACTIVE", "MOCAP_POS", "MOCAP_QUAT")
+
+# Options that are disabled because tests/parity/mujoco_switches.py has proven that this changes no
+# bit, by the SHA-256 of the model's file. A version without a flag ignores it. Other files, and all
+# files on versions that are not proven, keep their own options. With several kinematic trees the
+# solver handles each island separately, which gives other bits. So does MIDPHASE, which orders the
+# contacts of two bodies, if more than one pair of their geometries can touch.
+ONE_TREE = ("mjDSBL_ISLAND",)
+ONE_PAIR = ("mjDSBL_MIDPHASE",)
+SWITCHES: dict[str, tuple[str, ...]] = {
+    # ant.xml
+    "cd5f83ef0ea35b0969e65d360c5bacd5b74ccaef6b27e4433b5168c605e3e2be": (*ONE_TREE, *ONE_PAIR),
+    # half_cheetah.xml
+    "11797a5d69e8ac955e89ca6fdd3a0087f1c990094fda401ac51420de1b6c5494": ONE_TREE,
+    # hopper.xml
+    "3ce93a055ffdcd83c0c701d2400768e40d2cbb9532f3c4ae33377c27f8b39f9e": (*ONE_TREE, *ONE_PAIR),
+    # humanoid.xml
+    "85816f372c826d2094b4a598918233bd9c5843b2439119eece2733bdc2e0d073": ONE_TREE,
+    # humanoidstandup.xml
+    "9f72a3c4ef956d0d8b1fb555a6ae1a5c22334c5c58cf814ef987ea4d3880e8fc": ONE_TREE,
+    # inverted_double_pendulum.xml
+    "2b4eadf03bd79a8772abd4c1a626b5755747f841801a694ea9528cc49211ba46": (*ONE_TREE, *ONE_PAIR),
+    # inverted_pendulum.xml
+    "80910a9af85cd47072be82d6f92c5e6a115d0eecc3eb464e58542b285c89fb7f": (*ONE_TREE, *ONE_PAIR),
+    # reacher.xml
+    "3fabc64fc738326485a8231a9a649f784090a0c3d8215f8d2ccd6038b8e60cc4": ONE_PAIR,
+    # swimmer.xml
+    "25b0d46bf5522920fea6a579353aee39d391ad9e2a0574b53f83704c11b21b12": (*ONE_TREE, *ONE_PAIR),
+    # walker2d.xml
+    "ac13373c7ac9003a5311c4704b314ed11149b3dd7600bbc02770487300f9ad2d": (*ONE_TREE, *ONE_PAIR),
+    # walker2d_v5.xml
+    "6bed53a6cc3ca73c4fe8ac3486d3b4228927264a6454f4ef16d3eed3c58bc09d": (*ONE_TREE, *ONE_PAIR),
+}
+PROVEN_VERSIONS = frozenset(
+    (
+        *("3.1.0", "3.1.1", "3.1.2", "3.1.3", "3.1.4", "3.1.5", "3.1.6", "3.2.0", "3.2.1"),
+        *("3.2.2", "3.2.3", "3.2.4", "3.2.5", "3.2.6", "3.2.7", "3.3.0", "3.3.1", "3.3.2"),
+        *("3.3.3", "3.3.4", "3.3.5", "3.3.6", "3.3.7", "3.4.0", "3.5.0", "3.6.0", "3.7.0"),
+        *("3.8.0", "3.8.1", "3.9.0", "3.10.0", "3.11.0", "3.12.0", "3.13.0", "3.14.0", "3.15.0"),
+        *("3.16.0", "3.17.0", "4.0.0"),
+    )
+)
+
+
+class Link(str):
+    """The text that C reads, with a reference to the model that its addresses belong to.
+
+    Attributes:
+        model: the MjModel.
+        model_options: the options that determine the model, and their values.
+    """
+
+    model: Any
+    model_options: dict[str, Any]
+
+
+def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Loads the model of `xml_file`. Returns the options under the names of the definition, with
+    the model's link and digest added.
+
+    Raises:
+        MissingDependencyError: mujoco is not installed, or lacks a function.
+        OSError: the file does not exist.
+        TypeError, ValueError: a value is wrong, or MuJoCo refuses the file.
+    """
+    completed = _rename(definition, options)
+    model_options = {
+        name: option.check(completed.get(name, option.default))
+        for name, option in definition.options.items()
+        if name in ("xml_file", "speed_switches")
+    }
+    filled_in = {name: completed.pop(name) for name in ("_link", "model_digest") if name in options}
+    before = filled_in.get("_link")
+    if isinstance(before, Link):
+        if before.model_options == model_options:
+            _number_body(completed, before.model)
+            return {**completed, **filled_in}
+    elif filled_in:
+        # wrong addresses would crash the process
+        raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
+
+    # that it is missing is said before that a file is
+    import_mujoco()
+    xml_file = str(model_options["xml_file"])
+    model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))
+    _number_body(completed, model)
+    link = Link(_link(model))
+    link.model = model
+    link.model_options = model_options
+    return {**completed, "_link": link, "model_digest": digest}
+
+
+def _number_body(options: dict[str, Any], model: Any) -> None:
+    """Replaces the name of the main body, if one is given, by its number."""
+    mujoco, body = import_mujoco(), options.get("main_body")
+    if isinstance(body, str):
+        options["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
+        if options["main_body"] < 0:
+            raise ValueError(f"main_body={shown(body)}: the model has no body of that name")
+
+
+def _rename(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options under the names of the definition. Unknown names stay, to be refused."""
+    renamed = dict(options)
+
+    def put(name: str, ours: str, value: Any) -> None:
+        if ours in options:
+            raise TypeError(f"{name} and {ours} are the same: give one of them")
+        renamed[ours] = value
+
+    for name, ours in ALIASES.items():
+        if name in options and ours in definition.options:
+            put(name, ours, renamed.pop(name))
+    for name, ends in RANGES.items():
+        if name in options and ends[0] in definition.options:
+            for end, value in zip(ends, _pair(name, renamed.pop(name)), strict=True):
+                put(name, end, value)
+    return renamed
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={shown(value)}: give two numbers, lower and upper bound") from None
+    return low, high
+
+
+def import_mujoco() -> Any:
+    """Returns the package; raises MissingDependencyError if it can't be imported."""
+    try:
+        import mujoco  # type: ignore[import-untyped]
+    # mujoco imports the backend of MUJOCO_GL; PyOpenGL raises AttributeError for missing libraries
+    except Exception as error:
+        backend = os.environ.get("MUJOCO_GL")
+        if backend and importlib.util.find_spec("mujoco"):
+            raise MissingDependencyError(
+                f"mujoco can't be imported with MUJOCO_GL={backend}"
+                f" ({type(error).__name__}: {error}): {OPENGL}"
+            ) from error
+        raise MissingDependencyError(mismatch() or _why_not(error)) from error
+    return mujoco
+
+
+def mismatch() -> str | None:
+    """Returns a sentence if the installed mujoco and mujoco-core have different versions.
+
+    mujoco refuses to be imported with another version of mujoco-core.
+    """
+    outer, core = _installed("mujoco"), _installed("mujoco-core")
+    if outer is None or core is None or outer == core or "mujoco-core" not in _packages(outer):
+        return None
+    return (
+        f"mujoco {outer} and mujoco-core {core} are installed, which must have the same version:"
+        f" pip install 'mujoco=={outer}' 'mujoco-core=={outer}'"
+    )
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _packages(version: str) -> tuple[str, ...]:
+    """Returns the packages of which a version of mujoco consists.
+
+    Since 4.0 the library with its bindings is one of its own (mujoco-core).
+    """
+    return PACKAGES if int(version.partition(".")[0]) >= 4 else PACKAGES[:1]
+
+
+def _why_not(error: Exception) -> str:
+    """Returns why mujoco can't be imported, and the command that mends it."""
+    version = _installed("mujoco")
+    if version is None or (isinstance(error, ModuleNotFoundError) and error.name == "mujoco"):
+        return f"MuJoCo is not installed ({error}): {INSTALL}"
+    packages = " ".join(f"'{name}=={version}'" for name in _packages(version))
+    reason = " ".join(str(error).split())
+    return (
+        f"mujoco {version} is installed, but can't be imported ({type(error).__name__}: {reason}):"
+        f" pip install --force-reinstall --no-deps {packages}"
+    )
+
+
+# ------------------------------------------------------------------------------------- models --
+
+
+def assets() -> Path:
+    """Returns the folder that contains Gymnasium's models."""
+    # importing gymnasium.envs.mujoco would load all of its environments
+    spec = importlib.util.find_spec("gymnasium")
+    assert spec is not None and spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets"
+
+
+def find_file(xml_file: str) -> Path:
+    """Returns the path of a model: Gymnasium's file, unless it begins with "/", "." or "~".
+
+    Raises:
+        OSError: the file does not exist.
+    """
+    is_path = xml_file.startswith((".", "/", "~"))
+    # pathlib's expanduser raises RuntimeError for an unknown user
+    path = Path(os.path.expanduser(xml_file)) if is_path else assets() / xml_file
+    if not path.is_file():
+        raise OSError(
+            f"xml_file={shown(xml_file)}: File {path} does not exist: give a path that begins with"
+            " '/', '.' or '~', or the name of a Gymnasium model"
+        )
+    return path
+
+
+def load(path: Path, switches: bool) -> tuple[Any, bytes]:
+    """Loads a model. Returns a new MjModel and the SHA-256 of its compiled form.
+
+    MuJoCo's warnings about a user's own file become Python warnings. Those about Gymnasium's files,
+    which the user can't change, are dropped.
+
+    Args:
+        path: the XML file.
+        switches: set the options of `SWITCHES` if they are proven for this file and version.
+
+    Raises:
+        ValueError: MuJoCo refuses the file, or the model has plugins.
+    """
+    mujoco = import_mujoco()
+    with capture_warnings() as texts:
+        try:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+            raise ValueError(f"{path}: MuJoCo refuses it: {error}") from error
+    if not path.is_relative_to(assets()):
+        for text in texts:
+            warnings.warn(f"{path}: {text}", stacklevel=2)
+    if switches and mujoco.__version__ in PROVEN_VERSIONS:
+        for name in SWITCHES.get(hashlib.sha256(path.read_bytes()).hexdigest(), ()):
+            model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, name, 0))
+    if model.nplugin:
+        raise ValueError(f"{path}: models with plugins are not supported: choose another xml_file")
+    size = mujoco.mj_sizeModel(model)
+    image = np.empty(size, np.uint8)
+    mujoco.mj_saveModel(model, None, image)
+    return model, hashlib.sha256(image.tobytes()).digest()
+
+
+# MuJoCo's mjLogMessage, since 3.10, begins with level (int), topic (int) and text
+LOG_TEXT = 8
+LOG_WARNING = 2
+
+
+@contextmanager
+def capture_warnings() -> Iterator[list[str]]:
+    """Collects MuJoCo's warnings in this thread. Otherwise they are written to a MUJOCO_LOG.TXT.
+
+    Errors are not affected: Python's bindings raise them as exceptions, and pass all other messages
+    to the thread's previous handler.
+    """
+    texts: list[str] = []
+
+    def take(text: int) -> None:
+        texts.append(ctypes.string_at(text).decode(errors="replace"))
+
+    def take_message(message: int) -> None:
+        if ctypes.c_int.from_address(message).value == LOG_WARNING:
+            take(message + LOG_TEXT)
+
+    addresses = _functions()
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    set_and_return = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+    if "set_log" in addresses:
+        listener = handler(take_message)
+        install: Any = set_and_return(addresses["set_log"])
+        before = install(ctypes.cast(listener, ctypes.c_void_p))
+    else:
+        listener = handler(take)
+        install = handler(addresses["set_warning"])
+        before = ctypes.CFUNCTYPE(ctypes.c_void_p)(addresses["get_warning"])()
+        install(ctypes.cast(listener, ctypes.c_void_p))
+    try:
+        yield texts
+    finally:
+        install(before)
+
+
+# --------------------------------------------------------------------------------------- link --
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Returns the MuJoCo library that Python's mujoco has loaded.
+
+    A symbol is also searched for in the libraries that an opened one was linked with. So opening
+    the bindings finds the library that they use, whatever else lies in their folder: an upgrade may
+    leave the library of an earlier version there.
+    """
+    return ctypes.CDLL(import_mujoco()._functions.__file__)
+
+
+def _address(name: str) -> int | None:
+    try:
+        return ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    except AttributeError:
+        return None
+
+
+@cache
+def _functions() -> Mapping[str, int]:
+    """Returns the addresses of the library's functions by their names in the link."""
+    handlers = HANDLERS if _address(HANDLERS["set_log"]) else OLDER_HANDLERS
+    symbols = {**{name: name for name in FUNCTIONS}, **handlers}
+    found = {name: _address(symbol) for name, symbol in symbols.items()}
+    lacking = [symbols[name] for name, address in found.items() if address is None]
+    if lacking:
+        raise MissingDependencyError(
+            f"mujoco {import_mujoco().__version__} has no {', '.join(lacking)}:"
+            f" install a version from {VERSIONS}"
+        )
+    return found  # type: ignore[return-value]
+
+
+# the offset at which each field was found last; a process has only one version of MuJoCo
+_found: dict[str, int] = {}
+
+
+def _pointer(data: Any, offset: int) -> int:
+    """Returns the pointer at this offset in mjData, in bytes."""
+    return ctypes.c_void_p.from_address(data._address + offset).value or 0
+
+
+def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
+    """Returns the offsets in mjData of the pointers to these fields, in bytes.
+
+    Each version of MuJoCo has its own layout, so this searches mjData for the pointers, whose
+    values are the addresses of Python's arrays. The search ends inside mjData because it contains
+    them all. Offsets found with an earlier model are checked again, because one of them may be
+    that of another pointer: mjData also points to the buffer that holds all arrays, and this
+    pointer equals that of the first array with elements. The offset of a field without elements is
+    0, as nothing reads it.
+    """
+    arrays = {name: getattr(data, name) for name in names}
+    waiting = {
+        array.ctypes.data: name
+        for name, array in arrays.items()
+        if array.size and _pointer(data, _found.get(name, 0)) != array.ctypes.data
+    }
+    offset = 0
+    while waiting:
+        name = waiting.pop(_pointer(data, offset), None)
+        if name is not None:
+            _found[name] = offset
+        offset += 8
+    return {name: _found[name] if array.size else 0 for name, array in arrays.items()}
+
+
+def _link(model: Any) -> str:
+    data, spec = import_mujoco().MjData(model), _state_spec()
+    numbers = {
+        **_functions(),
+        **_offsets(data),
+        **{name: getattr(model, name) for name in SIZES},
+        "model": model._address,
+        "body_mass": model.body_mass.ctypes.data,
+        "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
+        "state_spec": spec,
+        **_state_parts(model, data, spec),
+        **_cursors(model, spec),
+        "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
+        "fuses_dot": int(fuses_dot()),
+        "mjcb_time": _address("mjcb_time") or 0,
+    }
+    return "\n".join(f"{name}={number}" for name, number in numbers.items())
+
+
+def _state_spec() -> int:
+    """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState."""
+    parts = import_mujoco().mjtState
+    spec = int(parts.mjSTATE_INTEGRATION)
+    for name in INPUTS:
+        spec &= ~int(getattr(parts, f"mjSTATE_{name}"))
+    return spec
+
+
+def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
+    """Returns the offsets and sizes in mjData of the parts of a state, in the order of mj_getState.
+
+    There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
+    """
+    mujoco = import_mujoco()
+    offsets = _offsets(data, STATE_ARRAYS.values())
+    parts: list[tuple[int, int, int]] = []
+    for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
+        size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & spec else 0
+        name = bit.name.removeprefix("mjSTATE_")
+        # members with several bits are combinations of the others
+        if not size or int(bit).bit_count() > 1:
+            continue
+        if name == "TIME":
+            parts.append((_time_offset(data), 1, size))
+        elif name in STATE_ARRAYS:
+            parts.append((offsets[STATE_ARRAYS[name]], 0, size))
+        else:
+            parts = []
+            break
+    numbers = {"state_parts": len(parts)}
+    for i, (offset, is_inline, size) in enumerate(parts):
+        numbers |= {f"part{i}": offset, f"part{i}_inline": is_inline, f"part{i}_size": size}
+    return numbers
+
+
+def _cursors(model: Any, spec: int) -> dict[str, int]:
+    """Returns the numbers of a state that MuJoCo uses as indices, and what they index.
+
+    They are in the ring buffers of actuators and sensors with a delay, which newer versions have. A
+    buffer is a number of the user's, the cursor, the times and the values.
+    """
+    mujoco = import_mujoco()
+    found: list[tuple[int, int]] = []
+    if getattr(model, "nhistory", 0):
+        history = int(mujoco.mjtState.mjSTATE_HISTORY)
+        start = mujoco.mj_stateSize(model, spec & (history - 1))
+        for kind in ("actuator", "sensor"):
+            addresses = getattr(model, f"{kind}_historyadr")
+            lengths = getattr(model, f"{kind}_history")[:, 0]
+            pairs = zip(addresses.tolist(), lengths.tolist(), strict=True)
+            found += [(start + address + 1, length) for address, length in pairs if address >= 0]
+    numbers = {"cursors": len(found)}
+    for i, (place, length) in enumerate(found):
+        numbers |= {f"cursor{i}": place, f"cursor{i}_length": length}
+    return numbers
+
+
+def _time_offset(data: Any) -> int:
+    """Returns the offset of the time in mjData, found by a value that no other field has."""
+    data.time = 0.7281690140845070
+    offset = 0
+    while ctypes.c_double.from_address(data._address + offset).value != data.time:
+        offset += 8
+    return offset

@@ -1,0 +1,92 @@
+"""Command: `python -m parallel_pool new` and `build`, and their arguments."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from parallel_pool._engine import outputs
+from parallel_pool._engine.arguments import named
+from parallel_pool._source import cache, load, start, toolchain
+from parallel_pool.errors import MissingDependencyError, SourceError
+
+
+def add_new(command: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `new`."""
+    command.add_argument("file", type=Path, metavar="FILE", help="my_env.c; my_env.cpp for C++")
+    command.set_defaults(run=new)
+
+
+def add_build(command: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `build`."""
+    command.add_argument("file", type=Path, metavar="FILE", help="a source file in C or C++")
+    command.add_argument(
+        "--out",
+        type=Path,
+        metavar="LIBRARY",
+        help="where a copy of the library goes, for parallel_pool.load on another machine",
+    )
+    command.set_defaults(run=build)
+
+
+def new(options: argparse.Namespace) -> int:
+    """Writes a start; returns the exit status."""
+    path: Path = options.file
+    try:
+        env_id = start.write(path)
+    except SourceError as error:
+        return refuse(error)
+    except FileExistsError:
+        return refuse(f"{named(path)} exists, and stays as it is: choose another name")
+    except OSError as error:
+        return refuse(f"{named(path)} can't be written: {error.strerror or error}")
+    name = named(path)
+    print(f"{name} defines {env_id}. Next:\n    python -m parallel_pool check {name}")
+    return 0
+
+
+def build(options: argparse.Namespace) -> int:
+    """Compiles a file, and checks its definitions by loading them; returns the exit status."""
+    path: Path = options.file
+    begun = time.perf_counter()
+    try:
+        toolchain.symbols(path)
+        if options.out is not None:
+            # before a compilation that may take minutes
+            check_out(options.out, path)
+        built = cache.build(path)
+        print(built.warnings, file=sys.stderr, end="")
+        ids = load.load_built(path, built.library)
+        if options.out is not None:
+            shutil.copyfile(built.library, options.out)
+    except (SourceError, ValueError, MissingDependencyError) as error:
+        return refuse(error)
+    except OSError as error:
+        reason = error.strerror or error
+        return refuse(f"--out: {named(options.out)} can't be written: {reason}")
+    how = "was compiled before" if built.was_cached else "compiled"
+    seconds = time.perf_counter() - begun
+    library = named(options.out or built.library)
+    print(f"{named(path)} {how}, in {seconds:.2f} s: {', '.join(ids)}\n{library}")
+    return 0
+
+
+def check_out(out: Path, source: Path) -> None:
+    """Checks that a library can be written.
+
+    Raises:
+        OSError: it can't.
+        SourceError: it is the source.
+    """
+    outputs.check_file(out)
+    if out.exists() and out.samefile(source):
+        raise SourceError(f"--out: {named(out)} is the source: name another file")
+
+
+def refuse(reason: object) -> int:
+    """Prints why a command failed; returns the exit status."""
+    print(reason, file=sys.stderr)
+    return 1

@@ -1,0 +1,187 @@
+"""Command: `python -m parallel_pool check`, which runs all checks of an environment."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from parallel_pool._engine.arguments import MAX_NAME, named, shown
+from parallel_pool._source import cache, toolchain
+from parallel_pool._testing import supervisor
+from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
+from parallel_pool._testing.supervisor import Line
+from parallel_pool.errors import MissingDependencyError, SourceError
+
+# seconds for one check; the slowest of them takes one for CartPole
+TIMEOUT = 60.0
+SANITIZERS = "sanitizers find nothing"
+# a sanitizer ends the child at its first error, with this status
+SANITIZED = {
+    "ASAN_OPTIONS": "detect_leaks=0:exitcode=66:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "exitcode=67:print_stacktrace=0",
+    # CPython's allocator would hide single objects from the sanitizer
+    "PYTHONMALLOC": "malloc",
+}
+
+
+def add_check(command: argparse.ArgumentParser) -> None:
+    """Adds the arguments of `check`."""
+    command.add_argument("target", metavar="FILE", help="my_env.c, a library, or an id")
+    command.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the environment; may be given several times",
+    )
+    command.add_argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        metavar="S",
+        help=f"seconds for one check ({TIMEOUT:g})",
+    )
+    command.set_defaults(run=check)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Checks a target; returns the exit status, 1 if a check failed."""
+    try:
+        given = read_options(options.option)
+        if not options.timeout > 0:
+            raise ValueError(f"--timeout {options.timeout:g}: give seconds above 0")
+        jobs, source = read_target(options.target, given)
+        failures = [job for job in jobs if not check_one(job, source, options.timeout)]
+        return 1 if failures else 0
+    except (SourceError, ValueError, MissingDependencyError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def read_options(words: list[str]) -> dict[str, Any]:
+    """Returns options from NAME=VALUE; a value is a number, True or False, else a string."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"--option {named(word)}: give NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
+def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Path | None]:
+    """Returns a job for each environment of a target, and the source file if it is one.
+
+    Raises:
+        SourceError, MissingDependencyError: it does not compile.
+        ValueError: it is no environment.
+    """
+    path = Path(target)
+    if path.suffix == ".py":
+        raise ValueError(
+            f"{named(target)} is in Python, and this command checks environments in C: call"
+            " parallel_pool.testing.check(make) with a function that makes yours"
+        )
+    if path.suffix.lower() in toolchain.C_SUFFIXES + toolchain.CPP_SUFFIXES:
+        names = toolchain.symbols(path)
+        built = cache.build(path)
+        print(built.warnings, file=sys.stderr, end="")
+        library = str(built.library)
+        return [Job(library=library, symbol=name, options=dict(options)) for name in names], path
+    if path.suffix in (".so", ".dylib") or is_file(path):
+        names = exported(path)
+        library = os.path.abspath(path)
+        return [Job(library=library, symbol=name, options=dict(options)) for name in names], None
+    if len(target) > MAX_NAME:
+        # the child gets it as an argument, whose length the system limits
+        raise ValueError(f"no environment {shown(target)}: give an id, or the name of a file")
+    return [Job(env_id=target, options=dict(options))], None
+
+
+def is_file(path: Path) -> bool:
+    """Returns whether there is a file of that name, which may be none that the system allows."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def exported(library: Path) -> list[str]:
+    """Returns the names of what may be definitions in a library.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        data = library.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
+    found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
+    names = [name.decode() for name in found]
+    if not names:
+        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
+    return names
+
+
+def check_one(job: Job, source: Path | None, timeout: float) -> bool:
+    """Checks one environment in child processes; returns whether it passed."""
+    name = named(source or job.library or job.env_id)
+    print(f"{name}: {named(job.symbol or job.env_id)}", flush=True)
+    lines: list[Line] = []
+
+    def show(line: Line) -> None:
+        lines.append(line)
+        print_line(line)
+
+    end = supervisor.run(replace(job, speed=True), timeout, show, source=source)
+    if any(line.check == STOPPING and not line.passed for line in lines):
+        print("  --    other checks: not run, they need this one", flush=True)
+    if end != "endless" and lines[-1].check != LOAD:
+        sanitize(job, source, timeout, show)
+    return all(line.passed for line in lines)
+
+
+def sanitize(job: Job, source: Path | None, timeout: float, show: Any) -> None:
+    """Runs the checks on a library that is compiled with sanitizers."""
+    if source is None:
+        print("  --    sanitizers: not run, they need the source: check the .c file", flush=True)
+        return
+    compiler = toolchain.compiler(cpp=toolchain.is_cpp(source))
+    runtime = compiler.runtime("libasan.so")
+    if runtime is None:
+        print(
+            f"  --    sanitizers: not run, {compiler.command[0]} has no libasan.so: install it"
+            " (Debian: libgcc-dev, Fedora: libasan), or let CC name gcc",
+            flush=True,
+        )
+        return
+    library = str(cache.build(source, sanitize=True).library)
+    # AddressSanitizer looks up C++'s throw when it starts, but Python has not loaded it
+    found = [runtime, compiler.runtime("libstdc++.so.6") or ""]
+    preloaded = {"LD_PRELOAD": " ".join(filter(None, found))}
+    lines: list[Line] = []
+    job = replace(job, library=library, sanitized=True)
+    # instrumented code takes several times as long
+    end = supervisor.run(job, 3 * timeout, lines.append, {**SANITIZED, **preloaded}, source)
+    # other failures are those of the first child
+    show(Line(SANITIZERS, not end, lines[-1].text if end else ""))
+
+
+def print_line(line: Line) -> None:
+    """Prints what became of a check."""
+    if line.check == SPEED:
+        print(f"  speed {line.text}", flush=True)
+    elif line.passed:
+        print(f"  ok    {line.check}", flush=True)
+    else:
+        print(f"  FAIL  {line.check}: {line.text}", flush=True)

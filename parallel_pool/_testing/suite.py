@@ -1,0 +1,151 @@
+"""Suite: the checks in order, each with a name, for pytest and for the command `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._engine import registry
+from parallel_pool._engine.arguments import a_type
+from parallel_pool._testing import contract, forged, guards, gymnasium_env
+from parallel_pool._testing.messages import FORGED, STOPPING
+from parallel_pool._testing.play import Run
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.specs import Definition
+
+MODES = ("next_step", "same_step", "disabled")
+# seconds of a step from which on a check takes few steps
+EXPENSIVE = 1e-4
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule of the contract.
+
+    Attributes:
+        name: what holds if the check passes.
+        run: takes an id or a definition and the keyword options, few and settings; for Python
+            environments the function that makes one.
+    """
+
+    name: str
+    run: Callable[..., Any]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, env: Any, *, options: Mapping[str, Any] | None = None, **more: Any) -> None:
+        """Checks an environment.
+
+        Args:
+            env: as for `parallel_pool.testing.check`.
+            options: of the environment.
+
+        Raises:
+            ContractError: it breaks the rule.
+        """
+        if options:
+            more["options"] = dict(options)
+        self.run(env, **more)
+
+
+def _in_modes(function: Callable[..., Any], modes: tuple[str, ...]) -> Callable[..., Any]:
+    def run(env: Any, **settings: Any) -> None:
+        for mode in modes:
+            function(env, autoreset=mode, **settings)
+
+    return run
+
+
+def _defined_bytes(env: Any, **settings: Any) -> None:
+    for some in (False, True):
+        contract.defined_bytes(env, some=some, **settings)
+
+
+def _runs(env: Any, **settings: Any) -> None:
+    definition = registry.find(env) if isinstance(env, str) else env
+    if definition.raw.step_many:
+        _in_modes(contract.runs, MODES)(env, **settings)
+
+
+def _limits(env: Any, **settings: Any) -> None:
+    contract.ended_episodes(env, **settings)
+    contract.time_limit(env, **settings)
+    contract.default_limit(env, **settings)
+
+
+NATIVE_CHECKS = (
+    Check(STOPPING, guards.writes),
+    Check("spaces hold every observation", _in_modes(contract.spaces, MODES)),
+    Check("rewards are numbers", contract.rewards),
+    Check("rows show nothing of what their memory held", _defined_bytes),
+    Check("step_many returns what step returns", guards.step_many),
+    Check("step_many changes nothing of ended episodes", _runs),
+    Check("the same seed gives the same results", contract.seeds),
+    Check("observe changes nothing", guards.observe),
+    Check("neighbours change nothing", contract.neighbours),
+    Check("the number of threads changes nothing", _in_modes(contract.threads, MODES)),
+    Check("the first to finish differ in order only", _in_modes(contract.asynchronous, MODES[:2])),
+    Check("autoreset begins the same episodes in every mode", contract.autoreset),
+    Check("time limits end episodes", _limits),
+    Check("snapshots restore an environment", _in_modes(contract.snapshots, MODES)),
+    Check("close ends all calls", contract.close),
+    # the last: it may end the process
+    Check(FORGED, forged.snapshots),
+)
+
+PYTHON_CHECKS = (
+    Check("reset and step return what Gymnasium's API says", gymnasium_env.api),
+    Check("spaces hold every observation", gymnasium_env.spaces),
+    Check("the same seed gives the same results", gymnasium_env.seeds),
+    Check("neighbours change nothing", gymnasium_env.neighbours),
+    Check("worker processes return what a loop returns", gymnasium_env.workers),
+)
+
+
+def is_expensive(env: str | Definition, **settings: Any) -> bool:
+    """Returns whether steps are so expensive that checks should take few of them."""
+    import time
+
+    run = Run(env, 1, num_threads=1, **settings)
+    run.play(2)
+    begun = time.perf_counter()
+    run.play(5)
+    return (time.perf_counter() - begun) / 5 > EXPENSIVE + 3e-4
+
+
+def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
+    """Runs all checks of an environment in this process.
+
+    `python -m parallel_pool check` runs them in a process of their own, where a crash or an endless
+    step ends in a sentence, and with sanitizers.
+
+    Args:
+        env: an id (such as `load_source` returned), a definition, or a function that makes a
+            `gymnasium.Env`.
+        options: of the environment.
+
+    Raises:
+        ContractError: a rule is broken; the message begins with the rule.
+        ValueError: there is no such id.
+        TypeError: env is something else.
+    """
+    from parallel_pool._engine.specs import Definition
+
+    if isinstance(env, str):
+        registry.find(env)
+    if isinstance(env, (str, Definition)):
+        # a write past a row would damage this process in any other run
+        NATIVE_CHECKS[0](env, options=options, few=True)
+        few = is_expensive(env, options=options or {})
+        for each in NATIVE_CHECKS:
+            each(env, options=options, few=few)
+        return
+    if not callable(env):
+        raise TypeError(
+            f"env={env!r} is {a_type(env)}: give an id, or a function that makes a gymnasium.Env"
+        )
+    for each in PYTHON_CHECKS:
+        each(env, options=options)

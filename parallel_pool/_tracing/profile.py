@@ -1,0 +1,96 @@
+"""Profile: traces every pool that a script makes, without a change of the script."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._tracing import chrome
+from parallel_pool._tracing.record import CALLS, RECEIVER, SENDER, Record, clipped, clipped_names
+from parallel_pool._tracing.report import Report
+
+if TYPE_CHECKING:
+    from parallel_pool._tracing.trace import Trace
+
+
+def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
+    """Runs a script as `__main__` and prints a report of each pool that it has used.
+
+    Args:
+        script, arguments: as on a command line.
+        out: file for the trace; those of further pools get numbers: trace-2.json.
+
+    Returns:
+        The exit status: 1 if a trace can't be written.
+
+    Raises:
+        BaseException: as the script; the reports are printed before.
+    """
+    status = 0
+    traces: list[Trace] = []
+
+    def trace(pool: BasePool) -> None:
+        traces.append(pool.trace().__enter__())
+
+    before, pid = (sys.argv, sys.path[0]), os.getpid()
+    sys.argv, sys.path[0] = [str(script), *arguments], str(script.resolve().parent)
+    BasePool.on_open = trace
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    finally:
+        BasePool.on_open = None
+        sys.argv, sys.path[0] = before
+        # a forked child of the script has nothing to report
+        if os.getpid() == pid:
+            try:
+                for each in traces:
+                    each.__exit__(None, None, None)
+                records = [record for each in traces if (record := used(each.record)) is not None]
+                show(records, out)
+            except OSError as error:
+                # and what the script has raised goes on
+                reason = error.strerror or error
+                print(f"parallel_pool profile: --out can't be written: {reason}", file=sys.stderr)
+                status = 1
+    return status
+
+
+def used(record: Record) -> Record | None:
+    """Returns the time from the first call of a pool to the last; None if it was never used."""
+    calls = record.of_kinds(CALLS, (RECEIVER, SENDER))
+    if not len(calls):
+        return None
+    start, end = int(calls["start"].min()), int(calls["end"].max())
+    share = (end - start) / max(1, record.end - record.start)
+    return Record(
+        record.setting,
+        start,
+        end,
+        [clipped(np.array(track), start, end) for track in record.tracks],
+        clipped_names(record.named, start, end),
+        record.cpu_seconds * share,
+        record.other_cpu_seconds * share,
+        [wait * share for wait in record.core_waits],
+        record.lost,
+        record.is_cut,
+        worker_cpu=[seconds * share for seconds in record.worker_cpu],
+    )
+
+
+def show(records: Sequence[Record], out: Path | None) -> None:
+    """Prints reports, and writes the traces."""
+    if not records:
+        print("parallel_pool profile: the script has stepped no pool", file=sys.stderr)
+    for i, record in enumerate(records):
+        print(f"\n{Report(record)}")
+        if out is not None:
+            path = out if i == 0 else out.with_stem(f"{out.stem}-{i + 1}")
+            chrome.write(path, record)
+            print(f"\n{path}: open it in ui.perfetto.dev")

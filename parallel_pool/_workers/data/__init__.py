@@ -1,0 +1,1 @@
+"""What travels between the parent process and its workers."""

@@ -1,0 +1,682 @@
+"""ProcessPool: steps Python environments of any kind in worker processes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import pickle
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector.utils import batch_space
+
+from parallel_pool._engine import seeds
+from parallel_pool._engine.actions import take_list
+from parallel_pool._engine.arguments import check_choice, check_count, check_sizes
+from parallel_pool._engine.base_pool import (
+    BUSY,
+    IDLE,
+    INTERRUPTED,
+    check,
+    own_error,
+    seconds,
+    step_send,
+)
+from parallel_pool._engine.pool import AUTORESET, REWARDS
+from parallel_pool._native import ffi, lib, text
+from parallel_pool._workers.data import messages, spaces
+from parallel_pool._workers.data.action_records import IN_PAYLOAD, ActionPacker, RecordReader
+from parallel_pool._workers.data.info_columns import InfoColumns
+from parallel_pool._workers.data.info_records import MARK
+from parallel_pool._workers.data.info_table import ReplyTable
+from parallel_pool._workers.data.messages import FAILURE, INFO, INFOS, Assignment, Failure, Reply
+from parallel_pool._workers.env_calls import Call, EnvCalls
+from parallel_pool._workers.pool_arguments import (
+    MAX_WORKERS,
+    check_functions,
+    check_local,
+    check_timeouts,
+    listed,
+)
+from parallel_pool._workers.run import local_lane
+from parallel_pool._workers.run.local_lane import KEPT, LocalLane
+from parallel_pool._workers.run.step_waits import StepWaits
+from parallel_pool._workers.start import native_pool, startup
+from parallel_pool._workers.start.connection import by_reference
+from parallel_pool._workers.start.deadline import Deadline
+from parallel_pool._workers.start.startup import Share
+from parallel_pool._workers.watch import failures, supervisor
+from parallel_pool._workers.watch.failures import MAX_LISTED, Cause
+from parallel_pool._workers.watch.wait_warnings import WaitWarnings
+from parallel_pool.errors import PoolError, StateError
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from parallel_pool._engine.base_pool import Views
+    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.named_batch import NamedBatch
+    from parallel_pool._workers.start.launch import Worker
+
+__all__ = ["Call", "ProcessPool", "listed"]
+
+# columns that one C configuration can hold; observations of larger spaces travel as objects
+MAX_LEAVES = 32
+
+
+class ProcessPool(EnvCalls):
+    """Python environments, distributed over a few worker processes.
+
+    Sending and receiving work as in `Pool`. Each row of a result belongs to one environment. The
+    columns are the leaves of its observation ("obs" for a single array, else the path to it), then
+    "reward", "terminated", "truncated", "env_id", "elapsed_step", and with autoreset="same_step"
+    the leaves again with `is_final`. Values without a fixed size travel as objects: see `replies`.
+
+    Attributes:
+        single_observation_space, single_action_space: of one environment.
+        descriptions: of the environments, one from each worker.
+        metadata, render_mode, spec: of the first environment.
+        num_workers: number of worker processes; 0 if this process steps the environments.
+        leaves: of an observation, in order of their columns; None if they travel as objects.
+        sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
+    """
+
+    _holds = "processes"
+
+    # None if no environment can gain from another worker
+    _step_waits: StepWaits | None = None
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        *,
+        num_workers: int | None = None,
+        batch_size: int | None = None,
+        autoreset: str = "next_step",
+        reward_dtype: str = "float64",
+        start_method: str | None = None,
+        timeout: float | None = None,
+        start_timeout: float | None = None,
+        on_error: str = "raise",
+        reset_arguments: Mapping[str, Any] | None = None,
+        check_spaces: Callable[[list[messages.Description]], Any] | None = None,
+    ) -> None:
+        """Starts the workers and makes the environments.
+
+        Args:
+            env_fns: functions that make one environment each; cloudpickle must be able to pickle
+                them, except with start_method="fork".
+            num_workers: number of processes; None for the cores this process may use, at most one
+                for each environment. All have the same number of environments, or one more. 0:
+                this process steps the environments itself, in the thread that sends.
+            batch_size: rows of one result; None or 0 for num_envs.
+            autoreset: "next_step", "same_step" or "disabled", as for `Pool`.
+            reward_dtype: "float32" or "float64".
+            start_method: "forkserver", "spawn" or "fork"; None for the default of
+                `parallel_pool._workers.start.launch`.
+            timeout: seconds that an environment's step or reset may take; a worker that takes
+                longer is killed. None for no limit.
+            start_timeout: seconds in which a worker's environments must be made, at the pool's
+                start and at each restart. None means no limit if there is no timeout either, else
+                60 seconds or the timeout, whichever is longer. math.inf means no limit.
+            on_error: "raise": the environments of a worker that dies are lost, and an environment
+                that raises starts another episode at its next step. "restart": in both cases the
+                environments are made again with a fresh seed, and their rows say so; they are lost
+                only if making them fails.
+            reset_arguments: further keyword arguments for the environments' reset, used by `reset`
+                and `send_reset`, whose own seed and options take precedence. Autoresets get none.
+            check_spaces: called with the workers' descriptions before they are used.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            WorkerError: a worker died, or could not be started.
+            Exception: what an environment raised when it was made.
+        """
+        super().__init__()
+        fns = check_functions(env_fns)
+        num_envs, rows = check_sizes(len(fns), batch_size)
+        cores = lib.pp_usable_cores(ffi.NULL)
+        wanted = min(cores, num_envs) if num_workers is None else num_workers
+        self.num_workers = check_count("num_workers", wanted, 0, MAX_WORKERS)
+        if self.num_workers > num_envs:
+            raise ValueError(
+                f"num_workers={self.num_workers} > num_envs={num_envs}: choose num_workers <="
+                " num_envs"
+            )
+        self.autoreset = autoreset
+        self.on_error = on_error
+        self._reset_arguments = dict(reset_arguments or {})
+        mode = check_choice("autoreset", autoreset, AUTORESET)
+        reward = check_choice("reward_dtype", reward_dtype, REWARDS)
+        restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
+        self._timeout, self._start_timeout = check_timeouts(timeout, start_timeout)
+        self._local: LocalLane | None = None
+        if not self.num_workers:
+            check_local(timeout=timeout, start_timeout=start_timeout, start_method=start_method)
+
+        n, lanes = num_envs, max(1, self.num_workers)
+        cuts = [n * lane // lanes for lane in range(lanes + 1)]
+        shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
+        deadline = Deadline(self._start_timeout)
+        envs: list[Any] = []
+        workers: list[Worker] = []
+        if self.num_workers:
+            workers = startup.start(shares, start_method, deadline)
+        self._dumps = workers[0].connection.dumps if workers else by_reference
+        try:
+            if workers:
+                self.descriptions = startup.wait_until_made(workers, shares, deadline)
+            else:
+                self.descriptions = [local_lane.make(fns, envs)]
+            if check_spaces is not None:
+                check_spaces(self.descriptions)
+            first = self.descriptions[0]
+            self.single_observation_space = first.observation_spaces[0]
+            self.single_action_space = first.action_spaces[0]
+            self.metadata, self.render_mode = first.metadata, first.render_mode
+            self.spec = first.spec
+            self._name = "Python environments" if self.spec is None else str(self.spec.id)
+            self._read_spaces(n)
+            # C refers to the names as long as the pool lives
+            handle, self._names = native_pool.create(
+                leaves=self.leaves or (),
+                record_bytes=self._record_bytes,
+                num_envs=n,
+                num_workers=lanes,
+                batch_size=rows,
+                autoreset=mode,
+                reward_dtype=reward,
+                saves_rows=restarts,
+                limits=native_pool.address_space_limits(self.descriptions),
+            )
+            types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
+            self._adopt(handle, rows, n, RecordReader(self._record_bytes), types)
+            self._supervisor: supervisor.Supervisor | LocalLane
+            if workers:
+                self._supervisor = supervisor.Supervisor(
+                    handle,
+                    workers,
+                    shares,
+                    self._assignments(),
+                    method=start_method,
+                    restarts=restarts,
+                    repeats=autoreset != "same_step",
+                    timeout=self._timeout,
+                    start_timeout=self._start_timeout,
+                    deadline=deadline,
+                )
+            else:
+                self._local = LocalLane(handle, envs, fns, self._assignments()[0])
+                self._is_local = True
+                self._supervisor = self._local
+            self._timer = self._supervisor.timer
+            self._wait_warnings = WaitWarnings()
+            if workers and rows == n > lanes:
+                self._step_waits = StepWaits(n, lanes)
+            # how the workers replied when all environments had the same infos last; None: not yet
+            self._table: ReplyTable | None = None
+            # allocated once: it took a third of the time of `column_replies`, called for each batch
+            self._num_replies, self._reply_size = ffi.new("int32_t *"), ffi.new("int64_t *")
+            self._end = weakref.finalize(self, self._supervisor.close_in_thread)
+            # at exit a supervisor closes itself
+            self._end.atexit = self._local is not None
+            self._announce()
+        except BaseException:
+            if hasattr(self, "_supervisor"):
+                self._supervisor.close(grace=0.0)
+            startup.kill_all(workers)
+            local_lane.close_all(envs)
+            raise
+
+    # -------------------------------------------------------------------------------- making --
+
+    def _read_spaces(self, num_envs: int) -> None:
+        found = spaces.leaves(self.single_observation_space)
+        self.leaves = None if found is None or len(found) > MAX_LEAVES else found
+        self._packer: ActionPacker | None = None
+        if spaces.leaves(self.single_action_space) is not None:
+            self._packer = ActionPacker(self.single_action_space)
+        self.sends_objects = self._packer is None
+        self._record_bytes = 1 if self._packer is None else self._packer.record_bytes
+        # arrays of this dtype and shape are already the records of all environments
+        self._plain: tuple[np.dtype[Any] | None, tuple[int, ...]] = (None, ())
+        own = () if self._packer is None else self._packer.leaves
+        if len(own) == 1 and not own[0].path:
+            self._plain = own[0].dtype, (num_envs, *own[0].shape)
+        # by number of environments: the space of their actions
+        self._batch_spaces: dict[int, Any] = {}
+
+    def _assignments(self) -> list[Assignment]:
+        common = Assignment(
+            lane=0,
+            reserve=0,
+            rows=self.batch_size,
+            size=0,
+            fields=[],
+            finals=[],
+            observation_space=None if self.leaves is None else self.single_observation_space,
+            action_space=None if self._packer is None else self.single_action_space,
+            autoreset=self.autoreset,
+            recreates=self.on_error == "restart",
+            reset_arguments=self._reset_arguments,
+        )
+        return native_pool.assignments(self._handle, common, max(1, self.num_workers))
+
+    def _worker_pids(self) -> Sequence[int | None]:
+        return [self._supervisor.pid_of(lane) for lane in range(self.num_workers)]
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step_shown(
+        self,
+        show: Callable[[Views], Any],
+        actions: Any,
+        env_ids: Any = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Does a step and returns the result of `show`; see `BasePool.step_shown`."""
+        if self._supervisor.lost:
+            self._check_workers(env_ids)
+        shape = actions.shape if type(actions) is np.ndarray else None
+        dtype, plain_shape = self._plain
+        if shape != plain_shape or actions.dtype is not dtype or env_ids is not None:
+            actions, payloads = self._encode(actions, env_ids)
+            if payloads is not None:
+                with self._payloads(env_ids, payloads):
+                    return self._step_records(show, actions, env_ids, timeout)
+        elif not actions.flags.c_contiguous:
+            actions = np.ascontiguousarray(actions)
+        return self._step_records(show, actions, env_ids, timeout)
+
+    def _step_records(
+        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
+    ) -> Any:
+        if self._local is not None:
+            return self._step_here(show, records, env_ids, timeout)
+        waits = self._step_waits
+        if waits is not None and waits.is_due():
+            shown = waits.watched(
+                self._worker_pids, super().step_shown, show, records, env_ids, timeout
+            )
+        else:
+            shown = super().step_shown(show, records, env_ids, timeout)
+        # in an asynchronous pool environments are still in flight, and may take too long
+        if self._timer is not None:
+            self._timer.wake()
+        return shown
+
+    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
+        """Receives and returns the result of `show`; see `BasePool.recv_shown`."""
+        waits = self._step_waits
+        if waits is not None and waits.is_due():
+            return waits.watched(self._worker_pids, super().recv_shown, show, timeout)
+        return super().recv_shown(show, timeout)
+
+    def _step_here(
+        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
+    ) -> Any:
+        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        data, code = self._reader.read(records, count)
+        if timeout is not None or self._receive_state != IDLE or self.is_async:
+            return self._step_within(show, ids, count, data, code, timeout)
+        # what `_step_within` does, without its checks, which explain why a send is refused
+        self._receive_state = BUSY
+        try:
+            if step_send(self._handle, ids, count, data, code, own_error.raw) >= 0:
+                self._work_here()
+                return self._receive(show)
+            self._receive_state = IDLE
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
+        return self._step_within(show, ids, count, data, code, timeout)
+
+    def check_idle(self) -> None:
+        """Raises if another thread is receiving or stepping, or the pool can't be used."""
+        super().check_idle()
+        if self._local is not None and self._local.is_working:
+            self._raise_busy()
+
+    def _raise_busy(self) -> NoReturn:
+        if self._local is not None:
+            self._local.check_owner()
+        super()._raise_busy()
+
+    def _work_here(self) -> None:
+        if self._local is not None:
+            self._local.serve()
+
+    def _on_sent(self) -> None:
+        self._work_here()
+        if self._timer is not None:
+            self._timer.wake()
+
+    def send(self, actions: Any, env_ids: Any = None) -> None:
+        """Queues one action for each environment named (None: all); all of them or none.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong.
+            StateError: an environment is in flight already, or its worker is dead.
+        """
+        if self._supervisor.lost:
+            self._check_workers(env_ids)
+        records, payloads = self._encode(actions, env_ids)
+        with self._payloads(env_ids, payloads or ()):
+            super().send(records, env_ids)
+        self._on_sent()
+
+    def send_objects(self, single: Sequence[Any]) -> None:
+        """Queues one action for each environment, which gets a copy of the same type.
+
+        Raises:
+            TypeError, ValueError, StateError: as `send` does.
+        """
+        if self._supervisor.lost:
+            self._check_workers(None)
+        payloads = [self._dumps(action) for action in take_list(single, self.num_envs)]
+        with self._payloads(None, payloads):
+            super().send(IN_PAYLOAD)
+        self._on_sent()
+
+    def _check_workers(self, env_ids: Any) -> None:
+        """Raises StateError, with the reason, if one of the environments has lost its worker."""
+        self.check_usable()
+        for env_id in self._id_list(env_ids):
+            why = self._supervisor.lost.get(self._lane_of(env_id))
+            if why is not None:
+                cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
+                raise StateError(
+                    f"the worker process of environment {env_id} has died: {why}: make a new "
+                    f"pool{cure}"
+                )
+
+    def _encode(self, actions: Any, env_ids: Any) -> tuple[Any, list[bytes] | None]:
+        """Returns the records of actions, and payloads if actions have no records.
+
+        Raises:
+            TypeError, ValueError: actions is not a sequence of one action for each environment.
+        """
+        count = self.num_envs if env_ids is None else self._ids(env_ids)[0]
+        if self._packer is None:
+            single = take_list(actions, count)
+        else:
+            records = self._packer.pack(actions, count)
+            if records is not None:
+                return records, None
+            single = spaces.iterate_objects(self._batch_space(count), actions, count)
+        return IN_PAYLOAD, [self._dumps(action) for action in single]
+
+    def _batch_space(self, count: int) -> Any:
+        """Returns the space of the actions of `count` environments."""
+        found = self._batch_spaces.get(count)
+        if found is None:
+            found = self._batch_spaces[count] = batch_space(self.single_action_space, count)
+        return found
+
+    @contextlib.contextmanager
+    def _payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> Iterator[None]:
+        """Gives payloads to the turns that the block sends, one for each environment named.
+
+        If the block is refused, a later turn does not get them.
+        """
+        # without payloads there is nothing to take back
+        ids = self._id_list(env_ids) if payloads else []
+        error = own_error.raw
+        try:
+            for env_id, data in zip(ids, payloads, strict=True):
+                check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), error))
+            yield
+        except BaseException:
+            for env_id in ids:
+                # C refuses this for environments in flight, whose payloads are of accepted turns
+                lib.pp_pool_set_payload(self._handle, env_id, b"", 0, ffi.NULL)
+            raise
+
+    def send_reset(
+        self,
+        env_ids: Any = None,
+        *,
+        seed: seeds.Seed = None,
+        options: Any = None,
+        mask: Array | None = None,
+    ) -> None:
+        """Queues resets of the environments named (None: all).
+
+        Args:
+            seed: an integer, which seeds the i-th environment named with seed + i, or a sequence
+                of one for each; None does not seed.
+            options: passed to every environment's reset.
+            mask: bool (number named,): environments with False are not reset, and their rows repeat
+                the last observation.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: an environment is in flight already, or its worker is dead.
+        """
+        payloads, _, send = self._reset_sender(env_ids, seed, options, mask)
+        with self._payloads(env_ids, payloads):
+            send(self._was_interrupted())
+        self._on_sent()
+
+    def reset(
+        self,
+        env_ids: Any = None,
+        *,
+        seed: seeds.Seed = None,
+        options: Any = None,
+        mask: Array | None = None,
+        timeout: float | None = None,
+    ) -> NamedBatch:
+        """Resets the environments named (None: all) and receives; see `send_reset` and `recv`.
+
+        If it is refused, nothing was sent.
+        """
+        timeout = seconds(timeout)
+        payloads, count, send = self._reset_sender(env_ids, seed, options, mask)
+        with self._payloads(env_ids, payloads):
+            return self._exchange(count, send, timeout)
+
+    def check_reset(self, env_ids: Any = None, *, seed: seeds.Seed, options: Any) -> None:
+        """Raises what these arguments of a reset would raise in any state of the pool."""
+        self.check_usable()
+        self._reset_sender(env_ids, seed, options, None)
+
+    def _reset_sender(
+        self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None
+    ) -> tuple[list[bytes], int, Callable[[bool], None]]:
+        """Checks the arguments of a reset; returns its payloads, and what `_exchange` needs."""
+        if self._supervisor.lost:
+            self._check_workers(env_ids)
+        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        each = seeds.spread(seed, count)
+        chosen = [True] * count if mask is None else mask.tolist()
+        payloads = []
+        for own, is_chosen in zip(each, chosen, strict=True):
+            arguments: Any = {} if own is None else {"seed": own}
+            if not is_chosen:
+                arguments = messages.NO_RESET
+            elif options is not None:
+                arguments["options"] = options
+            payloads.append(self._dumps(arguments) if arguments else b"")
+
+        def send(is_undelivered: bool) -> None:
+            if is_undelivered:
+                self._check_undelivered(ids, count)
+            null, error = ffi.NULL, own_error.raw
+            check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
+
+        return payloads, count, send
+
+    # ------------------------------------------------------------------------------- results --
+
+    def replies(self) -> dict[int, Reply]:
+        """Returns what came with the last batch besides its rows, by environment.
+
+        A reply is a dict with the keys INFO, FINAL_INFO, OBSERVATION and FINAL_OBSERVATION of
+        `parallel_pool._workers.data.messages`. Call this before sending again.
+
+        Raises:
+            PoolError: a reply can't be unpickled in this process.
+        """
+        joined = self.column_replies()
+        if not any(INFOS in reply for reply in joined.values()):
+            return joined
+        replies: dict[int, Reply] = {}
+        for env_id, reply in joined.items():
+            if INFOS in reply:
+                replies.update((i, {INFO: info}) for i, info in reply[INFOS].dicts())
+            else:
+                replies[env_id] = reply
+        return dict(sorted(replies.items()))
+
+    def whole_infos(self) -> dict[str, Any] | None:
+        """Returns the infos that came with the last batch as an array and a mask for each key.
+
+        None if not all environments have infos of the same keys and types, or if that is new:
+        `column_replies` learns it. No environment has sent anything else if there are infos.
+        """
+        if self._local is not None:
+            return self._local.whole_infos
+        return None if self._table is None else self._table.read(self._handle)
+
+    def column_replies(self) -> dict[int, Reply]:
+        """Returns replies without a dict of infos for each environment; faster than `replies`.
+
+        A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
+        environments, in the reply of the first of them.
+        """
+        count = self._num_replies
+        replied = lib.pp_pool_replied(self._handle, count)
+        if not count[0]:
+            return {}
+        replies = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
+        for env_id, reply in replies.items():
+            if INFOS in reply:
+                # Environments have replies of their own if a worker died before it delivered these
+                # rows. Those replies take precedence.
+                reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
+        joined = _join(replies)
+        if len(joined) == 1:
+            self._learn_table(replies.keys(), *joined.values())
+        return joined
+
+    def _learn_table(self, env_ids: Iterable[int], reply: Reply) -> None:
+        """Makes a table for replies like these, if they are the infos of all environments."""
+        if not isinstance(reply.get(INFOS), InfoColumns):
+            return
+        messages = []
+        for env_id in env_ids:
+            data = lib.pp_pool_reply(self._handle, env_id, self._reply_size)
+            messages.append((env_id, ffi.buffer(data, self._reply_size[0])[:]))
+        self._table = ReplyTable.of(messages, self.num_envs)
+
+    def _reply(self, env_id: int) -> Reply:
+        reply = self._own_reply(env_id)
+        if reply is not None:
+            return reply
+        if self.on_error == "raise" or self._lane_of(env_id) in self._supervisor.lost:
+            return {}
+        return {messages.INFO: messages.restart_info(self._supervisor.seeds.get(env_id))}
+
+    def _own_reply(self, env_id: int) -> Reply | None:
+        """Returns the worker's reply; None if it died and this process wrote the row."""
+        size = self._reply_size
+        data = lib.pp_pool_reply(self._handle, env_id, size)
+        if size[0] < 0:
+            return None
+        try:
+            if not data:
+                return {}
+            raw = ffi.buffer(data, size[0])
+            if self._local is not None and raw[0] == KEPT:
+                return self._local.reply_of(env_id)
+            if raw[0] == MARK:
+                return {INFOS: InfoColumns.read(raw[:])}
+            reply: Reply = pickle.loads(raw)
+        except Exception as error:
+            raise PoolError(
+                f"the reply of environment {env_id} can't be unpickled in this process:"
+                f" {type(error).__name__}: {error}"
+            ) from error
+        return reply
+
+    def _raise_failed(self) -> NoReturn:
+        env_ids, rows = self._failed()
+        causes = {env_id: self._cause(env_id) for env_id in env_ids[:MAX_LISTED]}
+        others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
+        batch = self._result(rows)
+        what = f"{self._name}: environment {env_ids[0]}{others} failed"
+        failures.raise_failures(what, causes, env_ids, batch)
+
+    def _cause(self, env_id: int) -> Cause:
+        """Returns why an environment failed; None if its worker had no memory to report it."""
+        # set if C found a wrong value in the memory that it shares with the worker
+        found = text(lib.pp_pool_env_error(self._handle, env_id).text)
+        if found:
+            return found
+        try:
+            reply = self._own_reply(env_id)
+        except PoolError as error:  # the environment's code may have overwritten it
+            return str(error)
+        if reply is None:
+            return self._supervisor.deaths[self._lane_of(env_id)]
+        failure = reply.get(FAILURE)
+        return failure if isinstance(failure, Failure) else None
+
+    def _tick(self) -> None:
+        # an exception may have come between a send and the work for it
+        self._work_here()
+        if self._timer is not None:
+            self._timer.wake()
+        self._wait_warnings.update(self._supervisor.activities(), self._supervisor.describe)
+
+    def _on_interrupted_receive(self) -> None:
+        error = sys.exception()
+        if isinstance(error, KeyboardInterrupt):
+            activities = self._supervisor.activities()
+            self._note_interrupt(error, [self._supervisor.describe(each) for each in activities])
+
+    # ----------------------------------------------------------------------------------- end --
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Ends the workers, each after its current step; arrays of results stay valid.
+
+        Args:
+            timeout: seconds until workers that have not ended are killed; None for 5. May be
+                math.inf.
+
+        Raises:
+            TypeError, ValueError: timeout is wrong.
+        """
+        interrupt = None
+        is_over = False
+        while not is_over:
+            try:
+                super().close(timeout=timeout)
+                grace = seconds(timeout)
+                if hasattr(self, "_supervisor"):
+                    self._supervisor.close(grace=supervisor.GRACE if grace is None else grace)
+                is_over = True
+            except KeyboardInterrupt as error:
+                # a second Ctrl-C skips the grace; the workers must end all the same
+                interrupt, timeout = error, 0.0
+        if interrupt is not None:
+            raise interrupt
+
+
+def _join(replies: dict[int, Reply]) -> dict[int, Reply]:
+    """Returns replies with the infos of neighbours, which often have the same keys, as one."""
+    joined: dict[int, Reply] = {}
+    last: Reply = {}
+    for env_id, reply in replies.items():
+        if INFOS in last and INFOS in reply:
+            both = last[INFOS].followed_by(reply[INFOS])
+            if both is not None:
+                last[INFOS] = both
+                continue
+        joined[env_id] = last = reply
+    return joined

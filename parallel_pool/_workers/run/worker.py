@@ -1,0 +1,97 @@
+"""Worker: the function that a worker process runs, from making its environments to closing them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._engine import registry
+from parallel_pool._engine.actions import described
+from parallel_pool._workers.data.messages import Description, Failure, Task
+from parallel_pool._workers.run.env_runner import EnvRunner
+from parallel_pool._workers.run.make_env import Distinct, make_env
+from parallel_pool._workers.start import address_space, gymnasium_registry, stray_forks
+from parallel_pool._workers.start.connection import PickledOrNone
+
+if TYPE_CHECKING:
+    from parallel_pool._workers.start.connection import Connection, Dumps
+
+
+def serve(connection: Connection, task: Task) -> None:
+    """Makes the environments, describes them, and steps them until the pool is closed.
+
+    `messages` lists those that it exchanges with the parent process.
+    """
+    gymnasium_registry.add(task.specs)
+    registry.remember(task.origins)
+    env_fns = task.env_fns
+    envs: list[Any] = []
+    pickled = 0
+    distinct = Distinct(task.first)
+    pid = os.getpid()
+    try:
+        try:
+            for make in env_fns:
+                env = make_env(make)
+                stray_forks.exit_if_forked(pid, "its constructor")
+                distinct.add(env)
+                envs.append(env)
+            for env in envs:
+                # one at a time, so that an error names the environment whose spaces can't be sent
+                connection.dumps(get_spaces(env))
+                pickled += 1
+            description = describe(envs, connection.dumps)
+            stray_forks.exit_if_forked(pid, "an attribute")
+            connection.send(("made", description))
+        except BaseException as error:
+            stray_forks.exit_if_forked(pid, "its constructor")
+            at = pickled if len(envs) == len(env_fns) else len(envs)
+            connection.send(("failed", Failure.of(error, connection.dumps), at % len(env_fns)))
+            return
+        try:
+            (kind, assignment), fds = connection.recv(None)
+        except EOFError:  # the parent has given up the start
+            return
+        assert kind == "assignment"
+        EnvRunner(envs, env_fns, assignment, connection.dumps, *fds).run(
+            lambda: connection.send(("ready",))
+        )
+    finally:
+        stray_forks.exit_if_forked(pid, "a call")
+        for env in envs:
+            # whatever one environment raises, the others must be closed too
+            with contextlib.suppress(BaseException):
+                env.close()
+            stray_forks.exit_if_forked(pid, "close")
+        # freed here, so that files which they leave open are written
+        env = None
+        envs.clear()
+        stray_forks.exit_if_forked(pid, "__del__")
+
+
+def get_spaces(env: Any) -> tuple[Any, Any]:
+    """Returns an environment's spaces; raises TypeError if the object is not an environment."""
+    for name in ("observation_space", "action_space", "reset", "step"):
+        try:
+            getattr(env, name)
+        except AttributeError as error:
+            raise TypeError(
+                f"its function returned {described(env)}, which has no {name}: return a"
+                " gymnasium.Env or a dm_env.Environment"
+            ) from error
+    return env.observation_space, env.action_space
+
+
+def describe(envs: Sequence[Any], dumps: Dumps) -> Description:
+    """Returns what the parent process needs to know of the environments."""
+    first = envs[0]
+    return Description(
+        [env.observation_space for env in envs],
+        [env.action_space for env in envs],
+        dict(getattr(first, "metadata", None) or {}),
+        getattr(first, "render_mode", None),
+        PickledOrNone(getattr(first, "spec", None), dumps),
+        address_space.remaining(),
+    )

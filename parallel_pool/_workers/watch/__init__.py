@@ -1,0 +1,1 @@
+"""Watches worker processes, and says why they ended."""

@@ -1,0 +1,38 @@
+"""Gymnasium's vector API: make_vec, PoolVectorEnv and its subclasses for each backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+    from parallel_pool._apis.gymnasium.make import PoolVectorEnv, make_vec
+    from parallel_pool._apis.gymnasium.native_vector_env import NativeVectorEnv
+    from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+
+__all__ = [
+    "NativeVectorEnv",
+    "NotResetError",
+    "PendingCallError",
+    "PoolVectorEnv",
+    "ProcessVectorEnv",
+    "make_vec",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "parallel_pool._apis.common.vector_errors": (
+            "NotResetError",
+            "PendingCallError",
+        ),
+        "parallel_pool._apis.gymnasium.make": (
+            "PoolVectorEnv",
+            "make_vec",
+        ),
+        "parallel_pool._apis.gymnasium.native_vector_env": ("NativeVectorEnv",),
+        "parallel_pool._apis.gymnasium.process_vector_env": ("ProcessVectorEnv",),
+    },
+)

@@ -1,0 +1,23 @@
+"""Stable-Baselines3's vector API: PoolVecEnv, AgentVecEnv, ClusterVecEnv."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.sb3.agent_vec_env import AgentVecEnv
+    from parallel_pool._apis.sb3.cluster_vec_env import ClusterVecEnv
+    from parallel_pool._apis.sb3.vec_env import PoolVecEnv
+
+__all__ = ["AgentVecEnv", "ClusterVecEnv", "PoolVecEnv"]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "parallel_pool._apis.sb3.agent_vec_env": ("AgentVecEnv",),
+        "parallel_pool._apis.sb3.cluster_vec_env": ("ClusterVecEnv",),
+        "parallel_pool._apis.sb3.vec_env": ("PoolVecEnv",),
+    },
+)

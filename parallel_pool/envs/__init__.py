@@ -1,1 +1,0 @@
-"""The Python side of those families of environments that need one."""
