@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
 
 from parallel_pool import base_pool
 from parallel_pool.errors import StateError
 from tests.contract.api_cases import CASES, VALUES, Case, Gate
+from tests.contract.reading import plain
 from tests.forked import in_child
 from tests.same import assert_same
 from tests.timeouts import TEST_TIMEOUT
@@ -54,15 +54,6 @@ def made(case: Case, folder: Path) -> Iterator[tuple[Any, Any, Gate]]:
 
 def compare(actual: Any, expected: Any, where: str) -> None:
     assert_same(plain(actual), plain(expected), where)
-
-
-def plain(value: Any) -> Any:
-    """Returns tuples and arrays for named tuples, tensors and other results."""
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
-    return np.asarray(value) if hasattr(value, "detach") else value
 
 
 def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
