@@ -1,7 +1,7 @@
 """Every API on small environments, for contract tests: a new API is one line in `CASES`.
 
-A `Kind` says how the APIs of one family are called, how they can be called wrongly, and which row of
-a result belongs to which environment.
+A `Kind` says how the APIs of one family are called, how they can be called wrongly, and which row
+of a result belongs to which environment.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Gate:
 
 
 class Walker(gymnasium.Env[Any, Any]):
-    """Adds up its actions: a sum of three terminates an episode, four steps truncate it."""
+    """Adds up its actions: a sum of 3 in three steps terminates an episode, a fourth cuts it off."""
 
     observation_space: ClassVar[Any] = spaces.Box(-1e6, 1e6, (3,), np.float64)
     action_space: ClassVar[Any] = spaces.Discrete(3)
@@ -83,8 +83,8 @@ class Walker(gymnasium.Env[Any, Any]):
             self.gate.pass_through()
         self.count += 1
         self.sum += float(np.sum(action))
-        is_end = self.sum >= 3
-        return self._seen(), self.sum, is_end, self.count == 4 and not is_end, {"count": self.count}
+        is_end, is_late = self.sum >= 3 and self.count < 4, self.count == 4
+        return self._seen(), self.sum, is_end, is_late, {"count": self.count}
 
     def _seen(self) -> Any:
         return np.array([self.sum, self.count, self.np_random.random()])
@@ -143,6 +143,7 @@ class Kind:
 
     Attributes:
         copies_are_new: whether a copy is a new environment with the same options.
+        plays_in_halves: whether `play` sends first, and then waits for results in another call.
         modes: by autoreset mode, the options of `Case.make` that choose it.
         removes_mask: whether a reset removes the mask from the caller's options, as Gymnasium's.
         allows_empty_mask: whether a mask may name no environment, and then resets nothing.
@@ -151,6 +152,7 @@ class Kind:
     """
 
     copies_are_new = False
+    plays_in_halves = False
     modes: Mapping[str, dict[str, Any]] = {}
     removes_mask = False
     allows_empty_mask = False
@@ -468,6 +470,8 @@ class OfPool(Kind):
         return {
             **calls,
             "seed": lambda: env.reset(seed=-1),
+            "reset: no id": lambda: env.reset([], seed=4),
+            "send_reset: no id": lambda: env.send_reset([], seed=4),
             "timeout": lambda: env.step(self.actions, timeout="x"),
             "reset: timeout": lambda: env.reset(seed=4, timeout="x"),
             "recv of nothing": env.recv,
@@ -574,6 +578,8 @@ class OfEnvPool(Kind):
             "unknown id": lambda: env.send(self.actions, ids + 1),
             "id twice": lambda: env.send(self.actions, ids * 0),
             "reset: unknown id": lambda: env.reset([99], seed=4),
+            "reset: no id": lambda: env.reset([], seed=4),
+            "async_reset: no id": lambda: env.async_reset([], seed=4),
             "async_reset: unknown id": lambda: env.async_reset([99], seed=4),
             "reset: seeds": lambda: env.reset(seed=["x"] * len(env)),
             "reset: options": lambda: env.reset(seed=4, options=7),
@@ -716,6 +722,7 @@ class AsyncParallel(Kind):
     """`PoolParallelEnv` with batch_size < num_envs, which resets all environments or none."""
 
     modes = VECTOR_MODES
+    plays_in_halves = True
 
     def at_once(self, env: Any) -> int:
         return int(env.num_envs)
@@ -918,7 +925,7 @@ class Case:
 
 SPREAD, RPS, FOUR = "mpe/simple_spread_v3", "classic/rps_v2", "classic/connect_four_v3"
 # steps of an episode, in which some CartPoles fall and others do not
-CARTPOLE_STEPS, SPREAD_STEPS, PONG_FRAMES = 11, 4, 20
+CARTPOLE_STEPS, SPREAD_STEPS, PONG_FRAMES = 12, 4, 20
 
 
 def _alone_spread() -> AloneParallel:
@@ -931,9 +938,9 @@ CARTPOLES = Envs(
     lambda: AloneGymnasium(gymnasium.make("CartPole-v1", max_episode_steps=CARTPOLE_STEPS))
 )
 WALKERS = Envs(lambda: AloneGymnasium(Walker()), is_python=True)
-SPREADS = Envs(_alone_spread)
+SPREADS = Envs(_alone_spread, are_only_truncated=True)
 TALKERS = Envs(lambda: AloneParallel(Talkers(None)), is_python=True)
-PONGS = Envs(lambda: AloneAtari(_atari(1)))
+PONGS = Envs(lambda: AloneAtari(_atari(1)), are_only_truncated=True)
 # of APIs of one environment, which begin no episode by themselves
 ONE = CARTPOLES
 
@@ -1136,19 +1143,13 @@ CASES = [
         PONGS,
         lambda g, **o: _atari(batch_size=2, **o),
     ),
-    Case(
-        "gymnasium.make", Single(), ONE, lambda g: gymnasium.make("parallel_pool/CartPole-v1")
-    ),
+    Case("gymnasium.make", Single(), ONE, lambda g: gymnasium.make("parallel_pool/CartPole-v1")),
     Case("parallel_env", Game(), ONE, lambda g: _game("parallel_env", SPREAD)),
     Case("parallel_env of a game in rounds", Game(), ONE, lambda g: _game("parallel_env", RPS)),
-    Case(
-        "parallel_env of Atari", Game(), ONE, lambda g: _game("parallel_env", "atari/pong_v3")
-    ),
+    Case("parallel_env of Atari", Game(), ONE, lambda g: _game("parallel_env", "atari/pong_v3")),
     Case("env", Turns(), ONE, lambda g: _game("env", SPREAD)),
     Case("env of a game in rounds", Turns(), ONE, lambda g: _game("env", RPS)),
     Case("env of a game in turns", Turns(), ONE, lambda g: _game("env", FOUR)),
-    Case(
-        "make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)
-    ),
+    Case("make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)),
     Case("TorchEnv", Tensors(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o).torch()),
 ]

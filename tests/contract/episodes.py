@@ -95,10 +95,12 @@ class Envs:
     Attributes:
         alone: makes one of them.
         is_python: whether they wait at the case's gate.
+        are_only_truncated: whether no episode of a test terminates.
     """
 
     alone: Callable[[], Alone]
     is_python: bool = False
+    are_only_truncated: bool = False
 
 
 class Episodes:
@@ -135,9 +137,7 @@ class Episodes:
             return row
         self.ends.append(ended)
         if self._mode == SAME_STEP:
-            return row._replace(
-                observation=self._env.reset(), last_observation=row.observation
-            )
+            return row._replace(observation=self._env.reset(), last_observation=row.observation)
         self._is_over = True
         return row
 

@@ -92,7 +92,9 @@ def beside(
     """Runs `play` in another thread, which waits in it during the block; yields its results."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(case.kind.play(env)))
-    hold = gate.held() if case.is_python else engine_held(thread, monkeypatch)
+    # an environment is at the gate before the second half begins
+    is_at_gate = case.is_python and not case.kind.plays_in_halves
+    hold = gate.held() if is_at_gate else engine_held(thread, monkeypatch)
     with hold as wait_until_held:
         thread.start()
         wait_until_held()

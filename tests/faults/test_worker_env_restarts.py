@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.errors import EnvError
+from parallel_pool.errors import EnvError, StateError
 from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS, OBSERVATION
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.life_envs import (
@@ -298,7 +298,7 @@ def test_wrong_use_causes_no_restart() -> None:
     with pool_of(lives(partial(Life, length=1)), autoreset="disabled") as pool:
         pool.reset(seed=0)
         assert flags(pool, pool.step(ALL))[1] == (1, True, False)
-        with pytest.raises(AssertionError, match="environment 1 has ended its episode"):
+        with pytest.raises(StateError, match="environment 1 has ended its episode"):
             pool.step(ALL)
         batch = pool.reset(seed=0)
         assert pool.replies() == {}
