@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from parallel_pool.errors import EnvError, StateError
 from tests.contract.episodes import (
     DISABLED,
     NEXT_STEP,
@@ -63,7 +64,7 @@ class Gate:
 
 
 class Walker(gymnasium.Env[Any, Any]):
-    """Adds up its actions: a sum of 3 in three steps terminates an episode, a fourth cuts it off."""
+    """Adds up its actions: a sum of 3 in three steps ends an episode, a fourth step cuts it."""
 
     observation_space: ClassVar[Any] = spaces.Box(-1e6, 1e6, (3,), np.float64)
     action_space: ClassVar[Any] = spaces.Discrete(3)
@@ -179,6 +180,9 @@ class Kind:
         """Calls with wrong arguments."""
         raise NotImplementedError
 
+    def after_interrupt(self, env: Any) -> None:
+        """Does what must come before a reset after Ctrl-C; for most APIs nothing."""
+
     # ------------------------------------------------------------- of APIs that step many --
 
     def count(self, env: Any) -> int:
@@ -219,6 +223,18 @@ class Kind:
             return call(env, {"reset_mask": self.mask(np.isin(np.arange(count), ids))}, seed)
 
         return {f"{name} with a mask": partial(reset, call) for name, call in self.masked().items()}
+
+
+def receive_all(env: Any) -> None:
+    """Drops the results that are in flight."""
+    while True:
+        try:
+            env.recv()
+        except EnvError:
+            # Ctrl-C came to an environment itself
+            continue
+        except StateError:
+            return
 
 
 # what only an environment can know to be wrong
@@ -445,6 +461,9 @@ class OfPool(Kind):
             last = chosen(batch.final_obs, batch.terminated | batch.truncated)
         return rows(batch.env_id, *arrays, last=last)
 
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
+
     def acts(self, env: Any) -> Calls:
         ids = np.arange(env.batch_size)
         return {
@@ -554,6 +573,9 @@ class OfEnvPool(Kind):
     def play(self, env: Any) -> Any:
         rows = env.config["batch_size"] or len(env)
         return env.step(self.actions[:rows], np.arange(rows))
+
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
 
     def acts(self, env: Any) -> Calls:
         return {
@@ -765,6 +787,9 @@ class AsyncParallel(Kind):
     def play(self, env: Any) -> Any:
         self._send(env, np.arange(env.batch_size))
         return env.recv()
+
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
 
     def acts(self, env: Any) -> Calls:
         return {"recv": lambda: env.recv(timeout=1)}
