@@ -7,9 +7,6 @@ child. The results of good calls are compared with those of a twin that never sa
 from __future__ import annotations
 
 import contextlib
-import copy
-import gc
-import pickle
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import pytest
 from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
 
@@ -147,15 +143,3 @@ def test_calls_in_a_forked_child(case: Case, tmp_path: Path) -> None:
 
         in_child(refused)
         compare(case.kind.play(env), case.kind.play(twin), "after the child")
-
-
-def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
-    """A copy would be an alias that closes the original, unless it is a new game of PettingZoo's"""
-    if case.kind.copies_are_new:
-        pytest.skip("copies are new games with the same options, as PettingZoo's are")
-    with made(case, tmp_path) as (env, twin, _):
-        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
-            with pytest.raises(TypeError, match=r"holds .* and cannot be pickled or copied"):
-                copied(env.unwrapped if isinstance(env, gymnasium.Wrapper) else env)
-            gc.collect()
-            compare(case.kind.play(env), case.kind.play(twin), copied.__name__)
