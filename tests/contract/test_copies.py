@@ -36,7 +36,7 @@ def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
             for copied in COPIES:
                 with pytest.raises(TypeError, match=r"holds .* and cannot be pickled or copied"):
                     copied(env.unwrapped if isinstance(env, gymnasium.Wrapper) else env)
-                gc.collect()
+            gc.collect()
 
         refused()
         compare(case.kind.play(env), case.kind.play(twin), "after copies")
