@@ -104,6 +104,7 @@ def wrong_masks(case: Case, good: Any) -> dict[str, Any]:
         "ids": np.flatnonzero(good),
         "text": "reset",
         "number": 1,
+        "None": None,
         "list": good.tolist(),
         "no environment": np.zeros_like(good),
     }
