@@ -73,7 +73,7 @@ def test_masks_in_the_infos_of_python_environments(num_workers: int, tmp_path: P
     expected = [[True, False, True], [True] * 3, [True, True, False], [True] * 3]
     assert get_action_masks(env).tolist() == expected
     for _ in range(3):
-        _, _, dones, _ = env.step(np.array([1, 0, 2, 0]))
+        _, _, dones, _ = env.step(np.zeros(4, np.int64))
     # the masks of the next episode
     assert dones.all() and get_action_masks(env).all()
     env.close()

@@ -159,7 +159,7 @@ int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(config->action.dtype);
   fleet->common_dtype = config->action.dtype;
   fleet->is_in_processes = true;
-  // all PP_RUNNING: workers keep the phases of their environments, and check them
+  // all PP_RUNNING: workers keep the phases of their environments; see pp_processes_collect_locked
   fleet->phase = calloc(n, sizeof(*fleet->phase));
   fleet->command = calloc(n, sizeof(*fleet->command));
   fleet->errors = calloc(n, sizeof(*fleet->errors));

@@ -128,8 +128,9 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
                               const void *actions, int32_t dtype, pp_error *error) {
   int status = mark_locked(pool, env_ids, count, error);
   if (status < 0) return status;
-  status = check_phases_locked(pool, env_ids, count, error);
-  if (status >= 0) status = pool->ops.check_locked(pool, env_ids, count, error);
+  // first, as a reset is no cure for an environment that is lost
+  status = pool->ops.check_locked(pool, env_ids, count, error);
+  if (status >= 0) status = check_phases_locked(pool, env_ids, count, error);
   if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
   if (status < 0) {
     unmark_locked(pool, env_ids, count);

@@ -163,11 +163,33 @@ static bool accept_row(pp_pool *pool, const pp_batch *batch, int32_t row, int32_
   return fault || state == PP_ENV_FAILED;
 }
 
+/* PP_DISABLED: notes from its row whether an environment may be stepped next; a send refuses the
+ * others. A worker that overwrites its rows gets steps that it refuses itself, or none. */
+static void note_phase(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+                       bool has_failed) {
+  const pp_layout *layout = &pool->layout;
+  uint8_t *phase = &pool->fleet.phase[env_id];
+  const volatile uint8_t *terminated = pp_layout_at(layout, batch->memory, layout->terminated, row);
+  const volatile uint8_t *truncated = pp_layout_at(layout, batch->memory, layout->truncated, row);
+  const volatile int32_t *elapsed = pp_layout_at(layout, batch->memory, layout->elapsed_step, row);
+
+  if (has_failed) {
+    // with on_error="restart", which saves rows, the next step makes the environment again
+    *phase = pool->processes->board.shape.saves_rows ? PP_RUNNING : PP_FRESH;
+  } else if (*terminated || *truncated) {
+    *phase = PP_ENDED;
+  } else if (pool->fleet.command[env_id] != PP_COMMAND_RESET || *elapsed == 0) {
+    // else a reset with a mask left it out, and the row repeats its last observation
+    *phase = PP_RUNNING;
+  }
+}
+
 /* Receives one row of the batch, and returns whether its environment failed. */
 static bool collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
                         int32_t named_env) {
   pp_processes *processes = pool->processes;
   bool has_failed = accept_row(pool, batch, row, env_id, named_env);
+  if (pool->fleet.autoreset == PP_DISABLED) note_phase(pool, batch, row, env_id, has_failed);
   if (processes->envs[env_id].payload.size) {
     // the payload was for this turn only
     pp_processes_write_message(pool, &processes->envs[env_id].payload, NULL, 0, NULL);

@@ -227,6 +227,19 @@ class Pool(BasePool):
         timeout = seconds(timeout)
         return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
 
+    def begin_again(
+        self, *, seed: seeds.Seed = None, options: Mapping[str, Any] | None = None
+    ) -> NamedBatch:
+        """Resets all environments and receives; drops results that Ctrl-C has left in flight.
+
+        For APIs whose users have no `recv`. If it is refused, nothing was dropped.
+        """
+        if self.in_flight:
+            self.check_reset(seed=seed, options=options)
+            for _ in self.drain():
+                pass
+        return self.reset(seed=seed, options=options)
+
     def check_reset(
         self, env_ids: Any = None, *, seed: seeds.Seed, options: Mapping[str, Any] | None
     ) -> None:

@@ -1,12 +1,13 @@
 """Every API on small environments, for contract tests: a new API is one line in `CASES`.
 
-A `Kind` says how the APIs of one family are called, and how they can be called wrongly.
+A `Kind` says how the APIs of one family are called, how they can be called wrongly, and which row
+of a result belongs to which environment.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,27 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
+from parallel_pool.errors import EnvError, StateError
+from tests.contract.episodes import (
+    DISABLED,
+    NEXT_STEP,
+    SAME_STEP,
+    AloneAtari,
+    AloneGymnasium,
+    AloneParallel,
+    Envs,
+    Rows,
+)
+from tests.contract.reading import agent_finals, by_agent, by_env, chosen, plain, rows
 from tests.timeouts import wait_for
 
 Calls = dict[str, Callable[[], Any]]
+# returns an action for each of these environments
+Choose = Callable[[Any], Any]
+# resets the environments that the options' mask names, with a seed for each environment or None
+Masked = Callable[[Any, dict[str, Any], Any], Rows]
+# resets these environments, with a seed for each of them or None
+Reset = Callable[[Any, Sequence[int], Sequence[int] | None], Rows]
 
 
 class Gate:
@@ -45,16 +64,13 @@ class Gate:
 
 
 class Walker(gymnasium.Env[Any, Any]):
-    """Adds up its actions and random numbers; an episode has four steps."""
+    """Adds up its actions: a sum of 3 in three steps ends an episode, a fourth step cuts it."""
 
     observation_space: ClassVar[Any] = spaces.Box(-1e6, 1e6, (3,), np.float64)
     action_space: ClassVar[Any] = spaces.Discrete(3)
 
-    def __init__(self, gate: Gate | None = None, is_boxed: bool = False) -> None:
+    def __init__(self, gate: Gate | None = None) -> None:
         self.gate, self.knob = gate, 0
-        if is_boxed:
-            # an action without a fixed size travels as an object
-            self.action_space = spaces.Sequence(spaces.Discrete(3))
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
@@ -68,7 +84,8 @@ class Walker(gymnasium.Env[Any, Any]):
             self.gate.pass_through()
         self.count += 1
         self.sum += float(np.sum(action))
-        return self._seen(), self.sum, self.count == 4, False, {"count": self.count}
+        is_end, is_late = self.sum >= 3 and self.count < 4, self.count == 4
+        return self._seen(), self.sum, is_end, is_late, {"count": self.count}
 
     def _seen(self) -> Any:
         return np.array([self.sum, self.count, self.np_random.random()])
@@ -77,8 +94,8 @@ class Walker(gymnasium.Env[Any, Any]):
         return 2 * number + self.knob
 
 
-def walkers(gate: Gate, **options: Any) -> list[Any]:
-    return [partial(Walker, gate, **options)] * 3
+def walkers(gate: Gate) -> list[Any]:
+    return [partial(Walker, gate)] * 3
 
 
 class Talkers:
@@ -88,7 +105,7 @@ class Talkers:
     metadata: ClassVar[dict[str, Any]] = {}
     render_mode = None
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate | None) -> None:
         self.envs = {"a": Walker(gate), "b": Walker()}
         self.agents: list[str] = []
 
@@ -105,7 +122,8 @@ class Talkers:
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         found = {agent: self.envs[agent].step(actions[agent]) for agent in self.agents}
-        self.agents = [] if any(result[2] for result in found.values()) else self.agents
+        if any(result[2] or result[3] for result in found.values()):
+            self.agents = []
         return tuple({agent: found[agent][i] for agent in found} for i in range(5))
 
     def state(self) -> Any:
@@ -126,9 +144,21 @@ class Kind:
 
     Attributes:
         copies_are_new: whether a copy is a new environment with the same options.
+        plays_in_halves: whether `play` sends first, and then waits for results in another call.
+        modes: by autoreset mode, the options of `Case.make` that choose it.
+        removes_mask: whether a reset removes the mask from the caller's options, as Gymnasium's.
+        allows_empty_mask: whether a mask may name no environment, and then resets nothing.
+        allows_lists: whether a mask may be a list.
+        returns_all: whether the reset of some environments returns rows of all.
     """
 
     copies_are_new = False
+    plays_in_halves = False
+    modes: Mapping[str, dict[str, Any]] = {}
+    removes_mask = False
+    allows_empty_mask = False
+    allows_lists = False
+    returns_all = False
 
     def start(self, env: Any) -> Any:
         """Resets with a seed, once, and returns the result."""
@@ -150,6 +180,62 @@ class Kind:
         """Calls with wrong arguments."""
         raise NotImplementedError
 
+    def after_interrupt(self, env: Any) -> None:
+        """Does what must come before a reset after Ctrl-C; for most APIs nothing."""
+
+    # ------------------------------------------------------------- of APIs that step many --
+
+    def count(self, env: Any) -> int:
+        """The number of environments."""
+        return int(env.num_envs)
+
+    def at_once(self, env: Any) -> int:
+        """The number of environments that a reset must name, or a multiple of it."""
+        return 1
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        """Resets all; returns what the first result has."""
+        raise NotImplementedError
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        """Acts for the environments of the last result, and returns the next one."""
+        raise NotImplementedError
+
+    def mask(self, named: Any) -> Any:
+        """Returns a mask of environments as the API takes it."""
+        return named
+
+    def spread(self, ids: Sequence[int], seeds: Sequence[int], count: int) -> Any:
+        """Returns seeds of some environments as a reset with a mask takes them."""
+        by_id = dict(zip(ids, seeds, strict=True))
+        return [by_id.get(i) for i in range(count)]
+
+    def masked(self) -> dict[str, Masked]:
+        """The calls that take a mask."""
+        return {}
+
+    def resets(self) -> dict[str, Reset]:
+        """The ways to reset some environments."""
+
+        def reset(call: Masked, env: Any, ids: Sequence[int], seeds: Any) -> Rows:
+            count = self.count(env)
+            seed = None if seeds is None else self.spread(ids, seeds, count)
+            return call(env, {"reset_mask": self.mask(np.isin(np.arange(count), ids))}, seed)
+
+        return {f"{name} with a mask": partial(reset, call) for name, call in self.masked().items()}
+
+
+def receive_all(env: Any) -> None:
+    """Drops the results that are in flight."""
+    while True:
+        try:
+            env.recv()
+        except EnvError:
+            # Ctrl-C came to an environment itself
+            continue
+        except StateError:
+            return
+
 
 # what only an environment can know to be wrong
 VALUES = ("of no number", "no actions", "out of range", "NaN", "another axis")
@@ -169,25 +255,61 @@ def wrong_actions(call: Callable[[Any], Any], good: Any) -> Calls:
     }
 
 
-class Vector(Kind):
-    """Gymnasium's vector environments."""
+MODE_NAMES = {NEXT_STEP: "NextStep", SAME_STEP: "SameStep", DISABLED: "Disabled"}
+VECTOR_MODES = {mode: {"autoreset_mode": name} for mode, name in MODE_NAMES.items()}
 
-    def __init__(self, actions: Any = (1, 0, 1), *, masks: bool = True, extra: str = "") -> None:
-        self.actions = np.asarray(actions)
-        self.masks, self.extra = masks, extra
+
+class Vector(Kind):
+    """Gymnasium's vector environments; with `agents`, each environment has that many rows."""
+
+    modes = VECTOR_MODES
+    returns_all = True
+
+    def __init__(self, actions: Any = (1, 0, 1), *, agents: int = 1) -> None:
+        self.actions = np.repeat(np.asarray(actions), agents)
+        self.agents = agents
 
     def play(self, env: Any) -> Any:
         return env.step(self.actions)
 
     def acts(self, env: Any) -> Calls:
-        calls = {"step": lambda: self.play(env), "reset": lambda: env.reset(seed=1)}
-        if self.masks:
-            mask = np.arange(env.num_envs) > 0
-            calls["masked reset"] = lambda: env.reset(options={"reset_mask": mask})
-        return calls
+        mask = self.mask(np.arange(self.count(env)) > 0)
+        return {
+            "step": lambda: self.play(env),
+            "reset": lambda: env.reset(seed=1),
+            "masked reset": lambda: env.reset(options={"reset_mask": mask}),
+        }
 
-    def others(self, env: Any) -> Calls:
-        return {"render": env.render} if self.masks else {}
+    def count(self, env: Any) -> int:
+        return int(env.num_envs) // self.agents
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        return self.first(env.reset(seed=seed))
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        return self.rows(env.step(np.repeat(choose(ids), self.agents)))
+
+    def mask(self, named: Any) -> Any:
+        return np.repeat(named, self.agents)
+
+    def masked(self) -> dict[str, Masked]:
+        return {"reset": lambda env, opts, seed: self.first(env.reset(seed=seed, options=opts))}
+
+    def first(self, result: Any) -> Rows:
+        """Reads the result of a reset."""
+        observations = by_env(plain(result)[0], self.agents)
+        return rows(range(len(observations)), observations)
+
+    def rows(self, result: Any) -> Rows:
+        """Reads the result of a step."""
+        *arrays, infos = plain(result)
+        arrays = [by_env(array, self.agents) for array in arrays]
+        return rows(range(len(arrays[0])), *arrays, last=self._last(infos))
+
+    def _last(self, infos: Any) -> Any:
+        if "final_obs" not in infos:
+            return None
+        return agent_finals(chosen(infos["final_obs"], infos["_final_obs"]), self.agents)
 
     def wrong(self, env: Any) -> Calls:
         return {
@@ -198,8 +320,63 @@ class Vector(Kind):
         }
 
 
+class Tensors(Vector):
+    """`TorchEnv` of a vector environment."""
+
+    def mask(self, named: Any) -> Any:
+        import torch
+
+        return torch.tensor(named)
+
+
+class OfAtari(Vector):
+    """`AtariVectorEnv`."""
+
+    modes: ClassVar[Any] = {mode: VECTOR_MODES[mode] for mode in (NEXT_STEP, SAME_STEP)}
+    allows_empty_mask = True
+
+    def spread(self, ids: Sequence[int], seeds: Sequence[int], count: int) -> Any:
+        return np.array(seeds)
+
+    def first(self, result: Any) -> Rows:
+        observations, infos = result
+        return rows(infos["env_id"], observations)
+
+    def rows(self, result: Any) -> Rows:
+        *arrays, infos = result
+        # where no episode has ended, it is the current one
+        last = chosen(infos["final_obs"], arrays[2] | arrays[3]) if "final_obs" in infos else None
+        return rows(infos["env_id"], *arrays, last=last)
+
+
+class OfAsyncAtari(OfAtari):
+    """`AtariVectorEnv` with batch_size < num_envs, which resets all environments or none."""
+
+    def acts(self, env: Any) -> Calls:
+        return {"step": lambda: self.play(env), "reset": lambda: env.reset(seed=1)}
+
+    def wrong(self, env: Any) -> Calls:
+        mask = np.arange(env.num_envs) > 0
+        return {
+            **super().wrong(env),
+            "mask of some": lambda: env.reset(seed=3, options={"reset_mask": mask}),
+        }
+
+    def masked(self) -> dict[str, Masked]:
+        return {}
+
+
 class AsyncCallsKind(Vector):
     """Vector environments with the halves of calls."""
+
+    removes_mask = True
+
+    def masked(self) -> dict[str, Masked]:
+        def in_halves(env: Any, options: dict[str, Any], seed: Any) -> Rows:
+            env.reset_async(seed=seed, options=options)
+            return self.first(env.reset_wait())
+
+        return {**super().masked(), "reset_async": in_halves}
 
     def others(self, env: Any) -> Calls:
         return {
@@ -234,7 +411,9 @@ class AsyncCallsKind(Vector):
 
 
 class OfPool(Kind):
-    """`Pool` and `ProcessPool`; with `sends`, actions of single environments are sent too."""
+    """`Pool` and `ProcessPool`."""
+
+    modes: ClassVar[Any] = {mode: {"autoreset": mode} for mode in MODE_NAMES}
 
     def __init__(self, actions: Any = (1, 0, 1)) -> None:
         self.actions = np.asarray(actions)
@@ -246,6 +425,44 @@ class OfPool(Kind):
     def start(self, env: Any) -> Any:
         env.send_reset(seed=7)
         return [tuple(env.recv()) for _ in range(env.num_envs // env.batch_size)]
+
+    def at_once(self, env: Any) -> int:
+        return int(env.batch_size) if env.is_async else 1
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        env.send_reset(seed=seed)
+        return self._received(env, env.num_envs)
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        env.send(choose(ids), ids)
+        return self._received(env, len(ids))
+
+    def resets(self) -> dict[str, Reset]:
+        def in_halves(env: Any, ids: Sequence[int], seeds: Sequence[int] | None) -> Rows:
+            env.send_reset(ids, seed=seeds)
+            return self._received(env, len(ids))
+
+        def reset(env: Any, ids: Sequence[int], seeds: Sequence[int] | None) -> Rows:
+            found = self._rows(env, env.reset(ids, seed=seeds))
+            return found | self._received(env, len(ids) - len(found))
+
+        return {"reset": reset, "send_reset": in_halves}
+
+    def _received(self, env: Any, count: int) -> Rows:
+        found: Rows = {}
+        while len(found) < count:
+            found |= self._rows(env, env.recv())
+        return found
+
+    def _rows(self, env: Any, batch: Any) -> Rows:
+        arrays = batch.obs, batch.reward, batch.terminated, batch.truncated
+        last = None
+        if env.autoreset == SAME_STEP:
+            last = chosen(batch.final_obs, batch.terminated | batch.truncated)
+        return rows(batch.env_id, *arrays, last=last)
+
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
 
     def acts(self, env: Any) -> Calls:
         ids = np.arange(env.batch_size)
@@ -272,6 +489,8 @@ class OfPool(Kind):
         return {
             **calls,
             "seed": lambda: env.reset(seed=-1),
+            "reset: no id": lambda: env.reset([], seed=4),
+            "send_reset: no id": lambda: env.send_reset([], seed=4),
             "timeout": lambda: env.step(self.actions, timeout="x"),
             "reset: timeout": lambda: env.reset(seed=4, timeout="x"),
             "recv of nothing": env.recv,
@@ -281,8 +500,68 @@ class OfPool(Kind):
 class OfEnvPool(Kind):
     """EnvPool's pools; asynchronous if batch_size < num_envs."""
 
+    modes: ClassVar[Any] = {NEXT_STEP: {}}
+    allows_lists = True
+
     def __init__(self, actions: Any = (1, 0, 1)) -> None:
         self.actions = np.asarray(actions)
+
+    def count(self, env: Any) -> int:
+        return len(env)
+
+    def at_once(self, env: Any) -> int:
+        return int(env.config["batch_size"]) if env.is_async else 1
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        env.async_reset(seed=seed)
+        return self._received(env, len(env))
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        env.send(choose(ids), np.array(ids))
+        return self._received(env, len(ids))
+
+    def resets(self) -> dict[str, Reset]:
+        def in_halves(env: Any, ids: Sequence[int], seeds: Sequence[int] | None) -> Rows:
+            env.async_reset(ids, seed=seeds)
+            return self._received(env, len(ids))
+
+        def reset(env: Any, ids: Sequence[int], seeds: Sequence[int] | None) -> Rows:
+            return self._first(env, env.reset(ids, seed=seeds), ids)
+
+        return {"reset": reset, "async_reset": in_halves, **super().resets()}
+
+    def masked(self) -> dict[str, Masked]:
+        def in_halves(env: Any, options: dict[str, Any], seed: Any) -> Rows:
+            env.async_reset(seed=seed, options=options)
+            return self._received(env, int(np.sum(options["reset_mask"])))
+
+        def reset(env: Any, options: dict[str, Any], seed: Any) -> Rows:
+            result = env.reset(seed=seed, options=options)
+            return self._first(env, result, np.flatnonzero(options["reset_mask"]))
+
+        return {"reset": reset, "async_reset": in_halves}
+
+    def _received(self, env: Any, count: int) -> Rows:
+        found: Rows = {}
+        while len(found) < count:
+            found |= self.rows(env.recv())
+        return found
+
+    def _first(self, env: Any, result: Any, ids: Any) -> Rows:
+        """Reads the result of a reset of these environments."""
+        # make_gym returns observations only, and those of gym before 0.26 say not whose they are
+        found = self.first(result, ids)
+        return found | self._received(env, len(ids) - len(found))
+
+    def first(self, result: Any, ids: Any) -> Rows:
+        if not isinstance(result, tuple):
+            return rows(ids, result)
+        observations, infos = result
+        return rows(infos["env_id"], observations)
+
+    def rows(self, result: Any) -> Rows:
+        *arrays, infos = result
+        return rows(infos["env_id"], *arrays)
 
     def start(self, env: Any) -> Any:
         env.async_reset(seed=7)
@@ -294,6 +573,9 @@ class OfEnvPool(Kind):
     def play(self, env: Any) -> Any:
         rows = env.config["batch_size"] or len(env)
         return env.step(self.actions[:rows], np.arange(rows))
+
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
 
     def acts(self, env: Any) -> Calls:
         return {
@@ -318,6 +600,8 @@ class OfEnvPool(Kind):
             "unknown id": lambda: env.send(self.actions, ids + 1),
             "id twice": lambda: env.send(self.actions, ids * 0),
             "reset: unknown id": lambda: env.reset([99], seed=4),
+            "reset: no id": lambda: env.reset([], seed=4),
+            "async_reset: no id": lambda: env.async_reset([], seed=4),
             "async_reset: unknown id": lambda: env.async_reset([99], seed=4),
             "reset: seeds": lambda: env.reset(seed=["x"] * len(env)),
             "reset: options": lambda: env.reset(seed=4, options=7),
@@ -326,11 +610,42 @@ class OfEnvPool(Kind):
         }
 
 
-class OfVecEnv(Kind):
-    """Stable-Baselines3's vector environments."""
+class OfDMEnvPool(OfEnvPool):
+    """EnvPool's pools with dm_env's API."""
 
-    def __init__(self, actions: Any = (1, 0, 1)) -> None:
-        self.actions = np.asarray(actions)
+    def first(self, result: Any, ids: Any) -> Rows:
+        return self.rows(result)
+
+    def rows(self, result: Any) -> Rows:
+        state = result.observation
+        is_last = result.step_type == 2
+        terminated = is_last & (result.discount == 0)
+        return rows(state.env_id, state.obs, result.reward, terminated, is_last & ~terminated)
+
+
+class OfVecEnv(Kind):
+    """Stable-Baselines3's vector environments; with `agents`, each has that many rows."""
+
+    modes: ClassVar[Any] = {SAME_STEP: {}}
+
+    def __init__(self, actions: Any = (1, 0, 1), *, agents: int = 1) -> None:
+        self.actions = np.repeat(np.asarray(actions), agents)
+        self.agents = agents
+
+    def count(self, env: Any) -> int:
+        return int(env.num_envs) // self.agents
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        env.seed(seed)
+        return rows(range(self.count(env)), by_env(env.reset(), self.agents))
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        observations, rewards, dones, infos = env.step(np.repeat(choose(ids), self.agents))
+        truncated = dones & [info["TimeLimit.truncated"] for info in infos]
+        arrays = observations, rewards, dones & ~truncated, truncated
+        last = [info.get("terminal_observation") for info in infos]
+        arrays = tuple(by_env(array, self.agents) for array in arrays)
+        return rows(range(len(arrays[0])), *arrays, last=agent_finals(last, self.agents))
 
     def start(self, env: Any) -> Any:
         env.seed(7)
@@ -372,8 +687,36 @@ class OfVecEnv(Kind):
 class Parallel(Kind):
     """`PoolParallelEnv`, by agent."""
 
+    modes = VECTOR_MODES
+    removes_mask = True
+    returns_all = True
+
     def __init__(self, action: Any = 1) -> None:
         self.action = action
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        return self._first(env, env.reset(seed=seed))
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        agents = env.possible_agents
+        *found, infos = env.step(dict.fromkeys(agents, choose(ids)))
+        last = None
+        if "final_obs" in infos:
+            last = chosen(by_agent(infos["final_obs"], agents), infos["_final_obs"])
+        return rows(ids, *(by_agent(values, agents) for values in found), last=last)
+
+    def masked(self) -> dict[str, Masked]:
+        def in_arrays(env: Any, options: dict[str, Any], seed: Any) -> Rows:
+            (observations,) = env.reset_arrays(seed=seed, options=options).observations
+            return rows(range(env.num_envs), observations)
+
+        return {
+            "reset": lambda env, opts, seed: self._first(env, env.reset(seed, opts)),
+            "reset_arrays": in_arrays,
+        }
+
+    def _first(self, env: Any, result: Any) -> Rows:
+        return rows(range(env.num_envs), by_agent(result[0], env.possible_agents))
 
     def _actions(self, env: Any) -> dict[Any, Any]:
         return {agent: np.full(env.num_envs, self.action) for agent in env.possible_agents}
@@ -398,7 +741,41 @@ class Parallel(Kind):
 
 
 class AsyncParallel(Kind):
-    """`PoolParallelEnv` with batch_size < num_envs."""
+    """`PoolParallelEnv` with batch_size < num_envs, which resets all environments or none."""
+
+    modes = VECTOR_MODES
+    plays_in_halves = True
+
+    def at_once(self, env: Any) -> int:
+        return int(env.num_envs)
+
+    def begin(self, env: Any, seed: int = 7) -> Rows:
+        env.async_reset(seed=seed)
+        return self._received(env)
+
+    def turn(self, env: Any, ids: Sequence[int], choose: Choose) -> Rows:
+        agents = len(env.possible_agents)
+        env.send(np.repeat(choose(ids)[:, None], agents, axis=1), ids)
+        return self._received(env)
+
+    def resets(self) -> dict[str, Reset]:
+        def reset(env: Any, ids: Sequence[int], seeds: Sequence[int] | None) -> Rows:
+            env.async_reset(seed=seeds)
+            return self._received(env)
+
+        return {"async_reset of all": reset}
+
+    def _received(self, env: Any) -> Rows:
+        found: Rows = {}
+        while len(found) < env.num_envs:
+            arrays = env.recv()
+            (observations,) = arrays.observations
+            last = None
+            if "final_obs" in arrays.infos:
+                finals = by_agent(arrays.infos["final_obs"], env.possible_agents)
+                last = chosen(finals, arrays.infos["_final_obs"])
+            found |= rows(arrays.env_ids, observations, *arrays[1:4], last=last)
+        return found
 
     def _send(self, env: Any, env_ids: Any) -> None:
         env.send(np.ones((len(env_ids), len(env.possible_agents)), np.int64), env_ids)
@@ -411,6 +788,9 @@ class AsyncParallel(Kind):
         self._send(env, np.arange(env.batch_size))
         return env.recv()
 
+    def after_interrupt(self, env: Any) -> None:
+        receive_all(env)
+
     def acts(self, env: Any) -> Calls:
         return {"recv": lambda: env.recv(timeout=1)}
 
@@ -420,12 +800,14 @@ class AsyncParallel(Kind):
     def wrong(self, env: Any) -> Calls:
         ids = np.arange(env.batch_size)
         good = np.ones((len(ids), len(env.possible_agents)), np.int64)
+        mask = np.arange(env.num_envs) > 0
         return {
             **wrong_actions(lambda actions: env.send(actions, ids), good),
             "unknown id": lambda: env.send(good, ids + 99),
             "negative id": lambda: env.send(good, ids - 1),
             "id twice": lambda: env.send(good, ids * 0),
             "seed": lambda: env.async_reset(seed=-1),
+            "mask": lambda: env.async_reset(seed=4, options={"reset_mask": mask}),
             "recv of nothing": env.recv,
         }
 
@@ -551,29 +933,55 @@ class Case:
     Attributes:
         name: for reports.
         kind: how it is called.
-        make: of a gate; makes it. Native environments ignore the gate.
-        is_python: whether its environments wait at the gate.
+        envs: its environments.
+        make: of a gate and options of a mode; makes it. Native environments ignore the gate.
     """
 
     name: str
     kind: Kind
-    make: Callable[[Gate], Any]
-    is_python: bool = False
+    envs: Envs
+    make: Callable[..., Any]
+
+    @property
+    def is_python(self) -> bool:
+        """Whether its environments wait at the gate."""
+        return self.envs.is_python
+
+
+SPREAD, RPS, FOUR = "mpe/simple_spread_v3", "classic/rps_v2", "classic/connect_four_v3"
+# steps of an episode, in which some CartPoles fall and others do not
+CARTPOLE_STEPS, SPREAD_STEPS, PONG_FRAMES = 12, 4, 20
+
+
+def _alone_spread() -> AloneParallel:
+    from mpe2 import simple_spread_v3
+
+    return AloneParallel(simple_spread_v3.parallel_env(max_cycles=SPREAD_STEPS))
+
+
+CARTPOLES = Envs(
+    lambda: AloneGymnasium(gymnasium.make("CartPole-v1", max_episode_steps=CARTPOLE_STEPS))
+)
+WALKERS = Envs(lambda: AloneGymnasium(Walker()), is_python=True)
+SPREADS = Envs(_alone_spread, are_only_truncated=True)
+TALKERS = Envs(lambda: AloneParallel(Talkers(None)), is_python=True)
+PONGS = Envs(lambda: AloneAtari(_atari(1)), are_only_truncated=True)
+# of APIs of one environment, which begin no episode by themselves
+ONE = CARTPOLES
 
 
 def _pool(*args: Any, **kwargs: Any) -> Any:
     from parallel_pool import Pool
 
-    return Pool(*args, **kwargs)
+    return Pool("CartPole-v1", *args, max_episode_steps=CARTPOLE_STEPS, **kwargs)
 
 
 def _process_pool(gate: Gate, **kwargs: Any) -> Any:
     from parallel_pool._workers.process_pool import ProcessPool
 
-    boxed = kwargs.pop("is_boxed", False)
     if kwargs.get("num_workers"):
         kwargs["start_method"] = "forkserver"
-    return ProcessPool(walkers(gate, is_boxed=boxed), **kwargs)
+    return ProcessPool(walkers(gate), **kwargs)
 
 
 def _vector(env: Any, *args: Any, **kwargs: Any) -> Any:
@@ -581,22 +989,38 @@ def _vector(env: Any, *args: Any, **kwargs: Any) -> Any:
 
     if kwargs.get("num_workers"):
         kwargs["context"] = "forkserver"
+    if isinstance(env, str):
+        kwargs["max_episode_steps"] = CARTPOLE_STEPS
     return PoolVectorEnv(env, *args, **kwargs)
+
+
+def _make_vec(**kwargs: Any) -> Any:
+    return gymnasium.make_vec(
+        "CartPole-v1",
+        3,
+        vectorization_mode="parallel_pool",
+        vector_kwargs=kwargs,
+        max_episode_steps=CARTPOLE_STEPS,
+    )
 
 
 def _envpool(kind: str, **kwargs: Any) -> Any:
     import parallel_pool
 
     make = getattr(parallel_pool, f"make_{kind}")
-    return make("CartPole-v1", num_envs=kwargs.pop("num_envs", 3), num_threads=1, **kwargs)
+    if kwargs.get("batched", True):
+        kwargs = {"num_envs": 3, "max_episode_steps": CARTPOLE_STEPS, **kwargs}
+    return make("CartPole-v1", num_threads=1, **kwargs)
 
 
-def _vec_env(*args: Any, **kwargs: Any) -> Any:
+def _vec_env(env: Any, *args: Any, **kwargs: Any) -> Any:
     from parallel_pool import PoolVecEnv
 
     if kwargs.get("num_workers"):
         kwargs["start_method"] = "forkserver"
-    return PoolVecEnv(*args, **kwargs)
+    if isinstance(env, str):
+        kwargs["max_episode_steps"] = CARTPOLE_STEPS
+    return PoolVecEnv(env, *args, **kwargs)
 
 
 def _parallel(env: Any, *args: Any, **kwargs: Any) -> Any:
@@ -604,19 +1028,26 @@ def _parallel(env: Any, *args: Any, **kwargs: Any) -> Any:
 
     if kwargs.get("num_workers"):
         kwargs["context"] = "forkserver"
+    if isinstance(env, str):
+        kwargs["max_cycles"] = SPREAD_STEPS
     return PoolParallelEnv(env, *args, **kwargs)
+
+
+def talkers(gate: Gate, count: int = 3) -> list[Any]:
+    return [partial(Talkers, gate)] * count
 
 
 def _agent_vec_env(*args: Any, **kwargs: Any) -> Any:
     from parallel_pool.compat.sb3 import AgentVecEnv
 
-    return AgentVecEnv(*args, **kwargs)
+    return AgentVecEnv(*args, max_cycles=SPREAD_STEPS, **kwargs)
 
 
-def _atari(**kwargs: Any) -> Any:
+def _atari(num_envs: int = 3, **kwargs: Any) -> Any:
     from parallel_pool.compat.ale import AtariVectorEnv
 
-    return AtariVectorEnv("pong", 3, num_threads=1, noop_max=1, **kwargs)
+    limits = {"noop_max": 1, "max_num_frames_per_episode": PONG_FRAMES}
+    return AtariVectorEnv("pong", num_envs, num_threads=1, **limits, **kwargs)
 
 
 def _game(api: str, env_id: str) -> Any:
@@ -625,90 +1056,125 @@ def _game(api: str, env_id: str) -> Any:
     return getattr(games, api)(env_id)
 
 
-SPREAD, RPS, FOUR = "mpe/simple_spread_v3", "classic/rps_v2", "classic/connect_four_v3"
-
 CASES = [
-    Case("Pool", OfPool(), lambda gate: _pool("CartPole-v1", 3)),
+    Case("Pool", OfPool(), CARTPOLES, lambda g, **o: _pool(3, **o)),
     Case(
         "Pool, async",
         OfPool((1, 0, 1, 0)),
-        lambda gate: _pool("CartPole-v1", 4, batch_size=2, num_threads=1),
+        CARTPOLES,
+        lambda g, **o: _pool(4, batch_size=2, num_threads=1, **o),
     ),
-    Case("ProcessPool", OfPool(), lambda gate: _process_pool(gate, num_workers=2), True),
-    Case("ProcessPool, here", OfPool(), lambda gate: _process_pool(gate, num_workers=0), True),
-    Case("PoolVectorEnv", AsyncCallsKind(), lambda gate: _vector("CartPole-v1", 3)),
+    Case("ProcessPool", OfPool(), WALKERS, lambda g, **o: _process_pool(g, num_workers=2, **o)),
+    Case(
+        "ProcessPool, here", OfPool(), WALKERS, lambda g, **o: _process_pool(g, num_workers=0, **o)
+    ),
+    Case(
+        "PoolVectorEnv", AsyncCallsKind(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o)
+    ),
     Case(
         "PoolVectorEnv with infos",
         AsyncCallsKind(),
-        lambda gate: _vector("CartPole-v1", 3, autoreset_mode="SameStep"),
+        CARTPOLES,
+        lambda g, **o: _vector("CartPole-v1", 3, **{**VECTOR_MODES[SAME_STEP], **o}),
     ),
-    Case("ProcessVectorEnv", AsyncCallsKind(), lambda g: _vector(walkers(g), num_workers=2), True),
+    Case(
+        "ProcessVectorEnv",
+        AsyncCallsKind(),
+        WALKERS,
+        lambda g, **o: _vector(walkers(g), num_workers=2, **o),
+    ),
     Case(
         "ProcessVectorEnv, here",
         AsyncCallsKind(),
-        lambda gate: _vector(walkers(gate), num_workers=0),
-        True,
+        WALKERS,
+        lambda g, **o: _vector(walkers(g), num_workers=0, **o),
     ),
-    Case(
-        "gymnasium.make_vec",
-        AsyncCallsKind(),
-        lambda gate: gymnasium.make_vec("CartPole-v1", 3, vectorization_mode="parallel_pool"),
-    ),
-    Case("make_gym", OfEnvPool(), lambda gate: _envpool("gym")),
-    Case("make_gymnasium", OfEnvPool(), lambda gate: _envpool("gymnasium")),
+    Case("gymnasium.make_vec", AsyncCallsKind(), CARTPOLES, lambda g, **o: _make_vec(**o)),
+    Case("make_gym", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gym", **o)),
+    Case("make_gymnasium", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gymnasium", **o)),
     Case(
         "make_gymnasium, async",
         OfEnvPool((1, 0, 1, 0)),
-        lambda gate: _envpool("gymnasium", num_envs=4, batch_size=2),
+        CARTPOLES,
+        lambda g, **o: _envpool("gymnasium", num_envs=4, batch_size=2, **o),
     ),
-    Case("make_dm", OfEnvPool(), lambda gate: _envpool("dm")),
+    Case("make_dm", OfDMEnvPool(), CARTPOLES, lambda g, **o: _envpool("dm", **o)),
     Case(
         "make_dm, async",
-        OfEnvPool((1, 0, 1, 0)),
-        lambda g: _envpool("dm", num_envs=4, batch_size=2),
+        OfDMEnvPool((1, 0, 1, 0)),
+        CARTPOLES,
+        lambda g, **o: _envpool("dm", num_envs=4, batch_size=2, **o),
     ),
-    Case("PoolVecEnv", OfVecEnv(), lambda gate: _vec_env("CartPole-v1", 3)),
-    Case("PoolVecEnv, workers", OfVecEnv(), lambda g: _vec_env(walkers(g), num_workers=2), True),
-    Case("PoolVecEnv, here", OfVecEnv(), lambda g: _vec_env(walkers(g), num_workers=0), True),
-    Case("PoolParallelEnv", Parallel(), lambda gate: _parallel(SPREAD, 3)),
+    Case("PoolVecEnv", OfVecEnv(), CARTPOLES, lambda g, **o: _vec_env("CartPole-v1", 3, **o)),
+    Case(
+        "PoolVecEnv, workers",
+        OfVecEnv(),
+        WALKERS,
+        lambda g, **o: _vec_env(walkers(g), num_workers=2, **o),
+    ),
+    Case(
+        "PoolVecEnv, here",
+        OfVecEnv(),
+        WALKERS,
+        lambda g, **o: _vec_env(walkers(g), num_workers=0, **o),
+    ),
+    Case("PoolParallelEnv", Parallel(), SPREADS, lambda g, **o: _parallel(SPREAD, 3, **o)),
     Case(
         "PoolParallelEnv, workers",
         Parallel(),
-        lambda gate: _parallel([partial(Talkers, gate)] * 3, num_workers=2),
-        True,
+        TALKERS,
+        lambda g, **o: _parallel(talkers(g), num_workers=2, **o),
     ),
     Case(
         "PoolParallelEnv, here",
         Parallel(),
-        lambda gate: _parallel([partial(Talkers, gate)] * 3, num_workers=0),
-        True,
+        TALKERS,
+        lambda g, **o: _parallel(talkers(g), num_workers=0, **o),
     ),
     Case(
         "PoolParallelEnv, async",
         AsyncParallel(),
-        lambda gate: _parallel(SPREAD, 4, batch_size=2, num_threads=1),
+        SPREADS,
+        lambda g, **o: _parallel(SPREAD, 4, batch_size=2, num_threads=1, **o),
+    ),
+    Case(
+        "PoolParallelEnv, async worker",
+        AsyncParallel(),
+        TALKERS,
+        lambda g, **o: _parallel(talkers(g, 4), batch_size=2, num_workers=1, **o),
     ),
     Case(
         "AgentVectorEnv",
-        Vector([1] * 6, masks=False),
-        lambda g: _parallel(SPREAD, 2).as_vector_env(),
+        Vector([1] * 2, agents=3),
+        SPREADS,
+        lambda g, **o: _parallel(SPREAD, 2, **o).as_vector_env(),
     ),
     Case(
         "AgentVectorEnv, here",
-        Vector([1] * 6, masks=False),
-        lambda gate: _parallel([partial(Talkers, gate)] * 3, num_workers=0).as_vector_env(),
-        True,
+        Vector([1] * 3, agents=2),
+        TALKERS,
+        lambda g, **o: _parallel(talkers(g), num_workers=0, **o).as_vector_env(),
     ),
-    Case("AgentVecEnv", OfVecEnv([1] * 6), lambda gate: _agent_vec_env(SPREAD, 2)),
-    Case("AtariVectorEnv", Vector(masks=False), lambda gate: _atari()),
-    Case("AtariVectorEnv, async", Vector((1, 0), masks=False), lambda gate: _atari(batch_size=2)),
-    Case("gymnasium.make", Single(), lambda gate: gymnasium.make("parallel_pool/CartPole-v1")),
-    Case("parallel_env", Game(), lambda gate: _game("parallel_env", SPREAD)),
-    Case("parallel_env of a game in rounds", Game(), lambda gate: _game("parallel_env", RPS)),
-    Case("parallel_env of Atari", Game(), lambda gate: _game("parallel_env", "atari/pong_v3")),
-    Case("env", Turns(), lambda gate: _game("env", SPREAD)),
-    Case("env of a game in rounds", Turns(), lambda gate: _game("env", RPS)),
-    Case("env of a game in turns", Turns(), lambda gate: _game("env", FOUR)),
-    Case("make_dm(batched=False)", DM(), lambda g: _envpool("dm", num_envs=1, batched=False)),
-    Case("TorchEnv", Vector(masks=False), lambda gate: _vector("CartPole-v1", 3).torch()),
+    Case(
+        "AgentVecEnv",
+        OfVecEnv([1] * 2, agents=3),
+        SPREADS,
+        lambda g, **o: _agent_vec_env(SPREAD, 2, **o),
+    ),
+    Case("AtariVectorEnv", OfAtari(), PONGS, lambda g, **o: _atari(**o)),
+    Case(
+        "AtariVectorEnv, async",
+        OfAsyncAtari((1, 0)),
+        PONGS,
+        lambda g, **o: _atari(batch_size=2, **o),
+    ),
+    Case("gymnasium.make", Single(), ONE, lambda g: gymnasium.make("parallel_pool/CartPole-v1")),
+    Case("parallel_env", Game(), ONE, lambda g: _game("parallel_env", SPREAD)),
+    Case("parallel_env of a game in rounds", Game(), ONE, lambda g: _game("parallel_env", RPS)),
+    Case("parallel_env of Atari", Game(), ONE, lambda g: _game("parallel_env", "atari/pong_v3")),
+    Case("env", Turns(), ONE, lambda g: _game("env", SPREAD)),
+    Case("env of a game in rounds", Turns(), ONE, lambda g: _game("env", RPS)),
+    Case("env of a game in turns", Turns(), ONE, lambda g: _game("env", FOUR)),
+    Case("make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)),
+    Case("TorchEnv", Tensors(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o).torch()),
 ]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.contract.api_cases import CASES, Case
-from tests.contract.test_refused_calls import compare, made, plain
+from tests.contract.reading import plain
+from tests.contract.test_refused_calls import compare, made
 from tests.same import leaves
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -14,7 +14,7 @@ from gymnasium import spaces
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, MAX_RESTARTS, OBSERVATION
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool.errors import EnvError
+from parallel_pool.errors import EnvError, StateError
 from tests.faults.life_envs import (
     ALL,
     MODES,
@@ -298,7 +298,7 @@ def test_wrong_use_causes_no_restart() -> None:
     with pool_of(lives(partial(Life, length=1)), autoreset="disabled") as pool:
         pool.reset(seed=0)
         assert flags(pool, pool.step(ALL))[1] == (1, True, False)
-        with pytest.raises(AssertionError, match="environment 1 has ended its episode"):
+        with pytest.raises(StateError, match="environment 1 has ended its episode"):
             pool.step(ALL)
         batch = pool.reset(seed=0)
         assert pool.replies() == {}

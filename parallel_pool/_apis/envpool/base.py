@@ -178,8 +178,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if not isinstance(options, (Mapping, NoneType)):
             raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         own = dict(options or {})
-        mask = own.pop("reset_mask", None)
-        if mask is not None:
+        if "reset_mask" in own:
+            mask = own.pop("reset_mask")
             if env_id is not None:
                 raise TypeError(
                     "env_id and options['reset_mask'] both name environments: give one of them"

@@ -117,7 +117,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
             EnvError: the environment failed.
         """
         pool = self._open()
-        batch = pool.reset(seed=seed, options=options)
+        batch = pool.begin_again(seed=seed, options=options)
         super().reset(seed=seed)
         if self._renderer is not None:
             self._renderer.after_reset(ONE)

@@ -79,7 +79,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
             options: the game's reset options; ignored if it has none, as PettingZoo's games do.
         """
         known = options if self.pool.definition.reset_options else None
-        self._batch = self.pool.reset(seed=seeds.of_one(seed), options=known)
+        self._batch = self.pool.begin_again(seed=seeds.of_one(seed), options=known)
         self.agents = self.possible_agents[:]
         self.agent_selection = self.agents[0]
         self.rewards = dict.fromkeys(self.agents, 0.0)

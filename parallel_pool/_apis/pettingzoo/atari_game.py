@@ -105,7 +105,7 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
         Returns:
             Observations and infos by agent.
         """
-        batch = self.pool.reset(seed=seeds.of_one(seed))
+        batch = self.pool.begin_again(seed=seeds.of_one(seed))
         self.agents = self.possible_agents[:]
         return self._seen(batch), {agent: {} for agent in self.agents}
 

@@ -139,7 +139,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
             raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = self.pool.reset(seed=seeds.of_one(seed), options=given)
+        batch = self.pool.begin_again(seed=seeds.of_one(seed), options=given)
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)

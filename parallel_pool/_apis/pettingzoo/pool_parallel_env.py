@@ -12,6 +12,7 @@ from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
@@ -298,7 +299,13 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             parallel_pool.errors.StateError: environments are in flight, or the pool is synchronous.
         """
         self._check_arrays()
-        self._asynchronous("async_reset").send_reset(seed, options)
+        agents = self._asynchronous("async_reset")
+        if isinstance(options, Mapping) and reset_mask.KEY in options:
+            raise ValueError(
+                f"async_reset() resets all {self.num_envs} environments: leave {reset_mask.KEY} out"
+                " of its options"
+            )
+        agents.send_reset(seed, options)
 
     def recv(self, timeout: float | None = None) -> AgentArrays:
         """Returns the first `batch_size` environments to finish.
