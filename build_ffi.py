@@ -45,6 +45,11 @@ PUBLIC_HEADERS = tuple(
 )
 MODULE = "parallel_pool._core"
 
+# One function of these files is so large that a sanitizer's optimised build of it takes minutes.
+LARGE = tuple(
+    CSRC / "envs" / "atari" / "console" / name for name in ("machine.c", "machine_banked.c")
+)
+
 # An environment is found by this line and by nothing else. [N]: a table of N environments, where N
 # is a number or a constant that a header of csrc/envs defines as `N = number`.
 DEFINITION = re.compile(r"^const pp_env_def (pp_env_\w+)(?:\[(\w+)\])? = \{", re.MULTILINE)
@@ -201,6 +206,8 @@ class Toolchain:
         if os.environ.get("PP_WERROR", "").lower() in on:
             warnings += ["-Werror"]
         self.own_flags = common + warnings
+        # without optimization, a sanitizer finds no less
+        self.large_flags = [*self.own_flags, "-O0"] if sanitize else self.own_flags
         # no warnings for the code that cffi generates
         self.cffi_flags = [*common, "-w", f"-I{sysconfig.get_path('include')}"]
 
@@ -212,6 +219,8 @@ class Toolchain:
         self.link_flags += words("LDFLAGS")
 
         identity = repr((self.cc, self.own_flags, self.cffi_flags, self.link_flags))
+        if sanitize:
+            identity += repr(self.large_flags)
         kind = sanitize.replace(",", "-") or "release"
         kind += "-debug" if debug else ""
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
@@ -284,7 +293,10 @@ def build_module(output: Path) -> None:
 
         # those that compile longest first: files that include others, and cffi's
         own = sorted(c_files(), key=lambda path: '.inl"' not in path.read_text())
-        work = [(path, tools.own_flags) for path in (*own, table_file)]
+        work = [
+            (path, tools.large_flags if path in LARGE else tools.own_flags)
+            for path in (*own, table_file)
+        ]
         work.insert(1, (module_file, tools.cffi_flags))
         jobs = int(os.environ.get("PP_JOBS", 0)) or usable_cores()
         with ThreadPoolExecutor(jobs) as pool:

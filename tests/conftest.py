@@ -95,7 +95,9 @@ def start() -> Iterator[Any]:
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """An sdist of this tree, and a wheel built from only that sdist.
 
-    The first of several pytest workers builds them, in a folder that all use.
+    The first of several pytest workers builds them, in a folder that all use. The wheel's C is not
+    optimised, as that would take four minutes of a core: `make build` does the same with the
+    default flags, and all other tests run the result.
     """
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     base = tmp_path_factory.getbasetemp()
@@ -109,6 +111,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                 [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root],
                 check=True,
                 capture_output=True,
+                env={**os.environ, "CFLAGS": f"{os.environ.get('CFLAGS', '')} -O0"},
             )
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel

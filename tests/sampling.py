@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
+from itertools import cycle, product
 from typing import Any
 
 import pytest
@@ -31,6 +32,14 @@ def thinned(cases: Iterable[Any], step: int) -> list[Any]:
     A tuple is the values of several arguments.
     """
     return [case if number % step == 0 else _slow(case) for number, case in enumerate(cases)]
+
+
+def paired(full: Iterable[Any], others: Iterable[Any], modes: Sequence[Any]) -> list[Any]:
+    """Returns cases with modes: each full case with each mode, each other with one mode, in turn.
+
+    For modes whose code does not depend on what makes the other cases differ.
+    """
+    return [*product(full, modes), *zip(others, cycle(modes), strict=False)]
 
 
 def _slow(case: Any) -> Any:

@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -268,14 +269,16 @@ def test_module_exports_only_its_init_function() -> None:
 # ------------------------------------------------------------------------------------- Python --
 
 
-def imports(path: Path, *, in_functions: bool = True) -> Iterator[str]:
-    """Yields the full names of what a Python file imports; imports for type checkers do not count.
+@cache
+def imports(path: Path, *, in_functions: bool = True) -> list[str]:
+    """Returns the full names of what a Python file imports; imports for type checkers do not count.
 
     Args:
         path: the file.
         in_functions: whether imports inside functions count; the others happen when it is loaded.
     """
     package = path.relative_to(ROOT).parent.parts
+    found: list[str] = []
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
@@ -286,14 +289,14 @@ def imports(path: Path, *, in_functions: bool = True) -> Iterator[str]:
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = list(package[: len(package) - node.level + 1]) if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found += (module, *(f"{module}.{alias.name}" for alias in node.names))
         elif isinstance(node, ast.Constant) and is_path(node.value):
-            yield node.value.partition(":")[0]
+            found.append(node.value.partition(":")[0])
+    return found
 
 
 def is_path(value: object) -> bool:
@@ -338,7 +341,8 @@ def test_base_pool_knows_no_kind_of_pool() -> None:
     assert {name.split(".")[2] for name in names if name.startswith(prefix)} == known
 
 
-def imported_files(path: Path, *, in_functions: bool = True) -> set[Path]:
+@cache
+def imported_files(path: Path, *, in_functions: bool = True) -> frozenset[Path]:
     """Returns the project's files that a file imports, without `__init__.py` of their packages."""
     found = set()
     for name in imports(path, in_functions=in_functions):
@@ -347,7 +351,7 @@ def imported_files(path: Path, *, in_functions: bool = True) -> set[Path]:
             if file.exists():
                 found.add(file)
     # `from package import module` also names the package, which Python loads in any case
-    return {file for file in found if not is_package_of_another(file, found)}
+    return frozenset(file for file in found if not is_package_of_another(file, found))
 
 
 def is_package_of_another(file: Path, others: Set[Path]) -> bool:

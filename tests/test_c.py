@@ -102,8 +102,8 @@ def make(flavour: str, target: str) -> str:
     # first build of all environments may take minutes. pytest sets it again for each test, and
     # run() has a timeout of its own.
     faulthandler.cancel_dump_traceback_later()
-    with open(folder / "lock", "w") as lock:
-        # several pytest workers may want the same objects
+    with open(folder.parent / "lock", "w") as lock:
+        # several pytest workers may want the same objects, and flavours share some
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = ["make", "--no-print-directory", "-C", str(C_TESTS), "-j2", target]
         command += [f"FLAVOUR={flavour}", f"PYTHON={sys.executable}", f"NUMPY={numpy_flags()}"]

@@ -103,7 +103,7 @@ class _Original:
         own: where the environment's own part begins.
         size: bytes of the state that may be changed.
         parts: the environment's own parts of other snapshots of the same size.
-        live: places of the bytes in which they differ, in the state.
+        live: ranges of bytes in which they differ, in the state: values, and parts of arrays.
     """
 
     snapshot: bytes
@@ -111,7 +111,7 @@ class _Original:
     size: int
     is_packed: bool
     parts: Sequence[bytes] = ()
-    live: Sequence[int] = ()
+    live: Sequence[range] = ()
 
     @staticmethod
     def of(pool: Pool, snapshot: bytes, size: int | None) -> _Original:
@@ -131,13 +131,19 @@ class _Original:
         differs = np.zeros(len(mine), bool)
         for part in parts:
             differs |= part != mine
-        live = np.flatnonzero(differs[self.place(np.arange(self.size)) - self.own]).tolist()
-        return replace(self, parts=[part.tobytes() for part in parts], live=live)
+        live = np.flatnonzero(differs[self.place(np.arange(self.size)) - self.own])
+        return replace(self, parts=[part.tobytes() for part in parts], live=_ranges(live))
 
     def place(self, offset: Any) -> Any:
         """Returns where a byte of the state is in the snapshot, or where those of an array are."""
         parts = PART.size * (1 + offset // 8 // MOST_WORDS) if self.is_packed else 0
         return self.own + parts + offset
+
+
+def _ranges(places: Any) -> list[range]:
+    """Returns the ranges of which ascending places consist."""
+    parts = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    return [range(part[0].item(), part[-1].item() + 1) for part in parts if len(part)]
 
 
 def forgeries(
@@ -156,7 +162,7 @@ def forgeries(
         count: how many have changed values.
         others: snapshots of the environment at other times. The first forgeries have their states:
             the end of an episode goes on, or what was never reset. Half of the changes of values
-            are where they differ.
+            are where they differ, in a single value as often as in an array.
         state_bytes: bytes of the state that are changed; None: all.
     """
     choose = random.Random(seed)
@@ -190,7 +196,9 @@ def _change(choose: random.Random, row: bytearray, original: _Original) -> str:
         room = original.size if is_own else original.own - SUM_BYTES
         offset = choose.randrange(room // width) * width
         if is_own and original.live and choose.random() < 0.5:
-            offset = min(choose.choice(original.live), room - width) // width * width
+            # of the ranges, not of all bytes: nearly all may belong to a picture
+            live = choose.choice(choose.choice(original.live))
+            offset = min(live, room - width) // width * width
         at = original.place(offset) if is_own else SUM_BYTES + offset
         before = int.from_bytes(row[at : at + width], "little")
         value = _value(choose, width, before)

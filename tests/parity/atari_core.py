@@ -1,31 +1,27 @@
 """Compares the Atari core with ale-py, frame by frame: RAM, screen, reward, lives, game over.
 
-Run it for a long proof: ``python tests/parity/atari_core.py --game pong --frames 20000``.
+Run it for a long proof: `python -m tests.parity.atari_core --game pong --frames 20000`.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import fcntl
-import hashlib
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ale_py import ALEInterface, LoggerMode, roms
 from numpy.typing import NDArray
 
+import build_ffi
+from benchmarks.toolchain import toolchain
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"
-INCLUDE = f"-I{ROOT / 'csrc'}"
-FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", INCLUDE]
 BUILDS = ("base", "v3", "v4")
 
 # the folders of the core: the console, and the games with their rules
@@ -34,36 +30,66 @@ FOLDERS = (
     *("games", "games/rules", "games/multi_player", "games/multi_player/rules"),
 )
 
+# the functions that tests call, without pp_: result and arguments
+_POINTER, _INT = ctypes.c_void_p, ctypes.c_int
+FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "cartridge_create": (
+        _INT,
+        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(_POINTER)],
+    ),
+    "cartridge_use_build": (_INT, [_POINTER, ctypes.c_char_p]),
+    "cartridge_drop_rules": (None, [_POINTER]),
+    "cartridge_destroy": (None, [_POINTER]),
+    "console_size": (ctypes.c_size_t, []),
+    "console_use_memo": (None, [_POINTER, _POINTER]),
+    "line_memo_size": (ctypes.c_size_t, []),
+    "line_memo_empty": (None, [_POINTER]),
+    "console_load": (None, [_POINTER, _POINTER, ctypes.c_uint32, ctypes.c_float]),
+    "console_set_mode": (_INT, [_POINTER, _POINTER, _INT]),
+    "console_set_difficulty": (_INT, [_POINTER, _POINTER, _INT]),
+    "console_reset_game": (None, [_POINTER, _POINTER]),
+    "console_power": (None, [_POINTER, _POINTER]),
+    "console_idle": (None, [_POINTER, _POINTER, _INT, ctypes.c_uint, _INT]),
+    "console_act": (_INT, [_POINTER, _POINTER, _INT, ctypes.c_bool]),
+    "console_game_over": (ctypes.c_bool, [_POINTER]),
+    "console_lives": (_INT, [_POINTER]),
+    "console_ram": (_POINTER, [_POINTER]),
+    "console_screen": (_POINTER, [_POINTER]),
+    "console_changed": (None, [_POINTER, _POINTER]),
+}
+
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
 
-def build(extra_flags: tuple[str, ...] = ()) -> Path:
-    """Compiles the core into a shared library, once for each state of its sources.
+def units(sources: Path = SOURCES) -> list[Path]:
+    """Returns the C files of the core, in a tree of the same shape."""
+    base = sources.parents[1] / "base"
+    files = [path for folder in FOLDERS for path in sorted((sources / folder).glob("*.c"))]
+    return [*files, *(base / name for name in ("code_memory.c", "mt19937.c"))]
 
-    Returns the path of the library. Raises CalledProcessError if the compiler fails.
+
+def exports() -> str:
+    """Returns C that makes the core's functions visible: objects of the module hide them."""
+    visible = '__attribute__((visibility("default"))) void *const'
+    return "".join(
+        f"extern char pp_{name}[];\n{visible} core_{name} = pp_{name};\n" for name in FUNCTIONS
+    )
+
+
+def build() -> Path:
+    """Links the core into a shared library, from the objects of the shipped module.
+
+    Objects that `make build` has not made are compiled. Returns the path of the library. Raises
+    CompileError if the compiler fails.
     """
-    compiler = os.environ.get("CC") or shutil.which("gcc") or "cc"
-    units = [
-        *(path for folder in FOLDERS for path in sorted((SOURCES / folder).glob("*.c"))),
-        *(ROOT / "csrc" / "base" / name for name in ("code_memory.c", "mt19937.c")),
-    ]
-    digest = hashlib.sha256(" ".join([compiler, *FLAGS, *extra_flags]).encode())
-    included = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".h", ".inl")]
-    for path in [*units, *included]:
-        digest.update(path.read_bytes())
-    folder = Path(tempfile.gettempdir()) / f"parallel-pool-atari-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    library = folder / f"{digest.hexdigest()[:24]}.so"
-    # test processes wait for the one that compiles, which takes a core for 20 seconds
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not library.exists():
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                fresh = Path(scratch) / "core.so"
-                command = [compiler, *FLAGS, *extra_flags, "-o", str(fresh), *map(str, units)]
-                subprocess.run(command, check=True)
-                fresh.replace(library)
-    return library
+    with toolchain() as tools:
+        source, library = tools.folder / "generated" / "exports.c", tools.folder / "atari_core.so"
+        build_ffi.write_if_changed(source, exports())
+        objects = [tools.compile(each, tools.own_flags) for each in (*units(), source)]
+        made = library.stat().st_mtime_ns if library.exists() else 0
+        if any(each.stat().st_mtime_ns >= made for each in objects):
+            tools.link(objects, library)
+        return library
 
 
 class Library:
@@ -71,35 +97,10 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         self.c = ctypes.CDLL(str(path))
-        pointer, integer = ctypes.c_void_p, ctypes.c_int
-        for name, result, arguments in [
-            (
-                "cartridge_create",
-                integer,
-                [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(pointer)],
-            ),
-            ("cartridge_use_build", integer, [pointer, ctypes.c_char_p]),
-            ("cartridge_drop_rules", None, [pointer]),
-            ("cartridge_destroy", None, [pointer]),
-            ("console_size", ctypes.c_size_t, []),
-            ("console_use_memo", None, [pointer, pointer]),
-            ("line_memo_size", ctypes.c_size_t, []),
-            ("line_memo_empty", None, [pointer]),
-            ("console_load", None, [pointer, pointer, ctypes.c_uint32, ctypes.c_float]),
-            ("console_set_mode", integer, [pointer, pointer, integer]),
-            ("console_set_difficulty", integer, [pointer, pointer, integer]),
-            ("console_reset_game", None, [pointer, pointer]),
-            ("console_power", None, [pointer, pointer]),
-            ("console_idle", None, [pointer, pointer, integer, ctypes.c_uint, integer]),
-            ("console_act", integer, [pointer, pointer, integer, ctypes.c_bool]),
-            ("console_game_over", ctypes.c_bool, [pointer]),
-            ("console_lives", integer, [pointer]),
-            ("console_ram", pointer, [pointer]),
-            ("console_screen", pointer, [pointer]),
-            ("console_changed", None, [pointer, pointer]),
-        ]:
-            function = getattr(self.c, f"pp_{name}")
-            function.restype, function.argtypes = result, arguments
+        for name, (result, arguments) in FUNCTIONS.items():
+            address = ctypes.c_void_p.in_dll(self.c, f"core_{name}").value
+            assert address is not None
+            setattr(self.c, f"pp_{name}", ctypes.CFUNCTYPE(result, *arguments)(address))
 
 
 class Console:

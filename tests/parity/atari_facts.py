@@ -333,7 +333,7 @@ def settings(known: Facts) -> list[tuple[int, int]]:
 
 def check(names: list[str], frames: int) -> int:
     """Prints how games differ from ale-py; returns the number of games that do."""
-    library = atari_core.Library(atari_core.build(("-O1",)))
+    library = atari_core.Library(atari_core.build())
     wrong = 0
     for name in names:
         found = list(differences(library, name, frames))

@@ -343,7 +343,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="beginnings of sweeps' names (default: all)")
     options = parser.parse_args()
-    ours = Ours(atari_core.Library(atari_core.build(("-O1",))))
+    ours = Ours(atari_core.Library(atari_core.build()))
     oracle, wrong = Oracle(), 0
     for sweep in (*sweeps(), *reset_sweeps(), *motion_sweeps()):
         if options.names and not sweep.name.startswith(tuple(options.names)):

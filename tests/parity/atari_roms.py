@@ -252,7 +252,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     parser.add_argument("--find", action="store_true", help="search for scripts instead")
     options = parser.parse_args()
-    library = atari_core.Library(atari_core.build(("-O1",)))
+    library = atari_core.Library(atari_core.build())
     rows = []
     for name in options.names or names():
         if options.find:

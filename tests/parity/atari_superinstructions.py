@@ -30,6 +30,8 @@ import numpy as np
 from tests.parity import atari_core, atari_roms
 
 LIST = atari_core.SOURCES / "console" / "superinstructions.inl"
+# not fully optimised, as building would take longer than playing
+FLAGS = ["-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
 
 # an instruction is an operation and a mode of instruction.h: "LDA, RRA"; a sequence is the parts of
 # a superinstruction
@@ -96,11 +98,10 @@ class Profiler:
         counted = HANDLER.replace(" : ", " : COUNT_RUN(PP_##op##_##mode) ")
         (console / "operation.inl").write_text(PROFILE + operations.replace(HANDLER, counted))
         (console / "profile.c").write_text(NAMES)
-        units = [path for part in atari_core.FOLDERS for path in (sources / part).glob("*.c")]
-        units += [csrc / "base" / name for name in ("code_memory.c", "mt19937.c")]
-        flags = [flag for flag in atari_core.FLAGS if flag != atari_core.INCLUDE]
+        (console / "exports.c").write_text(atari_core.exports())
         output = folder / "profile.so"
-        command = ["gcc", *flags, "-O1", f"-I{csrc}", "-o", str(output), *map(str, units)]
+        units = map(str, atari_core.units(sources))
+        command = ["gcc", *FLAGS, f"-I{csrc}", "-o", str(output), *units]
         subprocess.run(command, check=True)
         self.library = atari_core.Library(output)
         c = self.library.c

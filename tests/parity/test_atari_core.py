@@ -30,8 +30,7 @@ GAMES = ("pong", "breakout")
 
 @pytest.fixture(scope="module")
 def library() -> core.Library:
-    # not fully optimised, as building takes most of this test's time
-    return core.Library(core.build(("-O1",)))
+    return core.Library(core.build())
 
 
 @pytest.mark.parametrize("game", GAMES)

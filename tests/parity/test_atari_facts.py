@@ -12,8 +12,7 @@ from tests.sampling import FEW_ATARI_GAMES, sampled
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not fully optimised, as building would take longer than playing
-    return atari_core.Library(atari_core.build(("-O1",)))
+    return atari_core.Library(atari_core.build())
 
 
 @pytest.mark.parametrize("name", sampled(atari_roms.names(), FEW_ATARI_GAMES))

@@ -31,8 +31,7 @@ ADC, SBC = 0x69, 0xE9
 
 @pytest.fixture(scope="module")
 def ours() -> Ours:
-    # not fully optimised, as building would take longer than playing
-    return Ours(atari_core.Library(atari_core.build(("-O1",))))
+    return Ours(atari_core.Library(atari_core.build()))
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +135,7 @@ def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
 # joysticks do not charge capacitors
 @pytest.mark.parametrize("rom", ["enduro", "breakout", "surround"])
 def test_other_controllers(rom: str) -> None:
-    library = atari_core.Library(atari_core.build(("-O1",)))
+    library = atari_core.Library(atari_core.build())
     code = store([(VBLANK, 0x80), (WSYNC, 0), (VBLANK, 0)]) + wait(220)
     code += b"".join(bytes([0xA5, 8 + i, 0x85, 0xE0 + i]) for i in range(6))
     assert same(Ours(library, rom), Oracle(rom), forever(code))
@@ -145,7 +144,7 @@ def test_other_controllers(rom: str) -> None:
 # ALE has no latches for triggers, whether VBLANK requests them or not
 @pytest.mark.parametrize("latches", [0, 0x40])
 def test_trigger(latches: int) -> None:
-    library, rom = atari_core.Library(atari_core.build(("-O1",))), "enduro"
+    library, rom = atari_core.Library(atari_core.build()), "enduro"
     joystick, theirs = Ours(library, rom), Oracle(rom)
     begin = store([(VBLANK, latches)])
     code = begin + bytes([0x85, WSYNC, 0xA5, 0x0C, 0x85, 0xE0, 0x4C, 0x80 + len(begin), 0])

@@ -13,8 +13,7 @@ from tests.sampling import ATARI_GAMES, FEW_ATARI_GAMES, sampled
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not fully optimised, as building would take longer than playing
-    return atari_core.Library(atari_core.build(("-O1",)))
+    return atari_core.Library(atari_core.build())
 
 
 @pytest.mark.parametrize("name", sampled(sorted(ATARI_GAMES), FEW_ATARI_GAMES))

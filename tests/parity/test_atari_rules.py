@@ -59,9 +59,7 @@ def test_rare_memory(game: str, pokes: list[dict[int, int]], over: bool) -> None
     ),
 )
 def test_first_frames_after_a_reset(game: str) -> None:
-    console = atari_core.Console(
-        atari_core.Library(atari_core.build(("-O1",))), game, seed=5, sticky=0.25
-    )
+    console = atari_core.Console(atari_core.Library(atari_core.build()), game, seed=5, sticky=0.25)
     oracle = atari_rules.Oracle(game, seed=5, sticky=0.25)
     action = oracle.actions[-1].value
     try:

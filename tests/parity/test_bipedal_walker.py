@@ -128,11 +128,10 @@ def check(case: Case, mode: AutoresetMode) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", [Walking, Flailing])
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("id", IDS)
-def test_long_runs_are_the_same(id: str, seed: int, policy: type[Walking | Flailing]) -> None:
+def test_long_runs_are_the_same(id: str, policy: type[Walking | Flailing]) -> None:
     """Many episodes in each of the worlds."""
-    case = Case(id, policy, steps=3000, num_envs=8, noise=0.05, seed=seed)
+    case = Case(id, policy, steps=3000, num_envs=8, noise=0.05, seed=1)
     assert check(case, AutoresetMode.NEXT_STEP) >= 30
 
 

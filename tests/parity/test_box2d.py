@@ -19,7 +19,7 @@ from parallel_pool._engine.pool import Pool
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same, leaves
-from tests.sampling import sampled, thinned
+from tests.sampling import paired, thinned
 
 Array = npt.NDArray[Any]
 
@@ -46,8 +46,12 @@ class Case:
         return "-".join([self.id, *parts, *(["skilled"] if self.skilled else [])])
 
 
-CASES = [
+PLAIN = [
     *(Case(id, skilled=skilled) for id in IDS for skilled in (True, False)),
+    *(Case(id, {"max_episode_steps": limit}, steps=30) for id in IDS for limit in (1, 7)),
+]
+# with another physics, which autoreset does not know
+PHYSICS = [
     *(Case(id, {**WIND, "wind_power": 9.5, "turbulence_power": 0.7}) for id in IDS),
     Case("LunarLander-v3", {"gravity": -3.7}, skilled=True, steps=400),
     Case("LunarLander-v3", {"gravity": -11.9999}),
@@ -64,9 +68,7 @@ CASES = [
         for name in ("wind_power", "turbulence_power")
         for value in (math.inf, -math.inf, math.nan, 1e30, 3e38)
     ),
-    *(Case(id, {"max_episode_steps": limit}, steps=30) for id in IDS for limit in (1, 7)),
 ]
-QUICK = {str(case) for case in CASES[:6]}
 
 
 def steer(obs: Array, continuous: bool) -> Array:
@@ -88,11 +90,10 @@ def steer(obs: Array, continuous: bool) -> Array:
     return np.where((hover > np.abs(turn)) & (hover > 0.05), 2, engine)
 
 
-@pytest.mark.parametrize("mode", sampled(MODES, {MODES[0]}), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
-    "case",
-    [case if str(case) in QUICK else pytest.param(case, marks=pytest.mark.slow) for case in CASES],
-    ids=str,
+    ("case", "mode"),
+    thinned(paired(PLAIN, PHYSICS, MODES), 7),
+    ids=lambda value: value.name if isinstance(value, AutoresetMode) else str(value),
 )
 def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
     check(case, mode)

@@ -8,9 +8,11 @@ bit by bit, infos and their dtypes included, or refuse the value with an error t
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -135,20 +137,26 @@ def play(env: Any, actions: list[Any]) -> list[Any]:
     return results
 
 
+@functools.cache
+def action_space(env_id: str, options: frozenset[tuple[str, bool]]) -> Any:
+    """Returns the action space of two environments."""
+    with closing(gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **dict(options))) as envs:
+        return envs.action_space
+
+
 def compare(env_id: str, options: Mapping[str, Any], steps: int = 30, dtype: Any = None) -> str:
     """Returns "same", "both refused", "refused: ..." or "native only: ..." with the other's error;
     fails if results differ."""
     own = {"max_episode_steps": 9, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        space = gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **without_number(options))
-        space.action_space.seed(5)
-        actions = [space.action_space.sample() for _ in range(steps)]
+        space = action_space(env_id, frozenset(without_number(options).items()))
+        space.seed(5)
+        actions = [space.sample() for _ in range(steps)]
         if dtype is not None:
             # -1 as uint64 is 2^64 - 1, which no native environment takes as an action
             unsigned = dtype.kind == "u"
             actions = [(abs(each) if unsigned else each).astype(dtype) for each in actions]
-        space.close()
         theirs = ours = None
         try:
             theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **own)

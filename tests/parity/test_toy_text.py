@@ -20,7 +20,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.pairs import pair
 from tests.same import assert_same
-from tests.sampling import thinned
+from tests.sampling import paired, thinned
 
 IDS = sorted(id for id, found in registry.builtin().items() if found.family == "toy_text")
 MODES = list(AutoresetMode)
@@ -43,9 +43,12 @@ class Case:
 # all rules of a wet taxi, and of its passenger, in a few hundred steps of 40 environments
 MUCH = {"steps": 400, "num_envs": 40}
 
-CASES = [
+PLAIN = [
     *(Case(id) for id in IDS),
     *(Case(id, {"max_episode_steps": 3}, steps=40) for id in IDS),
+]
+# with other rules, which autoreset does not know
+RULES = [
     Case("CliffWalking-v1", {"is_slippery": True}),
     Case("CliffWalkingSlippery-v1", {"is_slippery": False}),
     Case(LAKE, {"is_slippery": False}),
@@ -108,8 +111,11 @@ def _legal(theirs: Any, ours: Any) -> Any:
     return actions
 
 
-@pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
-@pytest.mark.parametrize("case", thinned(CASES, 2), ids=str)
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    thinned(paired(PLAIN, RULES, MODES), 2),
+    ids=lambda value: value.name if isinstance(value, AutoresetMode) else str(value),
+)
 def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
     assert_same_run(case, mode)
 
