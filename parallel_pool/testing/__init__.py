@@ -7,6 +7,7 @@ With pytest, for an environment of your own:
         check("mine/MyEnv-v0")
 
 `PYTHON_CHECKS` are those for a function that makes a `gymnasium.Env`. `check` runs all of them.
+`inspect` returns what a pool and its workers are doing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
+    from parallel_pool.testing.inspection import Inspection as Inspection
+    from parallel_pool.testing.inspection import inspect as inspect
     from parallel_pool.testing.play import ContractError as ContractError
     from parallel_pool.testing.suite import NATIVE_CHECKS as NATIVE_CHECKS
     from parallel_pool.testing.suite import PYTHON_CHECKS as PYTHON_CHECKS
@@ -27,8 +30,10 @@ __getattr__, __dir__ = lazy(
     {
         "Check": f"{__name__}.suite",
         "ContractError": f"{__name__}.play",
+        "Inspection": f"{__name__}.inspection",
         "NATIVE_CHECKS": f"{__name__}.suite",
         "PYTHON_CHECKS": f"{__name__}.suite",
         "check": f"{__name__}.suite",
+        "inspect": f"{__name__}.inspection",
     },
 )

@@ -271,6 +271,8 @@ class ProcessPool(EnvCalls):
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
 
     def _worker_pids(self) -> Sequence[int | None]:
+        if self.closed:
+            return [None] * self.num_workers
         return [self._supervisor.pid_of(lane) for lane in range(self.num_workers)]
 
     # ------------------------------------------------------------------------------ stepping --

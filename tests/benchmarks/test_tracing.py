@@ -10,6 +10,7 @@ import pytest
 from benchmarks import tracing
 from benchmarks.rounds import Spread
 from benchmarks.tracing import PROGRAMS, Outcome, Program
+from parallel_pool.errors import StateError
 from parallel_pool.tracing.report import Report
 from tests.made_records import MS, Loop
 
@@ -117,7 +118,11 @@ def test_the_cost_of_a_trace_is_measured(
 
     def time_of(step: object, actions: object, batches: int) -> float:
         pool = step.__self__  # type: ignore[attr-defined]
-        is_traced.append(pool._trace_lock.locked())
+        try:
+            with pool.trace():
+                is_traced.append(False)
+        except StateError:  # another trace is running
+            is_traced.append(True)
         return 3.0 if is_traced[-1] else 2.0
 
     monkeypatch.setattr(tracing, "_time", time_of)
