@@ -20,6 +20,7 @@ import numpy as np
 from parallel_pool.arguments import a_type, shown
 from parallel_pool.envs.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
+from parallel_pool.pool import expose
 from parallel_pool.specs import Option
 from parallel_pool.variation import Each, of_env
 
@@ -199,7 +200,7 @@ class Renderer:
         with self._lock:
             if self._gymnasium_renderer is None:
                 self._make()
-            self._pool._expose(env_id, self._data._address)
+            expose(self._pool, env_id, self._data._address)
             self._gymnasium_renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -54,7 +54,7 @@ class Inspection:
     deaths: Mapping[int, Death]
     lost: Mapping[int, str]
     restarting: tuple[int, ...]
-    locks: Mapping[str, AbstractContextManager[Any]]
+    locks: Mapping[str, AbstractContextManager[Any]] = field(repr=False)
 
 
 def inspect(source: Any) -> Inspection:

@@ -125,7 +125,7 @@ def test_the_cost_of_a_trace_is_measured(
             is_traced.append(True)
         return 3.0 if is_traced[-1] else 2.0
 
-    monkeypatch.setattr(tracing, "_time", time_of)
+    monkeypatch.setattr(tracing, "time_of", time_of)
     spread = tracing.cost("CartPole-v1", 2, 2, 1.0)
     assert (spread.low, spread.median, spread.high) == (1.5, 1.5, 1.5)
     # the first finds out how many batches last long enough

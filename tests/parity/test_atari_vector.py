@@ -16,7 +16,7 @@ from ale_py.vector_env import AtariVectorEnv as Reference
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import parallel_pool
-from parallel_pool import registry
+from parallel_pool import registry, testing
 from parallel_pool.compat.ale import ActionError, AtariVectorEnv
 from parallel_pool.envs import atari
 from parallel_pool.errors import ClosedError, StateError, UnprovenError
@@ -212,9 +212,10 @@ def test_snapshots_hold_everything() -> None:
     env.reset(seed=2)
     for t in range(30):
         env.step(actions[t])
-    states = env._pool.get_state()
+    pool: Any = testing.inspect(env).pool
+    states = pool.get_state()
     first = [env.step(each) for each in actions]
-    env._pool.set_state(states)
+    pool.set_state(states)
     for t, (each, expected) in enumerate(zip(actions, first, strict=True)):
         assert_same(env.step(each), expected, f"step {t}")
 
