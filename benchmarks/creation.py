@@ -186,10 +186,13 @@ def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
 
 def batch_bytes(env: Any) -> int:
     """Returns the bytes of our pool's result batch, which no environment owns; 0 for rivals."""
-    import parallel_pool
+    from parallel_pool import Pool, testing
 
-    pool = getattr(env, "_pool", None)
-    if not isinstance(pool, parallel_pool.Pool):
+    try:
+        pool = testing.inspect(env).pool
+    except TypeError:
+        return 0
+    if not isinstance(pool, Pool):
         return 0
     # only one batch was received; the pool's others were never written, so they take no memory yet
     return pool.batch_size * sum(c.dtype.itemsize * math.prod(c.shape) for c in pool.columns)

@@ -50,7 +50,7 @@ class Forging:
         try:
             pool.set_state([each.snapshot], [FORGED])
             self.accepted += 1
-            self._go_on(pool)
+            self.go_on(pool)
         except ValueError:
             self.refused += 1
         others = pool.get_state(OTHERS)
@@ -60,7 +60,7 @@ class Forging:
         # so that the next honest snapshot is another
         pool.step(self._actions(pool))
 
-    def _go_on(self, pool: Pool) -> None:
+    def go_on(self, pool: Pool) -> None:
         for _ in range(3):
             # an error does no harm
             with contextlib.suppress(EnvError):

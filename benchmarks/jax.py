@@ -80,10 +80,10 @@ class Program:
             count: environments.
         """
         self._run = jax.jit(lambda carry, n: lax.fori_loop(0, n, lambda _, at: step(at), carry))
-        self._carry, self._count = carry, count
+        self.carry, self._count = carry, count
 
     def play(self, batches: int) -> int:
-        self._carry = jax.block_until_ready(self._run(self._carry, batches))
+        self.carry = jax.block_until_ready(self._run(self.carry, batches))
         return batches * self._count
 
     def close(self) -> None:
@@ -128,15 +128,15 @@ class Loop:
 
     def __init__(self, scene: Scene) -> None:
         self._pool = Pool(scene.env_id, scene.count, seed=0)
-        self._observations = self._pool.reset().obs
+        self.observations = self._pool.reset().obs
         self._policy = jax.jit(scene.policy)
-        self._total = 0.0
+        self.total = 0.0
 
     def play(self, batches: int) -> int:
         for _ in range(batches):
-            batch = self._pool.step(np.asarray(self._policy(self._observations)))
-            self._observations = batch.obs
-            self._total += float(batch.reward.sum())
+            batch = self._pool.step(np.asarray(self._policy(self.observations)))
+            self.observations = batch.obs
+            self.total += float(batch.reward.sum())
         return batches * self._pool.num_envs
 
     def close(self) -> None:

@@ -52,18 +52,18 @@ class Refusing:
     def step(self, actions: Any) -> Any:
         """Returns what `step` returns for these actions."""
         for what, (call, error) in self._idle.items():
-            self._refuse(what, call, error)
+            self.refuse(what, call, error)
         self._env.step_async(actions)
         for what, (call, error) in self._pending.items():
-            self._refuse(f"{what} while a step is pending", call, error)
+            self.refuse(f"{what} while a step is pending", call, error)
         what = "a step of another thread"
         call, error = self._pending["a second step"]
-        thread = threading.Thread(target=self._refuse, args=(what, call, error))
+        thread = threading.Thread(target=self.refuse, args=(what, call, error))
         thread.start()
         thread.join()
         return self._env.step_wait()
 
-    def _refuse(self, what: str, call: Callable[[], Any], error: type[Exception]) -> None:
+    def refuse(self, what: str, call: Callable[[], Any], error: type[Exception]) -> None:
         try:
             call()
         except error:

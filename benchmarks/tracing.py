@@ -274,7 +274,7 @@ def cost(env_id: str, count: int, rounds: int, seconds: float) -> Spread:
         pool.reset()
         actions = np.zeros(count, np.int64)
         batches = 1
-        while _time(pool.step, actions, batches) < seconds:
+        while time_of(pool.step, actions, batches) < seconds:
             batches *= 2
         ratios = []
         for i in range(rounds):
@@ -283,14 +283,14 @@ def cost(env_id: str, count: int, rounds: int, seconds: float) -> Spread:
             for is_on in (True, False) if i % 2 else (False, True):
                 if is_on:
                     with pool.trace():
-                        pair[is_on] = _time(pool.step, actions, batches)
+                        pair[is_on] = time_of(pool.step, actions, batches)
                 else:
-                    pair[is_on] = _time(pool.step, actions, batches)
+                    pair[is_on] = time_of(pool.step, actions, batches)
             ratios.append(pair[True] / pair[False])
         return Spread.of(ratios)
 
 
-def _time(step: Callable[[Any], Any], actions: Any, batches: int) -> float:
+def time_of(step: Callable[[Any], Any], actions: Any, batches: int) -> float:
     """Returns the CPU seconds of so many steps."""
     start = time.process_time()
     for _ in range(batches):

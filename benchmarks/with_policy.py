@@ -108,27 +108,27 @@ class StepLoop:
 
     def __init__(self, make: Callable[[], Any], policy: Callable[[], None]) -> None:
         before = tree.descendants(os.getpid())
-        self._env, self._policy = make(), policy
+        self.env, self._policy = make(), policy
         self.children = started_since(before)
         self.step_seconds: list[float] = []
-        self._env.reset(seed=0)
-        self._env.action_space.seed(0)
-        self._actions = [self._env.action_space.sample() for _ in range(128)]
+        self.env.reset(seed=0)
+        self.env.action_space.seed(0)
+        self.actions = [self.env.action_space.sample() for _ in range(128)]
 
     def play(self, batches: int, *, counts: bool = True) -> int:
         """Steps; `counts`: the steps are added to `step_seconds`."""
-        clock, step, policy, spent = time.perf_counter, self._env.step, self._policy, []
+        clock, step, policy, spent = time.perf_counter, self.env.step, self._policy, []
         for i in range(batches):
             policy()
             start = clock()
-            step(self._actions[i % len(self._actions)])
+            step(self.actions[i % len(self.actions)])
             spent.append(clock() - start)
         if counts:
             self.step_seconds += spent
-        return batches * self._env.num_envs
+        return batches * self.env.num_envs
 
     def close(self) -> None:
-        self._env.close()
+        self.env.close()
 
 
 class StripInfos(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -7,6 +7,7 @@ With pytest, for an environment of your own:
         check("mine/MyEnv-v0")
 
 `PYTHON_CHECKS` are those for a function that makes a `gymnasium.Env`. `check` runs all of them.
+`inspect` returns what a pool and its workers are doing.
 """
 
 from __future__ import annotations
@@ -16,14 +17,24 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
+    from parallel_pool._testing.inspection import Inspection, inspect
     from parallel_pool._testing.play import ContractError
     from parallel_pool._testing.suite import NATIVE_CHECKS, PYTHON_CHECKS, Check, check
 
-__all__ = ["NATIVE_CHECKS", "PYTHON_CHECKS", "Check", "ContractError", "check"]
+__all__ = [
+    "NATIVE_CHECKS",
+    "PYTHON_CHECKS",
+    "Check",
+    "ContractError",
+    "Inspection",
+    "check",
+    "inspect",
+]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "parallel_pool._testing.inspection": ("Inspection", "inspect"),
         "parallel_pool._testing.play": ("ContractError",),
         "parallel_pool._testing.suite": (
             "Check",

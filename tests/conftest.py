@@ -76,7 +76,7 @@ def start() -> Iterator[Any]:
     child_process.tracker_fd()
     # garbage of earlier tests must not be collected while this one runs
     gc.collect()
-    before = kinds(), children() - forkserver._unreaped
+    before = kinds(), children() - forkserver.unreaped
     started = []
 
     def start_workers(method: str | None, function: str, *arguments: Any) -> list[Any]:
@@ -88,7 +88,7 @@ def start() -> Iterator[Any]:
     while started:
         started.pop().close()
     forkserver.current()
-    assert (kinds(), children() - forkserver._unreaped) == before
+    assert (kinds(), children() - forkserver.unreaped) == before
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ LAYERS: dict[str, set[str]] = {
     "_workers": {*CORE, "_tracing"},
     "_apis": {*CORE, "_families", "_workers"},
     # the contract compares with Gymnasium's own loop
-    "_testing": {*CORE, "_apis", "_source"},
+    "_testing": {*CORE, "_apis", "_source", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_demo": {*CORE, "parallel_pool"},
     "__main__.py": {

@@ -13,6 +13,7 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 import parallel_pool
 from parallel_pool import PoolVectorEnv
 from parallel_pool._apis.common.vector_errors import VectorTimeoutError
+from parallel_pool._engine import base_pool
 from parallel_pool.compat.gymnasium import NativeVectorEnv
 from parallel_pool.errors import PoolTimeoutError
 from tests.same import assert_same
@@ -123,10 +124,13 @@ def test_an_interrupted_native_step_can_be_waited_for_or_dropped(
     env, twin = (PoolVectorEnv("CartPole-v1", 3, autoreset_mode="SameStep") for _ in range(2))
     assert_same(env.reset(seed=1), twin.reset(seed=1), "reset")
 
+    def raise_interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
     def interrupt(*actions: Any) -> None:
         env.pool.send(*actions)
-        env.pool._receive_state = 1
-        raise KeyboardInterrupt
+        patch.setattr(base_pool, "receive", raise_interrupt)
+        env.pool.recv()
 
     for is_dropped in (False, True):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

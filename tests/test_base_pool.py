@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import NoReturn
 
+import gymnasium
 import numpy as np
 import pytest
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib, new_error
+from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import ClosedError, StateError
 
 
@@ -64,16 +68,20 @@ def test_a_handle_and_an_action_reader_are_enough() -> None:
         pool.step([0, 0, 0])
 
 
-def test_id_list_refuses_ids_out_of_range() -> None:
+def test_ids_out_of_range_are_refused() -> None:
     """Where Python checks ids, it refuses those that C refuses in `step`."""
-    with OwnKind(3, 3) as pool:
-        assert pool._id_list(None) == [0, 1, 2]
-        for named in ([2, 0], np.array([2, 0], np.int32), np.array([2, 9, 0], np.int32)[::2]):
-            assert pool._id_list(named) == [2, 0]
-        for dtype in (np.int32, np.int64, np.uint8):
-            for wrong in (3, 255) if dtype is np.uint8 else (-1, 3, 2**31 - 1):
-                with pytest.raises(ValueError, match=f"env_id {wrong}: choose 0 to 2"):
-                    pool._id_list(np.array([0, wrong], dtype))
+    fns = [lambda: gymnasium.make("CartPole-v1")] * 3
+    with Pool("CartPole-v1", 3, seed=1) as native, ProcessPool(fns, num_workers=0) as python:
+        native.reset()
+        for ask in (native.get_state, partial(python.apply, id)):
+            all_three = ask(None)
+            assert len(set(all_three)) == 3
+            for named in ([2, 0], np.array([2, 0], np.int32), np.array([2, 9, 0], np.int32)[::2]):
+                assert ask(named) == [all_three[2], all_three[0]]
+            for dtype in (np.int32, np.int64, np.uint8):
+                for wrong in (3, 255) if dtype is np.uint8 else (-1, 3, 2**31 - 1):
+                    with pytest.raises(ValueError, match=f"env_id {wrong}: choose 0 to 2"):
+                        ask(np.array([0, wrong], dtype))
 
 
 def test_an_asynchronous_pool_returns_the_first_to_finish() -> None:

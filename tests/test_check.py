@@ -33,8 +33,8 @@ LAST = "forged snapshots are refused or do no harm"
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a test loads is known to that test alone, in a folder and a cache of its own."""
-    monkeypatch.setattr(registry, "_loaded", {})
-    monkeypatch.setattr(registry, "_origins", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     start.write(Path("my_env.c"))

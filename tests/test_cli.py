@@ -18,7 +18,7 @@ from PIL import Image, ImageSequence
 from parallel_pool import __main__ as cli
 from parallel_pool import _command
 from parallel_pool._demo import speeds
-from parallel_pool._demo.animation import _with_palette, animate
+from parallel_pool._demo.animation import animate, with_palette
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -214,7 +214,7 @@ def test_an_animation_is_deterministic_and_moves(tmp_path: Path) -> None:
 def test_more_colours_than_a_gif_can_have() -> None:
     """A colour that is left out is replaced by the nearest one that is kept."""
     many = np.random.default_rng(0).integers(256, size=(40, 40, 3), dtype=np.uint8)
-    (numbers,), colours = _with_palette([many])
+    (numbers,), colours = with_palette([many])
     shown = np.frombuffer(colours, np.uint8).reshape(-1, 3)[numbers]
     assert len(colours) <= 3 * 256
     assert np.abs(shown.astype(int) - many).sum(axis=2).max() < 120

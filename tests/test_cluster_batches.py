@@ -119,12 +119,12 @@ def test_memory_is_used_again() -> None:
         addresses.add(array.ctypes.data)
         assert (array == i).all()
     assert len(addresses) <= 3
-    assert len(memory._blocks) <= 4
+    assert len(memory.blocks) <= 4
     del array
     # blocks of another size replace them
     for _ in range(4):
         memory.copy(np.zeros(7))
-    assert all(block.nbytes < 100 for block in memory._blocks)
+    assert all(block.nbytes < 100 for block in memory.blocks)
 
 
 def test_frames_of_an_atari_game() -> None:

@@ -46,8 +46,8 @@ def opened() -> Iterator[Callable[..., tuple[Any, Any]]]:
 
     yield open_worker
     for each in made:
-        if each._envs is not None:
-            each._envs.close()
+        if each.envs is not None:
+            each.envs.close()
 
 
 def check(raised: Any, *words: str, own: int = 1) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parallel_pool._engine import registry
+from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import Definition
 from parallel_pool._native import ffi, lib, new_error, text
@@ -101,7 +102,7 @@ def assert_works(maker: Maker) -> None:
     assert checked(maker) == (0, "")
     with Pool(Definition(maker.raw), 2, num_threads=1, seed=0) as pool:
         pool.reset()
-        pool.step(np.zeros((2, *pool._reader.shape), pool.spec.action.dtype))
+        pool.step(np.zeros((2, *ActionReader(pool.spec).shape), pool.spec.action.dtype))
 
 
 def set_raw(**members: Any) -> Callable[[Maker], None]:

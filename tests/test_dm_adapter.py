@@ -258,12 +258,12 @@ def test_generators_get_states_of_their_own() -> None:
 def test_generators_of_gymnasium_environments_inside() -> None:
     class Around:
         def __init__(self) -> None:
-            self._environment = gymnasium.make("CartPole-v1")
+            self.environment = gymnasium.make("CartPole-v1")
 
     around = Around()
     assert seed_generators(around, 3) == 1
     expected, _ = gymnasium.make("CartPole-v1").reset(seed=3)
-    assert (around._environment.reset()[0] == expected).all()
+    assert (around.environment.reset()[0] == expected).all()
 
 
 def test_resets_with_arguments_of_their_own() -> None:

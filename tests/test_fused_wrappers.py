@@ -243,18 +243,30 @@ def test_infos_are_the_callers_own() -> None:
     env.close()
 
 
-def test_plain_steps_stay_plain() -> None:
+def calls_of_step(chain: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Returns which methods of the pool a step of the environment calls."""
+    env = parallel_pool.make_vec("CartPole-v1", 2, wrappers=chain)
+    calls: list[str] = []
+
+    def noted(name: str, method: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append(name)
+        return method(*args, **kwargs)
+
+    for name in ("step", "step_shown"):
+        monkeypatch.setattr(env.pool, name, partial(noted, name, getattr(env.pool, name)))
+    env.reset()
+    calls.clear()
+    env.step([0, 1])
+    env.close()
+    return calls
+
+
+def test_plain_steps_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no wrapper acts on a step, the pool's own step is used."""
     chains: list[Any] = [None, [], [limit(3)], [PassiveEnvChecker, OrderEnforcing]]
     for chain in chains:
-        env = parallel_pool.make_vec("CartPole-v1", 2, wrappers=chain)
-        env.reset()
-        assert env._plain_step == env.pool.step_shown
-        env.close()
-    env = parallel_pool.make_vec("CartPole-v1", 2, wrappers=[clip])
-    env.reset()
-    assert env._plain_step is None
-    env.close()
+        assert calls_of_step(chain, monkeypatch) == ["step_shown"]
+    assert calls_of_step([clip], monkeypatch) == ["step", "step_shown"]
 
 
 # --------------------------------------------------------------------------------- when it fails --
@@ -319,7 +331,7 @@ def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.Mon
     with pytest.raises(EnvError) as caught:
         env.step([0, 1, 0])
     # the exception's batch is clipped too, except for the failed row, whose reward is 0
-    assert caught.value.batch[env._reward].tolist() == [2, 0, 2]
+    assert caught.value.batch.reward.tolist() == [2, 0, 2]
     assert env.get_attr("episode_returns") == (4, 0, 4)
     if mode is AutoresetMode.DISABLED:
         env.reset(options={"reset_mask": np.array([False, True, False])})

@@ -13,6 +13,7 @@ from gymnasium import wrappers
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
+from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import ClosedError, MissingDependencyError, StateError
@@ -133,7 +134,7 @@ def test_observe_returns_the_last_observation(env_id: str) -> None:
     with pytest.raises(StateError, match="environment 0 is not reset"):
         pool.observe()
     pool.reset()
-    actions = np.zeros((pool.num_envs, *pool._reader.shape), np.int64)
+    actions = np.zeros((pool.num_envs, *ActionReader(pool.spec).shape), np.int64)
     for _ in range(5):
         batch = pool.step(actions)
     shown = [array.copy() for array in batch[: len(pool.spec.observations)]]

@@ -25,10 +25,10 @@ from jax.errors import JaxRuntimeError
 import parallel_pool
 from parallel_pool._apis.jax import programs
 from parallel_pool._engine import registry
-from parallel_pool._engine.base_pool import BUSY
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.jax import xla
 from parallel_pool.errors import BusyError, ClosedError, StateError
+from parallel_pool.testing import inspect
 from tests.contract.test_every_id import IDS
 from tests.forked import in_child
 from tests.jax_scans import actions_of, compare, scan
@@ -319,7 +319,7 @@ def test_while_python_receives_programs_are_refused() -> None:
 
         thread = threading.Thread(target=receive)
         thread.start()
-        wait_for(lambda: pool._receive_state == BUSY)
+        wait_for(lambda: inspect(pool).state == "receiving")
         time.sleep(0.1)
         with pytest.raises(JaxRuntimeError, match="another call is using this pool"):
             jax.block_until_ready(functions.recv(handle))
@@ -647,10 +647,10 @@ def test_functions_are_the_same_while_the_pool_lives() -> None:
     first, second = xla(pool), xla(pool)
     assert first[1:] == second[1:]
     number = int(first.handle[0])
-    assert number in programs._known
+    assert number in programs.functions_by_number
     del pool
     gc.collect()
-    assert number not in programs._known
+    assert number not in programs.functions_by_number
 
 
 def test_what_has_no_functions() -> None:

@@ -46,7 +46,7 @@ const pp_env_def DEFINITION = {
 @pytest.fixture(autouse=True)
 def registry_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test loads is known to that test alone."""
-    monkeypatch.setattr(registry, "_loaded", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
 
 
 @pytest.fixture(scope="module")

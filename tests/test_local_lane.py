@@ -25,6 +25,7 @@ from parallel_pool._apis.common.vector_errors import PendingCallError
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.data.messages import INFO
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool.errors import BusyError, EnvError, ForkedError, StateError
 from tests.forked import in_child
 from tests.same import assert_same
@@ -118,18 +119,24 @@ def test_a_pool_that_is_dropped_closes_its_environments() -> None:
         made.append(Odd(0))
         return made[-1]
 
-    before = mappings()
+    before, others = mappings(), lanes()
     pool = ProcessPool([make], num_workers=0)
-    lane = weakref.ref(pool._local)
+    own = lanes() - others
+    assert len(own) == 1
     batch = pool.reset()
     del pool
     gc.collect()
-    assert made[0].is_closed and lane() is None
+    assert made[0].is_closed and not own
     # its results stay
     assert batch.obs.tolist() == [[0, 0]]
     del batch
     gc.collect()
     assert mappings() == before
+
+
+def lanes() -> weakref.WeakSet[LocalLane]:
+    """Returns the local lanes of this process, without keeping them."""
+    return weakref.WeakSet(each for each in gc.get_objects() if type(each) is LocalLane)
 
 
 def mappings() -> int:
@@ -250,17 +257,15 @@ def test_ctrl_c_beside_a_step_loses_no_turn(monkeypatch: pytest.MonkeyPatch, lin
     """An exception between any two lines leaves a pool that answers."""
     with ProcessPool(functions(), num_workers=0) as pool:
         pool.reset()
-        lane = pool._local
-        assert lane is not None
-        inner = lane._work
+        inner = LocalLane.work
 
-        def work(count: int) -> None:
+        def work(self: LocalLane, count: int) -> None:
             if line == "deliver":
-                inner(count)
+                inner(self, count)
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(lane, "_work", work)
+        monkeypatch.setattr(LocalLane, "work", work)
         with pytest.raises(KeyboardInterrupt):
             pool.step(ZEROS)
         if line == "take":
@@ -278,11 +283,11 @@ def test_ctrl_c_before_the_work_leaves_it_to_the_next_receive(
     with ProcessPool(functions(), num_workers=0) as pool:
         pool.reset()
 
-        def serve() -> None:
+        def serve(self: LocalLane) -> None:
             monkeypatch.undo()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(pool._local, "serve", serve)
+        monkeypatch.setattr(LocalLane, "serve", serve)
         with pytest.raises(KeyboardInterrupt):
             pool.step(ZEROS)
         assert pool.recv().obs[:, 1].tolist() == [1] * 4
@@ -317,14 +322,21 @@ def test_an_environment_may_not_use_its_own_pool() -> None:
 
 def test_an_environment_may_close_its_own_pool() -> None:
     pools: list[ProcessPool] = []
-    with ProcessPool(functions(lambda: pools[0].close()), num_workers=0) as pool:
+    made: list[Odd] = []
+
+    def make(function: Any) -> Odd:
+        made.append(function())
+        return made[-1]
+
+    fns = [partial(make, function) for function in functions(lambda: pools[0].close())]
+    with ProcessPool(fns, num_workers=0) as pool:
         pools.append(pool)
         pool.reset()
         for _ in range(2):
             pool.step(ZEROS)
         with pytest.raises(RuntimeError, match="closed"):
             pool.step(ZEROS)
-        assert not pool._local._envs
+        assert len(made) == 4 and all(env.is_closed for env in made)
 
 
 def test_threads_take_turns() -> None:

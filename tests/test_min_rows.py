@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from parallel_pool import make_gym, make_gymnasium
-from parallel_pool._engine.base_pool import BUSY
+from parallel_pool._engine import base_pool
+from parallel_pool._engine.named_batch import batch_maker
 from parallel_pool._engine.pool import Pool
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
+from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
     ACTIONS,
     Counting,
@@ -210,7 +212,7 @@ def test_a_worker_dies_while_its_row_is_awaited(on_error: str) -> None:
         until_stepping(pool, 2)
         thread = threading.Thread(target=receive)
         thread.start()
-        wait_for(lambda: pool._receive_state == BUSY)
+        wait_for(lambda: inspect(pool).state == "receiving")
         kill(pool, 2)
         thread.join()
         batch = received[0].batch if on_error == "raise" else received[0]
@@ -222,15 +224,28 @@ def test_a_worker_dies_while_its_row_is_awaited(on_error: str) -> None:
 
 
 @pytest.mark.parametrize("min_rows", [None, 1])
-def test_a_batch_that_an_interrupt_kept_back_comes_next(min_rows: int | None) -> None:
-    def interrupt(views: Any) -> Any:
-        pool._show = show
-        raise KeyboardInterrupt
+def test_a_batch_that_an_interrupt_kept_back_comes_next(
+    min_rows: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_due = False
 
+    def interrupting(names: Any) -> Any:
+        show = batch_maker(names)
+
+        def once(views: Any) -> Any:
+            nonlocal is_due
+            if is_due:
+                is_due = False
+                raise KeyboardInterrupt
+            return show(views)
+
+        return once
+
+    monkeypatch.setattr(base_pool, "batch_maker", interrupting)
     with Pool("CartPole-v1", 4, batch_size=3, num_threads=2) as pool:
         reset_all(pool)
         pool.send(ACTIONS[:2], [1, 2])
-        show, pool._show = pool._show, interrupt
+        is_due = True
         with pytest.raises(KeyboardInterrupt):
             pool.recv(min_rows=2)
         assert pool.in_flight == 2

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from parallel_pool._engine import buffers
+from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.buffers import ORDINARY
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
+from parallel_pool.testing import inspect
 
 # longer than any test takes on a slow machine
 AGES = 300
@@ -27,7 +29,7 @@ def named(pool: Pool, batch: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def zeros(pool: Pool) -> Any:
-    return np.zeros((pool.num_envs, *pool._reader.shape), pool.spec.action.dtype)
+    return np.zeros((pool.num_envs, *ActionReader(pool.spec).shape), pool.spec.action.dtype)
 
 
 # ---------------------------------------------------------------------------------- columns --
@@ -297,7 +299,7 @@ def test_any_view_of_an_array_keeps_its_memory(way: str) -> None:
         del batch
     # spare blocks, the few that C holds, the one that it gets next, and the one that it gave last
     assert len(set(addresses[100:])) <= ORDINARY + 4
-    assert len(pool._ring) <= ORDINARY + 4
+    assert inspect(pool).blocks <= ORDINARY + 4
 
 
 def test_an_ordinary_loop_needs_no_more_memory() -> None:
@@ -309,7 +311,7 @@ def test_an_ordinary_loop_needs_no_more_memory() -> None:
         batch = following
         addresses.add(batch[0].ctypes.data)
     assert len(addresses) <= ORDINARY + 3
-    assert len(pool._ring) <= ORDINARY + 4
+    assert inspect(pool).blocks <= ORDINARY + 4
 
 
 class CountingLib:
@@ -348,15 +350,15 @@ def test_memory_of_kept_batches_is_freed(batch_size: int, monkeypatch: pytest.Mo
     pool.send_reset()
     for _ in play_on(20):
         pass
-    few, before = len(pool._ring), counting.taken
+    few, before = inspect(pool).blocks, counting.taken
     kept = list(play_on(100))
     size = sum(array.nbytes for array in kept[0])
-    assert len(pool._ring) >= few + 90
+    assert inspect(pool).blocks >= few + 90
     assert counting.taken - before > 90 * size
     del kept
     for _ in play_on(120):
         pass
-    assert len(pool._ring) <= few + 2
+    assert inspect(pool).blocks <= few + 2
     assert counting.taken - before < 3 * size
 
 

@@ -310,7 +310,7 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     include = f"-I{parallel_pool.get_include()}"
     subprocess.run([*compiler, *flags, include, str(source), "-o", str(library)], check=True)
-    monkeypatch.setattr(registry, "_loaded", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
     registry.load(library, "pp_env_lamps")
 
 

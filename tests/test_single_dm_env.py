@@ -17,6 +17,8 @@ from dm_env import StepType, specs, test_utils
 
 from parallel_pool import ClosedError, EnvError, make, make_dm
 from parallel_pool._apis.envpool.single_dm_env import SingleDMEnv
+from parallel_pool._engine import base_pool
+from parallel_pool.testing import inspect
 from tests.dm_loop import DMLoop
 from tests.same import assert_same
 
@@ -223,28 +225,27 @@ def test_a_failed_environment_begins_an_episode() -> None:
 
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("name", ["step", "reset"])
-def test_an_interrupted_call_is_dropped(name: str) -> None:
+def test_an_interrupted_call_is_dropped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with make_dm("test/Fault-v0", batched=False, sleep_ms=200) as env:
         env.reset()
-        pool, main = env._envs.pool, threading.get_ident()
+        pool, main = inspect(env).pool, threading.get_ident()
         # of a reset, what comes between sending and receiving
-        original = getattr(pool, name if name == "step" else "_work_here")
+        place: Any = (pool, "step") if name == "step" else (base_pool, "receive")
+        original = getattr(*place)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             # steps take 0.2 s, of which C uses all
             threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGUSR1)).start()
-            result = original(*args, **kwargs)
             if name == "reset":
                 time.sleep(0.2)
-            return result
+            return original(*args, **kwargs)
 
         before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
-        setattr(pool, original.__name__, call)
         try:
-            with pytest.raises(KeyboardInterrupt):
+            with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+                patch.setattr(*place, call)
                 env.step(0) if name == "step" else env.reset()
         finally:
-            delattr(pool, original.__name__)
             signal.signal(signal.SIGUSR1, before)
         assert env.step(0).first()
         assert env.step(0).mid()

@@ -275,7 +275,7 @@ def frail(
     include = f"-I{parallel_pool.get_include()}"
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include]
     subprocess.run([*compiler, *flags, str(source), "-o", str(library)], check=True)
-    monkeypatch.setattr(registry, "_loaded", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
     return registry.load(library, "pp_env_frail")
 
 

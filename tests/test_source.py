@@ -60,8 +60,8 @@ const pp_env_def pp_env_number = {
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """What a test loads is known to that test alone, and it has a cache of its own."""
-    monkeypatch.setattr(registry, "_loaded", {})
-    monkeypatch.setattr(registry, "_origins", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before = dict(gymnasium.registry)
     yield
@@ -381,7 +381,7 @@ def spare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(folder))
-    monkeypatch.setattr(folders, "_made", {})
+    monkeypatch.setattr(folders, "fresh_folders", {})
     return folder
 
 
@@ -492,9 +492,9 @@ def test_without_a_safe_folder_each_process_has_its_own(
     assert not list((spare / f"parallel_pool-{os.geteuid()}").iterdir())
     # it is the cache of this process, until that ends
     assert cache.build(number) == (built.library, "", True)
-    folders._remove()
+    folders.remove_fresh()
     assert not own.exists() and not cache.build(number).was_cached
-    folders._remove()
+    folders.remove_fresh()
 
 
 def test_old_libraries_are_removed(
@@ -652,7 +652,7 @@ def test_workers_know_what_the_program_has_loaded(number: Path) -> None:
 def test_a_library_that_a_worker_cannot_find_is_named(number: Path) -> None:
     parallel_pool.load_source(number)
     (origin,) = pickle.loads(pickle.dumps(registry.origins()))
-    registry._loaded.clear()
+    registry.loaded_by_id.clear()
     gone = origin._replace(library=b"/nowhere/number.so")
     registry.remember([gone])
     message = r"loaded it from .*number\.c, and this process can't: /nowhere/number\.so .*shared"
@@ -680,9 +680,9 @@ def test_new_and_build(
     assert "can't be written: No such file" in capsys.readouterr().err
     assert cli.main(["build", "maze.c", "--out", "maze.so"]) == 0
     assert "mine/Maze-v0" in capsys.readouterr().out
-    registry._loaded.clear()
+    registry.loaded_by_id.clear()
     assert parallel_pool.load("maze.so", "pp_env_maze").id == "mine/Maze-v0"
-    registry._loaded.clear()
+    registry.loaded_by_id.clear()
     # found before the compiler runs
     monkeypatch.setenv("CC", "no-such-compiler")
     assert cli.main(["build", "maze.c", "--out", "maze.c"]) == 1

@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a test loads is known to that test alone, and it has a cache of its own."""
-    monkeypatch.setattr(registry, "_loaded", {})
-    monkeypatch.setattr(registry, "_origins", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -417,7 +417,7 @@ def test_a_full_disk_is_an_error_that_names_the_folder(
     def full(made: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache, "_put", full)
+    monkeypatch.setattr(cache, "put", full)
     message = rf"\({tmp_path}/cache/\S+: No space left on device; .*: let XDG_CACHE_HOME"
     with pytest.raises(SourceError, match=message):
         cache.build(source)

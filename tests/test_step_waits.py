@@ -29,7 +29,7 @@ class Clocks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.times = 0, [(0, 0), (0, 0)]
         monkeypatch.setattr(step_waits.time, "perf_counter_ns", lambda: self.now)
-        monkeypatch.setattr(step_waits, "_times", lambda pids: list(self.times))
+        monkeypatch.setattr(step_waits, "worker_times", lambda pids: list(self.times))
         monkeypatch.setattr(step_waits.lib, "pp_usable_cores", lambda text: 2, raising=False)
 
     def call(self, wall: float, cpu: float = 0.0, waited: float = 0.0) -> None:
@@ -151,7 +151,7 @@ APIS = {"gymnasium": parallel_pool.PoolVectorEnv, "sb3": parallel_pool.PoolVecEn
 @pytest.mark.parametrize("api", APIS)
 def test_a_pool_warns_its_caller(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if its workers never ran."""
-    monkeypatch.setattr(step_waits, "_times", lambda pids: [(0, 0)] * len(pids))
+    monkeypatch.setattr(step_waits, "worker_times", lambda pids: [(0, 0)] * len(pids))
     monkeypatch.setattr(step_waits, "SHORTEST", 0)
     with closing(APIS[api]([Waits] * 4, num_workers=2)) as envs:
         envs.reset()

@@ -543,9 +543,9 @@ def test_nobody_reads_the_tracks_of_a_closed_pool(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(trace_module, "PERIOD", 0.001)
     with Pool("CartPole-v1", 3, num_threads=2) as pool, pool.trace() as trace:
         play(pool, 5)
-        assert trace._reader.is_alive()
+        (reader,) = (thread for thread in threading.enumerate() if thread.name == "pp-trace")
         pool.close()
-        wait_for(lambda: not trace._reader.is_alive())
+        wait_for(lambda: not reader.is_alive())
     assert_whole(trace.record, 18)
 
 
@@ -641,8 +641,10 @@ def test_a_pool_is_announced_when_it_is_whole(
     found: list[tuple[list[bool], bool]] = []
 
     def announced(pool: Any) -> None:
-        pids = [pid is not None for pid in pool._worker_pids()]
-        found.append((pids, pool.trace()._setting.is_local))
+        pids = [pid is not None for pid in pool.worker_pids]
+        with pool.trace() as trace:
+            pass
+        found.append((pids, trace.record.setting.is_local))
 
     monkeypatch.setattr(BasePool, "on_open", announced)
     ProcessPool([make_cartpole] * 2, num_workers=num_workers).close()
@@ -708,14 +710,14 @@ def test_a_trace_ends_when_it_has_as_many_spans_as_it_may(monkeypatch: pytest.Mo
     monkeypatch.setattr(trace_module, "PERIOD", 0.001)
     with Pool("CartPole-v1", 2) as pool:
         with pool.trace(max_spans=20) as trace:
-            wait_for(lambda: pool.reset() is not None and trace._cut_at is not None)
+            wait_for(lambda: pool.reset() is not None and trace.is_cut)
             with trace.span("late"):
-                kept = trace._kept
+                kept = trace.num_spans
                 for _ in range(50):
                     pool.reset()
         record = trace.record
         assert record.is_cut and record.lost == 0
-        assert 20 < trace._kept == kept
+        assert 20 < trace.num_spans == kept
         assert record.named == []
         assert all((track["end"] <= record.end).all() for track in record.tracks)
         assert "only the first part of the trace: raise max_spans" in str(trace.report())
@@ -733,11 +735,12 @@ def test_a_thread_that_cannot_start_ends_the_trace(monkeypatch: pytest.MonkeyPat
     with Pool("CartPole-v1", 2) as pool:
         trace = pool.trace()
 
-        def fail() -> None:
+        def fail(self: threading.Thread) -> None:
             raise RuntimeError("can't start new thread")
 
-        monkeypatch.setattr(trace._reader, "start", fail)
+        monkeypatch.setattr(threading.Thread, "start", fail)
         with pytest.raises(RuntimeError, match="can't start"):
             trace.__enter__()
+        monkeypatch.undo()
         with counted(pool):
             pool.reset()

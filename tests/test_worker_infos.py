@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from parallel_pool._apis.common.row_reader import RowReader
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._engine.buffers import Column
 from parallel_pool._native import ffi
 from parallel_pool._workers import process_pool
 from parallel_pool._workers.data.info_columns import InfoColumns
@@ -161,11 +162,17 @@ def replies_of(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
         shared, singles = packed([(i, infos[i]) for i in range(a, b) if infos[i]])
         replies.update((some.env_ids[0], {INFOS: some}) for some in shared)
         replies.update((i, {INFO: pickle.loads(pickle.dumps(info, 5))}) for i, info in singles)
-    return process_pool._join(dict(sorted(replies.items())))
+    return process_pool.join_neighbors(dict(sorted(replies.items())))
+
+
+# columns of a pool that sends observations as objects
+ENGINE = ("reward", "terminated", "truncated")
 
 
 def put_together(replies: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
-    reader = object.__new__(RowReader)
+    columns = [Column(name, np.dtype(bool), (), -1, False) for name in ENGINE]
+    pool: Any = SimpleNamespace(leaves=None, num_envs=num_envs, columns=columns)
+    reader = RowReader(pool, spaces.Text(1))
     shown: Any = (None, np.zeros(num_envs), None, None, ())
     return reader.infos(Adder(num_envs)._add_info, replies, shown)
 
@@ -484,7 +491,7 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        assert [i for i in range(6) if pool._own_reply(i)] == [0, 3]
+        assert [i for i in range(6) if pool.reply_of(i)] == [0, 3]
         # neighbours with the same keys are joined
         assert [own[INFOS].env_ids for own in pool.column_replies().values()] == [tuple(range(6))]
         replies = pool.replies()
@@ -561,7 +568,7 @@ def test_single_infos_are_packed_too() -> None:
         for _ in range(6):
             env_ids = pool.recv().env_id
             for i in map(int, env_ids):
-                reply = pool._own_reply(i)
+                reply = pool.reply_of(i)
                 # the reset of an even environment has no infos
                 assert reply is not None and list(reply) == [INFOS] * bool(reply)
                 assert reply or i % 2 == 0
@@ -603,7 +610,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
     assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
 
-def test_an_environment_with_other_keys_has_its_own_reply() -> None:
+def test_an_environment_with_other_keys_has_itsreply_of() -> None:
     class Odd(Steady):
         def step(self, action: Any) -> Any:
             *result, info = super().step(action)

@@ -56,7 +56,7 @@ def animate(
         played = list(every)
     columns = math.ceil(math.sqrt(len(games)))
     whole = [mosaic(screens, columns=columns) for screens in zip(*played, strict=True)]
-    pictures, colours = _with_palette(whole)
+    pictures, colours = with_palette(whole)
     images = [Image.fromarray(picture) for picture in pictures]
     for image in images:
         image.putpalette(colours)
@@ -85,7 +85,7 @@ def _play(game: str, seed: int, count: int, shrink: int) -> list[Array]:
     return screens
 
 
-def _with_palette(pictures: Sequence[Array]) -> tuple[list[Array], bytes]:
+def with_palette(pictures: Sequence[Array]) -> tuple[list[Array], bytes]:
     """Returns the pictures as colour indices, and the at most 256 colours as RGB bytes.
 
     The console has 128 colours, so none is lost unless PAL's are among them as well.

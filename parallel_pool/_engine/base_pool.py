@@ -369,6 +369,15 @@ class BasePool(Uncopied):
         """Whether an exception ended the last receive, and its results are still in flight."""
         return self._was_interrupted() and self.in_flight > 0
 
+    @property
+    def worker_pids(self) -> tuple[int | None, ...]:
+        """The process ids of the workers, () if threads or this process step the environments.
+
+        In order of their environments; None for a worker that has died or was ended. A process that
+        replaces it has another id.
+        """
+        return tuple(self._worker_pids())
+
     def stats(self) -> dict[str, int]:
         """Returns counts since the pool was made: steps, batches, waits, wakes and others."""
         stats = ffi.new("pp_stats *")
@@ -408,7 +417,7 @@ class BasePool(Uncopied):
         )
 
     def _worker_pids(self) -> Sequence[int | None]:
-        """Returns the pids of worker processes, None for one that has ended."""
+        """Returns the pids of worker processes; a method, to which traces refer weakly."""
         return ()
 
     def close(self, *, timeout: float | None = None) -> None:

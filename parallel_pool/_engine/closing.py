@@ -43,10 +43,10 @@ class Keeper:
         self._handle = handle
         self._memory = memory
         self._was_reported = False
-        for other in [each for each in _open if each._was_reported]:
+        for other in [each for each in open_keepers if each._was_reported]:
             # its step may have returned after all
             other._try(0.0)
-        _open.add(self)
+        open_keepers.add(self)
 
     def close(self, timeout: float | None = None) -> None:
         """Ends the threads, each after what it is stepping, and the calls of compiled programs.
@@ -83,7 +83,7 @@ class Keeper:
             return False
         if self.number and lib.pp_xla_unshare(self.number, nanoseconds) == lib.PP_AGAIN:
             return False
-        _open.discard(self)
+        open_keepers.discard(self)
         return True
 
     def _report(self, timeout: float) -> None:
@@ -111,8 +111,8 @@ class Keeper:
         return "a call of a compiled program" if self.number else "a thread"
 
 
-# those whose threads run
-_open: set[Keeper] = set()
+# those of pools whose threads run
+open_keepers: set[Keeper] = set()
 
 
 def _close_all() -> None:
@@ -122,7 +122,7 @@ def _close_all() -> None:
     freed.
     """
     lib.pp_xla_park()
-    there = [keeper for keeper in _open if not keeper._was_reported]
+    there = [keeper for keeper in open_keepers if not keeper._was_reported]
     # all begin to end before the first is waited for
     for keeper in there:
         keeper.wait(0.0)
@@ -130,7 +130,7 @@ def _close_all() -> None:
     try:
         left = [keeper for keeper in there if not keeper.wait(end)]
     finally:
-        for keeper in _open:
+        for keeper in open_keepers:
             _make_immortal(keeper)
     for keeper in left:
         keeper._report(CLOSE_TIMEOUT)

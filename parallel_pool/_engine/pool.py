@@ -497,27 +497,6 @@ class Pool(BasePool):
         check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
         return frame
 
-    def _expose(self, env_id: int, address: int) -> None:
-        """Copies an environment's simulation to memory that its family's own tools can read.
-
-        Args:
-            env_id: the environment.
-            address: for MuJoCo, of an mjData made from the pool's model,
-                `pool.spec.options["_link"].model`, such as `mujoco.MjData(model)._address`. It then
-                holds what Gymnasium's would hold after the same steps. For particle worlds, of
-                doubles, in the order of `csrc/envs/mpe/world.h`; the first is their number. The
-                address can't be checked: a wrong one crashes the process.
-
-        Raises:
-            StateError: the environment is in flight or was never reset, or its family does not
-                support this.
-            PoolError: MuJoCo reported an error.
-            ValueError: the number of doubles is wrong.
-        """
-        checked = self._one_id(env_id)
-        target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
-        check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
-
     def action_dtypes(self, actions: Any) -> np.dtype[Any] | list[np.dtype[Any]]:
         """Returns the dtype in which NumPy computes with actions of all environments.
 
@@ -594,3 +573,27 @@ def _snapshots(states: Any) -> list[bytes]:
                 f"states[{i}]={shown(state)} is {kind}: give bytes, as get_state returns them"
             ) from None
     return kept
+
+
+def expose(pool: Pool, env_id: int, address: int) -> None:
+    """Copies an environment's simulation to memory that its family's own tools can read.
+
+    For renderers. It is no method of `Pool`, as a wrong address crashes the process.
+
+    Args:
+        pool, env_id: the environment.
+        address: for MuJoCo, of an mjData made from the pool's model,
+            `pool.spec.options["_link"].model`, such as `mujoco.MjData(model)._address`. It then
+            holds what Gymnasium's would hold after the same steps. For particle worlds, of doubles,
+            in the order of `csrc/envs/mpe/world.h`; the first is their number. The address can't be
+            checked.
+
+    Raises:
+        StateError: the environment is in flight or was never reset, or its family does not support
+            this.
+        PoolError: MuJoCo reported an error.
+        ValueError: the number of doubles is wrong.
+    """
+    checked = pool._one_id(env_id)
+    target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
+    check(lib.pp_pool_expose(pool._handle, checked, target, own_error.raw))

@@ -64,8 +64,8 @@ class Origin(NamedTuple):
 
 
 # what was loaded at run time, by id
-_loaded: dict[str, Definition] = {}
-_origins: dict[str, Origin] = {}
+loaded_by_id: dict[str, Definition] = {}
+origins_by_id: dict[str, Origin] = {}
 # why a definition that another process had loaded can't be loaded here, by id
 _missing: dict[str, str] = {}
 
@@ -90,12 +90,12 @@ def _shown() -> Mapping[str, Definition]:
 
 def definitions() -> dict[str, Definition]:
     """Returns every definition by id, those loaded at run time included."""
-    return {**_shown(), **_loaded}
+    return {**_shown(), **loaded_by_id}
 
 
 def loaded() -> list[Definition]:
     """Returns the definitions that were loaded at run time."""
-    return list(_loaded.values())
+    return list(loaded_by_id.values())
 
 
 def find(env_id: str) -> Definition:
@@ -246,7 +246,7 @@ def add(found: Mapping[Origin, Definition]) -> None:
     """
     for origin, definition in found.items():
         old = definitions().get(origin.id)
-        before = _origins.get(origin.id)
+        before = origins_by_id.get(origin.id)
         is_newer = origin.source and before is not None and before.source == origin.source
         if old is None or old.raw == definition.raw or is_newer:
             continue
@@ -258,13 +258,13 @@ def add(found: Mapping[Origin, Definition]) -> None:
         raise ValueError(f"{_path(origin)}: the id {shown(origin.id)} is taken: choose another")
     for origin, definition in found.items():
         _missing.pop(origin.id, None)
-        old = _loaded.get(origin.id)
-        _origins[origin.id] = origin
+        old = loaded_by_id.get(origin.id)
+        origins_by_id[origin.id] = origin
         # the same object as before, if nothing has changed: a second call does nothing
         if old is None or old.raw != definition.raw:
-            _loaded[origin.id] = definition
+            loaded_by_id[origin.id] = definition
         for notify in after_load:
-            notify(_loaded[origin.id])
+            notify(loaded_by_id[origin.id])
 
 
 def _path(origin: Origin) -> str:
@@ -273,7 +273,7 @@ def _path(origin: Origin) -> str:
 
 def origins() -> list[Origin]:
     """Returns where this process's definitions were loaded from, for `remember` in another."""
-    return [origin for env_id, origin in _origins.items() if env_id in _loaded]
+    return [origin for env_id, origin in origins_by_id.items() if env_id in loaded_by_id]
 
 
 def remember(origins: Iterable[Origin]) -> None:
@@ -282,7 +282,7 @@ def remember(origins: Iterable[Origin]) -> None:
     If that is not possible, for example on another machine, the error for the id says why.
     """
     for origin in origins:
-        if origin.id in _loaded:
+        if origin.id in loaded_by_id:
             continue
         try:
             definition, _ = open_library(origin.library, origin.symbol)  # type: ignore[arg-type]

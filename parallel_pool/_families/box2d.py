@@ -138,7 +138,7 @@ RESTORED = 60
 
 
 # numbers that were found here: others would crash the process
-_found: set[bytes] = set()
+accepted_links: set[bytes] = set()
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,10 +150,10 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         UnprovenError: the installed Box2D is not one that C can call, or differs from Gymnasium.
     """
     if "_link" in options:
-        if options["_link"] in _found:
+        if options["_link"] in accepted_links:
             return dict(options)
         raise TypeError(f"{definition.id}: _link can't be given: leave it out")
-    found = _proven()
+    found = link_or_reason()
     if isinstance(found, str):
         raise UnprovenError(
             f"{definition.id} is refused because {found}: parallel_pool.make_vec({definition.id!r})"
@@ -165,14 +165,14 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
 def why_not() -> str | None:
     """Returns why C can't call the installed Box2D, a clause; None if it can, or there is none."""
     try:
-        found = _proven()
+        found = link_or_reason()
     except MissingDependencyError:
         return None
     return found if isinstance(found, str) else None
 
 
 @cache
-def _proven() -> bytes | str:
+def link_or_reason() -> bytes | str:
     """Returns the link to the installed Box2D; if it can't be used, the reason, a clause.
 
     Raises:
@@ -367,7 +367,7 @@ def _inert_places(box2d: Any) -> dict[str, int]:
     asleep = box2d_memory.blocks(bodies)
     for body in bodies:
         body.awake = True
-    flags = {_flag(*pair) for pair in zip(awake, asleep, strict=True)}
+    flags = {find_flag(*pair) for pair in zip(awake, asleep, strict=True)}
     if len(flags) != 1:
         box2d_memory.refuse("has no single flag for bodies that are awake")
     for i, body in enumerate(bodies):
@@ -396,7 +396,7 @@ def _inert_places(box2d: Any) -> dict[str, int]:
     }
 
 
-def _flag(on: bytes, off: bytes) -> tuple[int, int]:
+def find_flag(on: bytes, off: bytes) -> tuple[int, int]:
     """Returns the offset of the only byte that differs, and its only bit that is set in `on`."""
     changed = [i for i, (one, other) in enumerate(zip(on, off, strict=True)) if one != other]
     flag = on[changed[0]] ^ off[changed[0]] if len(changed) == 1 else 0
@@ -476,15 +476,15 @@ def _keep(things: Iterable[Any]) -> None:
 
 def prove(link: bytes) -> None:
     """Compares episodes with Gymnasium's. Raises UnprovenError at the first difference."""
-    _found.add(link)
+    accepted_links.add(link)
     try:
         for trial in TRIALS:
             _compare(link, trial)
     except UnprovenError:
-        _found.discard(link)
+        accepted_links.discard(link)
         raise
     except EnvError as error:
-        _found.discard(link)
+        accepted_links.discard(link)
         box2d_memory.refuse(f"fails: {error}")
 
 
@@ -498,7 +498,7 @@ def _compare(link: bytes, trial: Trial) -> None:
         reward_dtype="float64",
         options={**trial.options, "_link": link},
     ) as pool:
-        for step, (action, expected) in enumerate(_play(trial)):
+        for step, (action, expected) in enumerate(play(trial)):
             if action is None:
                 obs, *_ = pool.reset()
                 row = (obs[0].tobytes(), 0.0, False)
@@ -515,7 +515,7 @@ def _compare(link: bytes, trial: Trial) -> None:
 Row = tuple[bytes, float, bool]
 
 
-def _play(trial: Trial) -> Iterator[tuple[Any, Row]]:
+def play(trial: Trial) -> Iterator[tuple[Any, Row]]:
     """Plays the episodes of a trial in Gymnasium. Yields actions (None: a reset) and results."""
     module: Any = importlib.import_module(f"gymnasium.envs.box2d.{trial.module}")
     env = getattr(module, trial.name)(**trial.options)

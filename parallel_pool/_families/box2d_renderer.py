@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.pool import expose
 from parallel_pool._families.box2d import INSTALL
 from parallel_pool.errors import MissingDependencyError
 
@@ -161,7 +162,7 @@ class _WalkerPainter:
     def follow(self, pool: Pool) -> bool:
         """Moves the bodies. Returns whether the environment was reset, which draws a window."""
         memory = ctypes.create_string_buffer(VIEW.size)
-        pool._expose(self._env_id, ctypes.addressof(memory))
+        expose(pool, self._env_id, ctypes.addressof(memory))
         *first_rng, episode = VIEW.unpack(memory.raw)[:7]
         numbers = np.array(VIEW.unpack(memory.raw)[7:])
         begins = episode != self._episode

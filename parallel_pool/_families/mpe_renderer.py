@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.pool import expose
 from parallel_pool._engine.specs import Option
 from parallel_pool._engine.variation import of_first
 from parallel_pool._families.mpe import NEIGHBORS
@@ -86,14 +87,14 @@ class Renderer:
         with self._lock:
             if self._world is None:
                 self._make()
-            self._pool._expose(env_id, self._view.ctypes.data)
+            expose(self._pool, env_id, self._view.ctypes.data)
             try:
                 return self._draw()
             except importlib.import_module("pygame").error:
                 # Environments of mpe2 and Gymnasium end all of pygame when they are closed, and
                 # with it our font and window.
                 self._make()
-                self._pool._expose(env_id, self._view.ctypes.data)
+                expose(self._pool, env_id, self._view.ctypes.data)
                 return self._draw()
 
     def _draw(self) -> Array | None:

@@ -339,7 +339,7 @@ def capture_warnings() -> Iterator[list[str]]:
         if ctypes.c_int.from_address(message).value == LOG_WARNING:
             take(message + LOG_TEXT)
 
-    addresses = _functions()
+    addresses = function_addresses()
     handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     set_and_return = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
     if "set_log" in addresses:
@@ -371,7 +371,7 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(import_mujoco()._functions.__file__)
 
 
-def _address(name: str) -> int | None:
+def address_of(name: str) -> int | None:
     try:
         return ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
     except AttributeError:
@@ -379,11 +379,11 @@ def _address(name: str) -> int | None:
 
 
 @cache
-def _functions() -> Mapping[str, int]:
+def function_addresses() -> Mapping[str, int]:
     """Returns the addresses of the library's functions by their names in the link."""
-    handlers = HANDLERS if _address(HANDLERS["set_log"]) else OLDER_HANDLERS
+    handlers = HANDLERS if address_of(HANDLERS["set_log"]) else OLDER_HANDLERS
     symbols = {**{name: name for name in FUNCTIONS}, **handlers}
-    found = {name: _address(symbol) for name, symbol in symbols.items()}
+    found = {name: address_of(symbol) for name, symbol in symbols.items()}
     lacking = [symbols[name] for name, address in found.items() if address is None]
     if lacking:
         raise MissingDependencyError(
@@ -394,7 +394,7 @@ def _functions() -> Mapping[str, int]:
 
 
 # the offset at which each field was found last; a process has only one version of MuJoCo
-_found: dict[str, int] = {}
+pointer_offsets: dict[str, int] = {}
 
 
 def _pointer(data: Any, offset: int) -> int:
@@ -416,37 +416,37 @@ def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
     waiting = {
         array.ctypes.data: name
         for name, array in arrays.items()
-        if array.size and _pointer(data, _found.get(name, 0)) != array.ctypes.data
+        if array.size and _pointer(data, pointer_offsets.get(name, 0)) != array.ctypes.data
     }
     offset = 0
     while waiting:
         name = waiting.pop(_pointer(data, offset), None)
         if name is not None:
-            _found[name] = offset
+            pointer_offsets[name] = offset
         offset += 8
-    return {name: _found[name] if array.size else 0 for name, array in arrays.items()}
+    return {name: pointer_offsets[name] if array.size else 0 for name, array in arrays.items()}
 
 
 def _link(model: Any) -> str:
-    data, spec = import_mujoco().MjData(model), _state_spec()
+    data, spec = import_mujoco().MjData(model), state_spec()
     numbers = {
-        **_functions(),
+        **function_addresses(),
         **_offsets(data),
         **{name: getattr(model, name) for name in SIZES},
         "model": model._address,
         "body_mass": model.body_mass.ctypes.data,
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
         "state_spec": spec,
-        **_state_parts(model, data, spec),
-        **_cursors(model, spec),
+        **find_state_parts(model, data, spec),
+        **find_cursors(model, spec),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
-        "mjcb_time": _address("mjcb_time") or 0,
+        "mjcb_time": address_of("mjcb_time") or 0,
     }
     return "\n".join(f"{name}={number}" for name, number in numbers.items())
 
 
-def _state_spec() -> int:
+def state_spec() -> int:
     """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState."""
     parts = import_mujoco().mjtState
     spec = int(parts.mjSTATE_INTEGRATION)
@@ -455,7 +455,7 @@ def _state_spec() -> int:
     return spec
 
 
-def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
+def find_state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     """Returns the offsets and sizes in mjData of the parts of a state, in the order of mj_getState.
 
     There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
@@ -482,7 +482,7 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     return numbers
 
 
-def _cursors(model: Any, spec: int) -> dict[str, int]:
+def find_cursors(model: Any, spec: int) -> dict[str, int]:
     """Returns the numbers of a state that MuJoCo uses as indices, and what they index.
 
     They are in the ring buffers of actuators and sensors with a delay, which newer versions have. A

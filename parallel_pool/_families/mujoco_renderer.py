@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.pool import expose
 from parallel_pool._engine.specs import Option
 from parallel_pool._engine.variation import Each, of_env
 from parallel_pool._families.mujoco import INSTALL, OPENGL, capture_warnings
@@ -199,7 +200,7 @@ class Renderer:
         with self._lock:
             if self._gymnasium_renderer is None:
                 self._make()
-            self._pool._expose(env_id, self._data._address)
+            expose(self._pool, env_id, self._data._address)
             self._gymnasium_renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)

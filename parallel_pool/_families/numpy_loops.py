@@ -48,11 +48,11 @@ def packed() -> bytes:
     Raises:
         RuntimeError: a loop does not compute what its function returns.
     """
-    addresses = [address for function in FUNCTIONS for address in _loop(function)]
+    addresses = [address for function in FUNCTIONS for address in find_loop(function)]
     return struct.pack(f"<{len(addresses) + 1}q", *addresses, fuses_dot())
 
 
-def _loop(function: np.ufunc) -> tuple[int, int]:
+def find_loop(function: np.ufunc) -> tuple[int, int]:
     """Returns the addresses of a function's loop for float64 and of the loop's data."""
     raw = UFunc.from_address(id(function))
     at = function.types.index("d" * function.nin + "->d")
@@ -60,14 +60,14 @@ def _loop(function: np.ufunc) -> tuple[int, int]:
     if (raw.nin, raw.nargs, raw.ntypes) == (function.nin, function.nargs, function.ntypes):
         # some values on which the C library and NumPy's vector code differ
         values = np.random.default_rng(0).uniform(-3, 3, (500, function.nin))
-        if address and all(_call(address, data, row) == function(*row) for row in values):
+        if address and all(call_loop(address, data, row) == function(*row) for row in values):
             return address, data or 0
     raise RuntimeError(
         f"NumPy's loop of {function.__name__} was not found: install NumPy from its wheels"
     )
 
 
-def _call(address: int, data: int | None, values: Any) -> float:
+def call_loop(address: int, data: int | None, values: Any) -> float:
     """Calls a loop for one set of arguments, as C does."""
     numbers = [ctypes.c_double(value) for value in (*values, 0)]
     arguments = (ctypes.c_void_p * len(numbers))(*(ctypes.addressof(each) for each in numbers))

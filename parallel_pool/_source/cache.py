@@ -159,16 +159,16 @@ def _compile(source: Path, folder: Path, work: Path, settings: str, sanitize: bo
     target = folder / f"{name}.so"
     # the umask may leave others rights, and `_find` takes only what no one else can write
     library.chmod(0o700)
-    _put(library, target)
+    put(library, target)
     entry = work / "entry"
     entry.write_text(json.dumps({"settings": settings, "files": after, "library": name}))
     entry.chmod(0o600)
-    _put(entry, folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
+    put(entry, folder / f"{_hash(repr((settings, sorted(after.items()))).encode())}.json")
     _prune(folder)
     return Built(target, warnings, False)
 
 
-def _put(made: Path, target: Path) -> None:
+def put(made: Path, target: Path) -> None:
     """Gives a file its name in the cache; a folder that is damaged into having it is removed."""
     if target.is_dir() and not target.is_symlink():
         shutil.rmtree(target)

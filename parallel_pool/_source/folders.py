@@ -35,7 +35,7 @@ class Root(NamedTuple):
 
 
 # the folders that `fresh` has made, by process: a forked child makes its own
-_made: dict[int, Path] = {}
+fresh_folders: dict[int, Path] = {}
 
 
 def roots() -> list[Root]:
@@ -50,7 +50,7 @@ def roots() -> list[Root]:
         spare = temporary / f"parallel_pool-{os.geteuid()}"
         if temporary.is_dir():
             found.append(Root(spare / "source", spare))
-    made = _made.get(os.getpid())
+    made = fresh_folders.get(os.getpid())
     return [*found, Root(made, made)] if made else found
 
 
@@ -61,14 +61,14 @@ def fresh() -> Root:
         OSError: it can't be made.
     """
     pid = os.getpid()
-    if pid not in _made:
-        _made[pid] = Path(tempfile.mkdtemp(prefix="parallel_pool-"))
-        atexit.register(_remove)
-    return Root(_made[pid], _made[pid])
+    if pid not in fresh_folders:
+        fresh_folders[pid] = Path(tempfile.mkdtemp(prefix="parallel_pool-"))
+        atexit.register(remove_fresh)
+    return Root(fresh_folders[pid], fresh_folders[pid])
 
 
-def _remove() -> None:
-    made = _made.pop(os.getpid(), None)
+def remove_fresh() -> None:
+    made = fresh_folders.pop(os.getpid(), None)
     if made is not None:
         shutil.rmtree(made, ignore_errors=True)
 

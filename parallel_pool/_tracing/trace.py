@@ -67,6 +67,9 @@ class Trace:
 
     `pool.trace()` makes one. After the block, `report` says where the time went, and `record` has
     all spans.
+
+    Attributes:
+        num_spans: spans that it has kept so far; it lags behind by a tenth of a second.
     """
 
     def __init__(
@@ -95,7 +98,7 @@ class Trace:
         self._max_spans = check_count("max_spans", max_spans, 1)
         self._named: list[UserSpan] = []
         self._parts: list[list[Array]] = []
-        self._kept = 0
+        self.num_spans = 0
         # of each track, when the trace began
         self._lost: list[int] = []
         # tracks that a worker process has written over
@@ -128,7 +131,7 @@ class Trace:
             # what a former trace has left is not part of this one
             self._lost = self._read()
             self._parts = [[] for _ in range(count)]
-            self._kept, self._cut_at = 0, None
+            self.num_spans, self._cut_at = 0, None
             self._damaged.clear()
             self._reader.start()
         except BaseException:
@@ -203,9 +206,14 @@ class Trace:
             max(0.0, cpu - own),
             self._core_waits.seconds,
             dropped + len(self._damaged),
-            self._cut_at is not None,
+            self.is_cut,
             worker_cpu=self._worker_cpu.seconds,
         )
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has as many spans as it may, and keeps no more."""
+        return self._cut_at is not None
 
     @property
     def record(self) -> Record:
@@ -258,12 +266,12 @@ class Trace:
                 count = lib.pp_pool_trace_read(*args)
                 if count > 0 and self._cut_at is None:
                     parts.append(self._spans[:count].copy())
-                    self._kept += count
+                    self.num_spans += count
                 if count < 0:
                     self._damaged.add(i)
                 if count < ROOM:
                     break
-        if self._kept > self._max_spans and self._cut_at is None:
+        if self.num_spans > self._max_spans and self._cut_at is None:
             # later spans are dropped; what is recorded up to here is whole
             self._cut_at = began
         return list(lost)

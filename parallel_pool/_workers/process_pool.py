@@ -266,6 +266,8 @@ class ProcessPool(EnvCalls):
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
 
     def _worker_pids(self) -> Sequence[int | None]:
+        if self.closed:
+            return [None] * self.num_workers
         return [self._supervisor.pid_of(lane) for lane in range(self.num_workers)]
 
     # ------------------------------------------------------------------------------ stepping --
@@ -559,7 +561,7 @@ class ProcessPool(EnvCalls):
                 # Environments have replies of their own if a worker died before it delivered these
                 # rows. Those replies take precedence.
                 reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
-        joined = _join(replies)
+        joined = join_neighbors(replies)
         if len(joined) == 1:
             self._learn_table(replies.keys(), *joined.values())
         return joined
@@ -575,14 +577,14 @@ class ProcessPool(EnvCalls):
         self._table = ReplyTable.of(messages, self.num_envs)
 
     def _reply(self, env_id: int) -> Reply:
-        reply = self._own_reply(env_id)
+        reply = self.reply_of(env_id)
         if reply is not None:
             return reply
         if self.on_error == "raise" or self._lane_of(env_id) in self._supervisor.lost:
             return {}
         return {messages.INFO: messages.restart_info(self._supervisor.seeds.get(env_id))}
 
-    def _own_reply(self, env_id: int) -> Reply | None:
+    def reply_of(self, env_id: int) -> Reply | None:
         """Returns the worker's reply; None if it died and this process wrote the row."""
         size = self._reply_size
         data = lib.pp_pool_reply(self._handle, env_id, size)
@@ -619,7 +621,7 @@ class ProcessPool(EnvCalls):
         if found:
             return found
         try:
-            reply = self._own_reply(env_id)
+            reply = self.reply_of(env_id)
         except PoolError as error:  # the environment's code may have overwritten it
             return str(error)
         if reply is None:
@@ -668,7 +670,7 @@ class ProcessPool(EnvCalls):
             raise interrupt
 
 
-def _join(replies: dict[int, Reply]) -> dict[int, Reply]:
+def join_neighbors(replies: dict[int, Reply]) -> dict[int, Reply]:
     """Returns replies with the infos of neighbours, which often have the same keys, as one."""
     joined: dict[int, Reply] = {}
     last: Reply = {}

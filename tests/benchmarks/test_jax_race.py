@@ -28,10 +28,10 @@ def test_all_of_ours_play_the_same() -> None:
     )
     for player in (program, callback, loop):
         assert timed(player, 300).steps == 300 * scene.count
-    _, seen, total = program._carry
-    other_seen, other_total = callback._carry
+    _, seen, total = program.carry
+    other_seen, other_total = callback.carry
     np.testing.assert_array_equal(seen, other_seen)
-    np.testing.assert_array_equal(seen, loop._observations)
-    assert total == other_total == loop._total
+    np.testing.assert_array_equal(seen, loop.observations)
+    assert total == other_total == loop.total
     for player in (program, callback, loop):
         player.close()

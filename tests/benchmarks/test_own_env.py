@@ -14,8 +14,8 @@ from parallel_pool._engine import registry
 def test_players_are_the_same_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(registry, "_loaded", {})
-    monkeypatch.setattr(registry, "_origins", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
     monkeypatch.setattr(own_env, "STEPS", 2)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert own_env.main(["--rounds", "2", "--out", str(tmp_path / "own-env.md")]) == 0

@@ -56,7 +56,7 @@ class Restarting:
     def step(self, actions: Sequence[int]) -> list[object]:
         columns: list[list[object]] = []
         for i, action in enumerate(actions):
-            columns.append(self._step_one(i, int(action)))
+            columns.append(self.step_one(i, int(action)))
         rewards, terminated, truncated, restarted, totals, said = map(
             rivals.np.array, zip(*columns, strict=True)
         )
@@ -69,7 +69,7 @@ class Restarting:
         }
         return self.spoil(self, [self._stacked(), rewards, terminated, truncated, infos])
 
-    def _step_one(self, i: int, action: int) -> list[object]:
+    def step_one(self, i: int, action: int) -> list[object]:
         env = self.envs[i]
         try:
             if self.ended[i]:
@@ -127,7 +127,7 @@ def test_a_neighbour_that_a_forged_snapshot_changes_is_a_fault(
     def spoil(self: Forging, pool: Pool) -> None:
         pool.step([0], [2])
 
-    monkeypatch.setattr(Forging, "_go_on", spoil)
+    monkeypatch.setattr(Forging, "go_on", spoil)
     result = soak.soak(Restarting(2, crash_every=10**9), 4000, 0, sample_every=600, forging=forging)
     forging.close()
     assert len(result.faults) == result.accepted > 5
@@ -149,8 +149,8 @@ def test_a_call_that_is_not_refused_is_a_fault() -> None:
     env = PoolVectorEnv(counting.factories(2, 10**9), num_workers=0)
     env.reset(seed=0)
     refusing = Refusing(env)
-    refusing._refuse("a good step", lambda: env.step([0, 0]), ValueError)
-    refusing._refuse("a wrong step", lambda: env.step([0]), TypeError)
+    refusing.refuse("a good step", lambda: env.step([0, 0]), ValueError)
+    refusing.refuse("a wrong step", lambda: env.step([0]), TypeError)
     env.close()
     assert refusing.refused == 0
     assert refusing.faults == [
@@ -185,7 +185,7 @@ SPOILED: dict[str, tuple[object, str]] = {
 
 def lost(pool: Restarting, result: list[object]) -> list[object]:
     """Steps one environment once too often."""
-    pool._step_one(1, 0)
+    pool.step_one(1, 0)
     return result
 
 

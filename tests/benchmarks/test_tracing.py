@@ -11,6 +11,7 @@ from benchmarks import tracing
 from benchmarks.rounds import Spread
 from benchmarks.tracing import PROGRAMS, Outcome, Program
 from parallel_pool._tracing.report import Report
+from parallel_pool.errors import StateError
 from tests.made_records import MS, Loop
 
 # in a few milliseconds
@@ -117,10 +118,14 @@ def test_the_cost_of_a_trace_is_measured(
 
     def time_of(step: object, actions: object, batches: int) -> float:
         pool = step.__self__  # type: ignore[attr-defined]
-        is_traced.append(pool._trace_lock.locked())
+        try:
+            with pool.trace():
+                is_traced.append(False)
+        except StateError:  # another trace is running
+            is_traced.append(True)
         return 3.0 if is_traced[-1] else 2.0
 
-    monkeypatch.setattr(tracing, "_time", time_of)
+    monkeypatch.setattr(tracing, "time_of", time_of)
     spread = tracing.cost("CartPole-v1", 2, 2, 1.0)
     assert (spread.low, spread.median, spread.high) == (1.5, 1.5, 1.5)
     # the first finds out how many batches last long enough

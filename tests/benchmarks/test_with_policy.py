@@ -130,7 +130,7 @@ def test_all_players_do_the_same_steps() -> None:
         assert bool(player.children) is (make is with_policy.PoolVectorEnv)
         assert timed(player, 50).steps == 150
         assert len(calls) == len(player.step_seconds) == 50
-        seen.append(player._env.step(player._actions[50])[0])
+        seen.append(player.env.step(player.actions[50])[0])
         player.close()
     np.testing.assert_array_equal(*seen)
 

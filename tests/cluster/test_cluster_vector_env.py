@@ -234,8 +234,8 @@ def test_an_environment_of_ones_own(
 ) -> None:
     """Workers load what the program has loaded, or say that they can't."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(registry, "_loaded", {})
-    monkeypatch.setattr(registry, "_origins", {})
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
     env_id = start.write(tmp_path / "clustered.c")
     parallel_pool.load_source(tmp_path / "clustered.c")
     expected, envs = local(env_id, 4), ClusterVectorEnv(env_id, 4, num_workers=2)
@@ -245,8 +245,8 @@ def test_an_environment_of_ones_own(
         assert_same(envs.step(actions), expected.step(actions), f"step {step}")
     envs.close()
     expected.close()
-    origin = registry._origins[env_id]
-    registry._origins[env_id] = origin._replace(library=b"/nowhere/clustered.so")
+    origin = registry.origins_by_id[env_id]
+    registry.origins_by_id[env_id] = origin._replace(library=b"/nowhere/clustered.so")
     with pytest.raises(gymnasium.error.Error, match=r"clustered\.c, and this process can't: /now"):
         ClusterVectorEnv(env_id, 4, num_workers=1)
 

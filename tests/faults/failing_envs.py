@@ -6,14 +6,15 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from parallel_pool._native import lib
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.testing import inspect
 from tests.timeouts import wait_for
 
 # columns of a batch
@@ -112,28 +113,31 @@ def pool_of(
     return ProcessPool(env_fns, **{"num_workers": 2, "start_method": "fork", **options})
 
 
-def worker_of(pool: ProcessPool, lane: int) -> Any:
-    worker = pool._supervisor._workers[lane]
-    assert worker is not None
-    return worker
+def pid_of(pool: ProcessPool, lane: int) -> int:
+    """Returns the process id of a lane's worker, which it must have."""
+    pid = pool.worker_pids[lane]
+    assert pid is not None
+    return pid
 
 
 def kill(pool: ProcessPool, lane: int) -> None:
-    """Kills a worker, and returns when the pool has recorded its death."""
-    worker = worker_of(pool, lane)
-    os.kill(worker.pid, signal.SIGKILL)
-    wait_for(lambda: (death := pool._supervisor.deaths.get(lane)) and death.pid == worker.pid)
-    # the supervisor holds its lock until it has completed the rows in flight
-    with pool._supervisor._lock:
-        pass
+    """Kills a worker, and returns when the pool has completed its rows in flight."""
+    pid = pid_of(pool, lane)
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: (death := inspect(pool).deaths.get(lane)) and death.pid == pid)
 
 
 def until_stepping(pool: ProcessPool, env_id: int) -> None:
     """Waits until a worker steps the environment."""
-    lane = lib.pp_pool_lane_of(pool._handle, env_id)
-    wait_for(lambda: lib.pp_pool_current_env(pool._handle, lane) == env_id)
+    wait_for(lambda: env_id in inspect(pool).stepping)
+
+
+def is_whole(pool: ProcessPool) -> bool:
+    """Returns whether every lane has a worker that is ready."""
+    found = inspect(pool)
+    return None not in found.worker_pids and not found.restarting
 
 
 def until_restarted(pool: ProcessPool) -> None:
     """Waits until every lane has a worker."""
-    wait_for(lambda: None not in pool._supervisor._workers and not pool._supervisor._starters)
+    wait_for(partial(is_whole, pool))

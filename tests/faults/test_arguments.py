@@ -17,7 +17,7 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._engine import arguments, seeds
 from parallel_pool._engine.arguments import shown
 from parallel_pool._engine.base_pool import BasePool
-from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.pool import Pool, expose
 from parallel_pool._native import ffi, lib, new_error, text
 from parallel_pool._workers.process_pool import ProcessPool
 from tests.python_ids import PYTHON_ID
@@ -229,8 +229,8 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda p: p.needs_reset(1.5), TypeError, r"env_id=1\.5 is a float: give an integer"),
     (lambda p: p.needs_reset(True), TypeError, "env_id=True is a bool: give an integer"),
     (lambda p: p.needs_reset(2**70), ValueError, "env_id 1180591620717411303424: choose 0 to 2"),
-    (lambda p: p._expose([0, 1], 0), TypeError, r"env_id=\[0, 1\] is a list: give an integer"),
-    (lambda p: p._expose(0, "a"), TypeError, "address='a' is a str: give an integer"),
+    (lambda p: expose(p, [0, 1], 0), TypeError, r"env_id=\[0, 1\] is a list: give an integer"),
+    (lambda p: expose(p, 0, "a"), TypeError, "address='a' is a str: give an integer"),
     (lambda p: p.observe({0}), TypeError, "is a set: give an integer"),
     (lambda p: p.get_state("x"), TypeError, "env_ids='x' is a str: give an integer"),
     (lambda p: p.render("x"), TypeError, "env_ids='x' is a str: give an integer"),

@@ -36,9 +36,9 @@ HEADER = Path(__file__).parents[2] / "csrc" / "envs" / "box2d" / "library.h"
 @pytest.fixture
 def unproven() -> Iterator[None]:
     """The library is looked at again, in this test and afterwards."""
-    box2d._proven.cache_clear()
+    box2d.link_or_reason.cache_clear()
     yield
-    box2d._proven.cache_clear()
+    box2d.link_or_reason.cache_clear()
 
 
 # ------------------------------------------------------------------------------------ library --
@@ -147,13 +147,13 @@ def test_a_library_without_a_symbol_is_refused(
 
 
 def test_another_simulation_is_refused(unproven: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = box2d._play
+    play = box2d.play
 
     def other(trial: box2d.Trial) -> Iterator[Any]:
         for i, (action, row) in enumerate(play(trial)):
             yield action, (row if i < 30 else (row[0], row[1] + 1e-9, row[2]))
 
-    monkeypatch.setattr(box2d, "_play", other)
+    monkeypatch.setattr(box2d, "play", other)
     check_refusal(r"does not step LunarLander-v3 as Gymnasium does \(step 30\)")
 
 
@@ -205,10 +205,10 @@ def test_neighbors_must_be_in_one_block() -> None:
 
 
 def test_only_one_flag_may_change() -> None:
-    assert box2d._flag(b"\x01\x22", b"\x01\x20") == (1, 2)
+    assert box2d.find_flag(b"\x01\x22", b"\x01\x20") == (1, 2)
     for on, off in ((b"\1\2", b"\0\0"), (b"\0", b"\2"), (b"\3", b"\0"), (b"\1", b"\1")):
         with pytest.raises(UnprovenError, match="no single flag"):
-            box2d._flag(on, off)
+            box2d.find_flag(on, off)
 
 
 # ------------------------------------------------------------------------------------ packages --

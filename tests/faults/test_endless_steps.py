@@ -16,8 +16,8 @@ import pytest
 import parallel_pool
 from parallel_pool._engine import closing
 from parallel_pool._engine.pool import Pool
-from parallel_pool._native import ffi, lib
 from parallel_pool.errors import ClosedError, PoolTimeoutError
+from parallel_pool.testing import inspect
 from tests.sampling import thinned
 from tests.timeouts import TEST_TIMEOUT, wait_for
 
@@ -26,9 +26,10 @@ START = """
 import contextlib, gc, os, signal, sys, threading, time, warnings
 import numpy as np
 from parallel_pool import closing
-from parallel_pool._native import ffi, lib
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.pool import Pool
+from parallel_pool.testing import inspect
 
 closing.CLOSE_TIMEOUT = closing.DELETE_TIMEOUT = 0.05
 
@@ -37,8 +38,7 @@ def wait_for_step(pool, env_id):
     with contextlib.suppress(PoolTimeoutError):
         # a thread takes the place of an ordered pool's caller
         pool.recv(timeout=0)
-    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
-    while not lib.pp_pool_stepping(pool._handle, first, count, 1) or first[0] != env_id:
+    while env_id not in inspect(pool).stepping:
         time.sleep(0.001)
 
 
@@ -53,8 +53,7 @@ def endless(num_envs=4, batch_size=2, num_threads=3):
     for _ in range(num_envs // batch_size):
         pool.recv()
     # a thread may not have left a reset whose row was received
-    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
-    while lib.pp_pool_stepping(pool._handle, first, count, 1):
+    while inspect(pool).stepping:
         time.sleep(0.001)
     pool.send(np.zeros(num_envs, int))
     wait_for_step(pool, num_envs - 1)
@@ -233,37 +232,45 @@ def slow_pool(sleep_ms: int) -> Pool:
     """Returns a pool in whose thread a step runs."""
     pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": sleep_ms})
     pool.reset()
-    first, count = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
     pool.send([0])
     with pytest.raises(PoolTimeoutError):
         pool.recv(timeout=0)
-    wait_for(lambda: lib.pp_pool_stepping(pool._handle, first, count, 1))
+    wait_for(lambda: inspect(pool).stepping)
     return pool
 
 
+def keepers() -> weakref.WeakSet[closing.Keeper]:
+    """Returns what keeps the memory of this process's pools, without keeping it."""
+    return weakref.WeakSet(each for each in gc.get_objects() if type(each) is closing.Keeper)
+
+
 def test_a_step_that_returns_later_frees_the_memory() -> None:
+    others = keepers()
     pool = slow_pool(300)
-    keeper = weakref.ref(pool._keeper)
+    own = keepers() - others
+    assert len(own) == 1
     with pytest.warns(RuntimeWarning, match="environment 0 did not return within 0 s"):
         pool.close(timeout=0)
     del pool
     gc.collect()
-    assert keeper() is not None
+    assert len(own) == 1
 
     def is_freed() -> bool:
         Pool("test/Fault-v0", 1, num_threads=1).close()
         gc.collect()
-        return keeper() is None
+        return not own
 
     wait_for(is_freed)
 
 
 def test_close_waits_for_a_step_that_returns_in_time() -> None:
+    others = keepers()
     pool = slow_pool(100)
+    (own,) = keepers() - others
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pool.close()
-    assert pool._keeper not in closing._open
+    assert own not in closing.open_keepers
     with pytest.raises(ClosedError):
         pool.recv()
 

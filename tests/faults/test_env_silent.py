@@ -12,7 +12,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool._engine import registry
-from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.pool import Pool, expose
 from parallel_pool._engine.specs import Definition
 
 SILENT = r"""
@@ -122,7 +122,7 @@ CALLS: dict[str, tuple[Callable[[Pool], Any], str]] = {
     "load": (lambda pool: pool.set_state(pool.get_state()), "environment 0 can't be restored: {}"),
     "render": (Pool.render, "environment 0 can't be drawn: {}"),
     "expose": (
-        lambda pool: (pool.reset(), pool._expose(0, 64)),
+        lambda pool: (pool.reset(), expose(pool, 0, 64)),
         "environment 0 can't be exposed: {}",
     ),
 }

@@ -296,7 +296,7 @@ def test_a_model_without_joints_is_refused_and_affects_no_other(
     with Pool("Ant-v5", 2, seed=1) as pool:
         pool.reset()
         expected = pool.step(action)
-    monkeypatch.setattr(family, "_found", {})
+    monkeypatch.setattr(family, "pointer_offsets", {})
     for _ in range(2):
         with pytest.raises(ValueError, match="nq=0, nv=0, nu=1"):
             Pool("Ant-v5", 1, options={"xml_file": str(path)})
@@ -316,8 +316,8 @@ def test_a_model_without_joints_is_refused_and_affects_no_other(
 def test_parts_of_a_state_with_a_wrong_size_are_refused(
     wrong: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = family._state_parts
-    monkeypatch.setattr(family, "_state_parts", lambda *args: {**parts(*args), **wrong})
+    parts = family.find_state_parts
+    monkeypatch.setattr(family, "find_state_parts", lambda *args: {**parts(*args), **wrong})
     with pytest.raises(ValueError, match=message):
         Pool("Ant-v5", 1)
 
@@ -449,21 +449,21 @@ def test_without_mujoco_the_error_says_how_to_install_it(monkeypatch: pytest.Mon
 def test_a_version_of_mujoco_that_lacks_a_function_is_refused(
     symbol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = family._address
+    address = family.address_of
 
     def lacking(name: str) -> int | None:
         if name == symbol or (symbol == "handlers" and name.startswith("_mjPRIVATE")):
             return None
         return address(name)
 
-    monkeypatch.setattr(family, "_address", lacking)
-    family._functions.cache_clear()
+    monkeypatch.setattr(family, "address_of", lacking)
+    family.function_addresses.cache_clear()
     try:
         with pytest.raises(MissingDependencyError, match=r"mujoco \d.* has no .*: .* 3\.1 to 4\.x"):
             Pool("Ant-v5", 1)
     finally:
         monkeypatch.undo()
-        family._functions.cache_clear()
+        family.function_addresses.cache_clear()
     Pool("Ant-v5", 1).close()
 
 

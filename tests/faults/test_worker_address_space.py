@@ -22,7 +22,7 @@ def play(limit, start_method):
         for _ in range(3):
             pool.step(np.zeros(8, np.int64))
         # the worker that replaces this one must map as much
-        os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
+        os.kill(pool.worker_pids[1], signal.SIGKILL)
         while not pool.replies().get(2, {}):
             pool.step(np.zeros(8, np.int64))
         assert address_space.remaining() > limit // 4
@@ -59,7 +59,7 @@ class Large(Env):
     observation_space = gymnasium.spaces.Box(0, 255, (1 << 20,), np.uint8)
 
 fns = [Large] * 8
-print(within(address_space._used() + (48 << 20), "fork"))
+print(within(address_space.used() + (48 << 20), "fork"))
 """
     done = program(SCRIPT + script).end()
     assert done.out.endswith("\n256\n"), done

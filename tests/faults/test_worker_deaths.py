@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -26,6 +27,7 @@ from parallel_pool.errors import (
     StateError,
     WorkerError,
 )
+from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -36,10 +38,10 @@ from tests.faults.failing_envs import (
     kill,
     kill_self,
     nothing,
+    pid_of,
     pool_of,
     sleep_for_ever,
     until_stepping,
-    worker_of,
 )
 from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
@@ -52,7 +54,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 def pids_of(pool: ProcessPool) -> list[int]:
-    return [worker.pid for worker in pool._supervisor._workers if worker is not None]
+    return [pid for pid in pool.worker_pids if pid is not None]
 
 
 def all_ended(pids: list[int]) -> bool:
@@ -75,7 +77,7 @@ def all_ended(pids: list[int]) -> bool:
 def test_a_worker_that_dies_is_named(trouble: Trouble, said: str, method: str) -> None:
     with pool_of(trouble, start_method=method) as pool:
         pool.reset(seed=0)
-        pid = worker_of(pool, 1).pid
+        pid = pid_of(pool, 1)
         how = f"worker process {pid} {said} while it stepped environment 2"
         with pytest.raises(WorkerError, match=rf"environment 2 \(and 1 more\) failed: {how}") as e:
             for _ in range(3):
@@ -103,7 +105,7 @@ def test_a_worker_that_dies_while_idle_is_named_by_the_next_call() -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         kill(pool, 0)
-        pid = pool._supervisor.deaths[0].pid
+        pid = inspect(pool).deaths[0].pid
         with pytest.raises(StateError, match=rf"of environment 0 .*process {pid} was killed by"):
             pool.step(ACTIONS)
         np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
@@ -300,7 +302,7 @@ def test_a_signal_handler_may_close_the_pool_at_any_point() -> None:
         assert all_ended(pids)
 
 
-@pytest.mark.parametrize("held", ["supervisor", "worker", "watcher"])
+@pytest.mark.parametrize("held", ["supervisor", "worker 1", "watcher"])
 def test_a_signal_handler_may_close_the_pool_while_a_lock_is_held(held: str) -> None:
     """The handler interrupts the thread that holds the lock."""
     before = signal.getsignal(signal.SIGUSR1)
@@ -308,12 +310,7 @@ def test_a_signal_handler_may_close_the_pool_while_a_lock_is_held(held: str) -> 
     pids = pids_of(pool)
     pool.reset()
     pool.send(ACTIONS)
-    own = pool._supervisor
-    locks = {
-        "supervisor": own._lock,
-        "worker": worker_of(pool, 1)._lock,
-        "watcher": own._watcher._thread._lock,
-    }
+    locks = inspect(pool).locks
     signal.signal(signal.SIGUSR1, lambda *_: pool.close(timeout=0.01))
     try:
         with locks[held]:
@@ -349,7 +346,7 @@ def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
             interrupted = False
         except KeyboardInterrupt:
             pass
-        assert all_ended(pids) and not pool._supervisor._starters
+        assert all_ended(pids) and not inspect(pool).restarting
         pool.close()
     assert place > 60
 
@@ -372,7 +369,7 @@ def test_close_ends_workers_that_are_being_started(at: str, tmp_path: Any) -> No
     if at == "made":
         wait_for(lambda: made.calls == 2)
     pool.close(timeout=0.0)
-    assert not pool._supervisor._starting and not pool._supervisor._starters
+    assert not inspect(pool).restarting
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
 
 
@@ -402,20 +399,13 @@ def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
     pool.reset()
     pool.send(ACTIONS)
     pids = pids_of(pool)
-    own = pool._supervisor
-    locks = [own._lock, own._watcher._thread._lock, *[worker._lock for worker in own._workers]]
-    held: list[Any] = []
-    try:
-        for lock in locks:
-            lock.acquire()
-            held.append(lock)
+    locks = inspect(pool).locks
+    assert len(locks) == 4
+    with contextlib.ExitStack() as held:
+        for lock in locks.values():
+            held.enter_context(lock)
         del pool
         gc.collect()
-        assert own._lock is locks[0]
-    finally:
-        for lock in held:
-            lock.release()
-    del own
     wait_for(lambda: all_ended(pids))
 
 
@@ -446,16 +436,12 @@ def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
             pool.close(timeout=0.0)
 
         # at the fork, another thread holds none or one of these locks
-        for lock in (
-            None,
-            pool._supervisor._lock,
-            *[worker_of(pool, lane)._lock for lane in (0, 1)],
-        ):
+        for lock in (None, *inspect(pool).locks.values()):
             holder = _Holder(lock)
             in_child(child)
             holder.release()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [1] * 4)
-        assert not pool._supervisor.deaths
+        assert not inspect(pool).deaths
 
 
 class _Holder:
@@ -503,6 +489,8 @@ LEAVING = """
 import gc, os, sys
 import numpy as np
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.testing import inspect
+from parallel_pool._workers.process_pool import ProcessPool
 from tests.faults.failing_envs import Counting
 pool = ProcessPool([Counting] * 4, num_workers=2, on_error="restart", timeout=50.0)
 pool.reset(seed=0)
@@ -513,7 +501,7 @@ if not child:
         gc.collect()
     sys.exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-print(pool.step(np.zeros(4, int))[0][:, 0], pool._supervisor.deaths)
+print(pool.step(np.zeros(4, int))[0][:, 0], dict(inspect(pool).deaths))
 """
 
 

@@ -14,9 +14,13 @@ import numpy as np
 import pytest
 
 from parallel_pool._native import ffi, lib
+from parallel_pool._workers.data.messages import Assignment
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.run import env_runner
+from parallel_pool._workers.start import launch
+from parallel_pool._workers.start.connection import by_reference
 from parallel_pool.errors import EnvError, StateError, WorkerError
+from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -27,8 +31,8 @@ from tests.faults.failing_envs import (
     Counting,
     Trouble,
     first_of,
+    pid_of,
     pool_of,
-    worker_of,
 )
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -87,7 +91,7 @@ def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: 
         raise OwnError("what %d is %s", 7)
 
     with pool_of(throw_by_hand, autoreset=autoreset, start_method=method) as pool:
-        pids = [worker_of(pool, lane).pid for lane in (0, 1)]
+        pids = [pid_of(pool, lane) for lane in (0, 1)]
         error = failing_step(pool)
         assert type(error) is OwnError
         assert error.args == ("what %d is %s", 7) and error.code == 7
@@ -116,7 +120,7 @@ def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: 
         else:
             np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [5, 5, 1, 5])
-        assert [worker_of(pool, lane).pid for lane in (0, 1)] == pids
+        assert [pid_of(pool, lane) for lane in (0, 1)] == pids
 
 
 @pytest.mark.parametrize(
@@ -292,7 +296,7 @@ def test_no_memory_to_report_an_exception_is_a_memory_error(autoreset: str) -> N
     """The worker lives, and the error does not say that it died."""
     trouble = limit_files(ValueError("of its own"))
     with pool_of(trouble, autoreset=autoreset) as pool:
-        pid = worker_of(pool, 1).pid
+        pid = pid_of(pool, 1)
         error = failing_step(pool)
         assert type(error) is MemoryError
         assert str(error) == (
@@ -302,7 +306,7 @@ def test_no_memory_to_report_an_exception_is_a_memory_error(autoreset: str) -> N
         cause = error.__cause__
         assert type(cause) is EnvError and cause.env_ids == (2,)
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
-        assert worker_of(pool, 1).pid == pid and not pool._supervisor.deaths
+        assert pid_of(pool, 1) == pid and not inspect(pool).deaths
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
@@ -317,16 +321,21 @@ def test_no_memory_for_an_answer_is_a_memory_error() -> None:
         assert pool.get_attr("steps") == [0] * 4
 
 
-def reply_garbage() -> None:
-    """Makes the worker's reply bytes that are no pickle; raises, so that the worker replies."""
-    for it in gc.get_objects():
-        if isinstance(it, env_runner.EnvRunner):
-            it._dumps = lambda value: b"not a pickle"
-    raise ValueError("of its own")
+def test_a_reply_that_cannot_be_unpickled_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_garbage = False
 
+    def fail() -> None:
+        """From here on the worker's replies are bytes that are no pickle."""
+        nonlocal is_garbage
+        is_garbage = True
+        raise ValueError("of its own")
 
-def test_a_reply_that_cannot_be_unpickled_is_an_error() -> None:
-    with pool_of(reply_garbage) as pool:
+    def dumps(value: Any) -> bytes:
+        return b"not a pickle" if is_garbage else by_reference(value)
+
+    # which a forked worker pickles with
+    monkeypatch.setattr(launch, "by_reference", dumps)
+    with pool_of(fail) as pool:
         error = failing_step(pool)
         assert type(error) is EnvError and error.env_ids == (2,)
         assert "environment 2 failed: the reply of environment 2 can't be unpickled" in str(error)
@@ -334,15 +343,21 @@ def test_a_reply_that_cannot_be_unpickled_is_an_error() -> None:
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
-def overwrite_rows() -> None:
-    """Overwrites completed rows, as defective C code may."""
-    for it in gc.get_objects():
-        if isinstance(it, env_runner.EnvRunner):
-            size = it._assignment.size
-            ffi.buffer(lib.pp_worker_block(it._worker, it._blocks[0]), size)[:] = b"\xff" * size
+def test_rows_that_were_overwritten_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers: list[Any] = []
 
+    def take(worker: Any, timeout: int) -> int:
+        workers.append(worker)
+        return int(lib.pp_worker_take(worker, timeout))
 
-def test_rows_that_were_overwritten_are_an_error() -> None:
+    def overwrite_rows() -> None:
+        """Overwrites completed rows, as defective C code may."""
+        size = max(it.size for it in gc.get_objects() if isinstance(it, Assignment))
+        block = lib.pp_worker_block(workers[-1], lib.pp_worker_turns(workers[-1]).blocks[0])
+        ffi.buffer(block, size)[:] = b"\xff" * size
+
+    # which tells a forked worker its handle in C
+    monkeypatch.setattr(env_runner, "take", take)
     with pool_of(overwrite_rows, 1, num_workers=1, batch_size=3) as pool:
         pool.send_reset(seed=0)
         np.testing.assert_array_equal(pool.recv()[ENV_ID], [0, 1, 2])

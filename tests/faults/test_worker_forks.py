@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._workers.process_pool import ProcessPool
-from tests.faults.failing_envs import ACTIONS, OBS, Counting, pool_of, worker_of
+from tests.faults.failing_envs import ACTIONS, OBS, Counting, pid_of, pool_of
 from tests.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -118,7 +118,7 @@ def test_a_child_that_returns_from_another_call_is_ended(
 ) -> None:
     fork, steps = Fork(tmp_path / "child"), tmp_path / "steps"
     with forking_pool(fork, at, steps, start_method=method) as pool:
-        worker = worker_of(pool, 0).pid
+        worker = pid_of(pool, 0)
         for _ in range(4):
             pool.reset(seed=0)
         if at == "ask":

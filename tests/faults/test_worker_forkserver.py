@@ -15,7 +15,8 @@ from parallel_pool._workers.start import forkserver, launch
 from parallel_pool._workers.start.connection import Connection
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool.errors import WorkerError
-from tests.faults.failing_envs import ACTIONS, pool_of, until_restarted, worker_of
+from parallel_pool.testing import inspect
+from tests.faults.failing_envs import ACTIONS, pid_of, pool_of, until_restarted
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import TARGETS, Start
 
@@ -34,7 +35,7 @@ def own_forkserver() -> Iterator[forkserver.Forkserver]:
 
 def stop(own: forkserver.Forkserver) -> None:
     os.kill(own.pid, signal.SIGSTOP)
-    wait_for(lambda: forkserver._state(own.pid) == "T")
+    wait_for(lambda: forkserver.state_of(own.pid) == "T")
 
 
 @pytest.mark.slow
@@ -52,7 +53,7 @@ def test_a_fork_server_that_does_not_answer_is_ended_in_time(
 ) -> None:
     stop(own_forkserver)
     # simulates one that hangs: the system does not report it as stopped
-    monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
+    monkeypatch.setattr(forkserver, "state_of", lambda pid: "D")
     began = time.monotonic()
     with pytest.raises(WorkerError, match=r"within start_timeout=0\.5 s: .* did not answer"):
         pool_of(start_method="forkserver", start_timeout=0.5)
@@ -71,7 +72,7 @@ def test_a_death_is_found_while_the_fork_server_is_stopped(
         pool.reset(seed=0)
         stop(own_forkserver)
         began = time.monotonic()
-        worker = worker_of(pool, 1).pid
+        worker = pid_of(pool, 1)
         # it dies with a step in flight; after a death without, sending is refused
         os.kill(worker, signal.SIGSTOP)
         pool.send(ACTIONS)
@@ -89,8 +90,8 @@ def test_workers_are_replaced_while_the_fork_server_is_stopped(
     with pool_of(start_method="forkserver", on_error="restart") as pool:
         pool.reset(seed=0)
         stop(own_forkserver)
-        os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-        wait_for(lambda: pool._supervisor._workers[1] is None)
+        os.kill(pid_of(pool, 1), signal.SIGKILL)
+        wait_for(lambda: 1 in inspect(pool).deaths)
         until_restarted(pool)
         pool.step(ACTIONS)
 
@@ -102,13 +103,13 @@ def test_close_does_not_wait_for_a_fork_server_that_hangs(
     pool = pool_of(start_method="forkserver", on_error="restart")
     pool.reset(seed=0)
     stop(own_forkserver)
-    monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
-    os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-    wait_for(lambda: bool(pool._supervisor._deadlines))
+    monkeypatch.setattr(forkserver, "state_of", lambda pid: "D")
+    os.kill(pid_of(pool, 1), signal.SIGKILL)
+    wait_for(lambda: inspect(pool).restarting)
     began = time.monotonic()
     pool.close()
     assert time.monotonic() - began < 4
-    assert not pool._supervisor._starters
+    assert not inspect(pool).restarting
 
 
 @pytest.mark.slow
@@ -116,7 +117,7 @@ def test_a_thread_that_waits_for_an_answer_does_not_block_others(
     own_forkserver: forkserver.Forkserver,
 ) -> None:
     """The thread that waits holds the lock; others wait for it no longer than their deadline."""
-    lock = own_forkserver._lock
+    lock = own_forkserver.lock
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:

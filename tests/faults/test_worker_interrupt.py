@@ -304,7 +304,7 @@ with ProcessPool([make("waits"), make()], num_workers=2, start_method=sys.argv[1
     threading.Thread(target=work).start()
     # a handler that raises nothing interrupts nothing
     assert (pool.step([0, 0])[0] == 3).all()
-    os.kill(pool._supervisor._workers[0].pid, signal.SIGUSR1)
+    os.kill(pool.worker_pids[0], signal.SIGUSR1)
     said = ""
     while "SIGUSR1" not in said:
         try:
@@ -336,7 +336,7 @@ def wait_for_all(*_):
 signal.signal(signal.SIGCHLD, eval(sys.argv[2]))
 pool = ProcessPool([make(), make()], num_workers=2, start_method=sys.argv[1])
 pool.reset()
-os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
+os.kill(pool.worker_pids[1], signal.SIGKILL)
 try:
     while True:
         pool.step([0, 0])

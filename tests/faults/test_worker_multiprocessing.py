@@ -188,7 +188,7 @@ def test_a_restarted_worker_gets_another_number() -> None:
     fns = [partial(Asking, asking_envs.number_and_parent)]
     with ProcessPool(fns, on_error="restart") as pool:
         first = pool.reset()[0][0, 0]
-        pid = pool._worker_pids()[0]
+        pid = pool.worker_pids[0]
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         pool.step(np.zeros(1, np.int64))

@@ -127,7 +127,7 @@ def test_orphans_that_ignore_sigterm_end_with_the_parent(program: Start) -> None
 @pytest.mark.slow
 def test_orphans_that_ignore_sigterm_end_with_a_program_that_exits(program: Start) -> None:
     """At exit Python does not join the threads that wait for orphans, which end nevertheless."""
-    script = STARTS + "for w in pool._supervisor._workers: os.kill(w.pid, signal.SIGKILL)"
+    script = STARTS + "for pid in pool.worker_pids: os.kill(pid, signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     for method in ("fork", "spawn"):
         assert program(script, method, what).end().code == 0

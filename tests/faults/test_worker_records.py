@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,8 @@ import numpy as np
 import pytest
 
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._engine import base_pool
 from parallel_pool._engine.buffers import Array
-from parallel_pool._native import lib
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
@@ -33,6 +31,16 @@ class Waiting(Counting):
         super().__init__(WaitFor(path), 2)
 
 
+def shared_memory() -> list[Path]:
+    """Returns the memory that this process's pools share with their workers, without replies."""
+    files = Path("/proc/self/fd").iterdir()
+    return [file for file in files if file.is_file() and is_pools(os.readlink(file))]
+
+
+def is_pools(target: str) -> bool:
+    return target.startswith("/memfd:parallel_pool ") and "replies" not in target
+
+
 def _is_counted(before: Array, words: Array) -> bool:
     return bool(((before == 0) & (words == MANY)).any())
 
@@ -40,15 +48,12 @@ def _is_counted(before: Array, words: Array) -> bool:
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
     """Lets the running step end, then overwrites its count of completed rows."""
     until_stepping(pool, 0)
-    fd = lib.pp_pool_memory_fd(pool._handle)
-    with mmap.mmap(fd, os.fstat(fd).st_size) as memory:
-        words = np.frombuffer(memory, np.int32)
-        before = words.copy()
-        path.write_text("go on")
-
-        wait_for(functools.partial(_is_counted, before, words))
-        words[(before == 0) & (words == MANY)] = count
-        del words
+    words = [np.memmap(file, np.int32) for file in shared_memory()]
+    before = [each.copy() for each in words]
+    path.write_text("go on")
+    wait_for(lambda: any(map(_is_counted, before, words)))
+    for old, new in zip(before, words, strict=True):
+        new[(old == 0) & (new == MANY)] = count
 
 
 def functions(path: Path) -> list[Any]:
@@ -80,7 +85,7 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_wrong_count_ends_waits_of_the_vector_environment(
-    is_interrupted: bool, tmp_path: Path
+    is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """reset() discards the results of an interrupted step, and raises when none can come."""
     path = tmp_path / "file"
@@ -89,8 +94,16 @@ def test_a_wrong_count_ends_waits_of_the_vector_environment(
     env.reset(seed=0)
     env.step(actions)
     env.step_async(actions)
+    if is_interrupted:
+
+        def interrupt(*_: Any) -> Any:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(base_pool, "receive", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            env.step_wait()
     miscount(env.pool, path, MANY - 1)
-    env._is_interrupted = is_interrupted
     if not is_interrupted:
         with pytest.raises(BrokenPoolError, match="make a new one"):
             env.step_wait()

@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import os
 import resource
+import signal
 import threading
 import time
 import weakref
@@ -127,9 +128,10 @@ def test_workers_that_are_replaced_release_all_resources() -> None:
             for _ in range(5):
                 for _ in range(3):
                     pool.step(ACTIONS)
-                worker: Any = pool._supervisor._workers[1]
-                worker.kill()
-                while pool._supervisor._workers[1] in (None, worker):
+                pid = pool.worker_pids[1]
+                assert pid is not None
+                os.kill(pid, signal.SIGKILL)
+                while pool.worker_pids[1] in (None, pid):
                     pool.step(ACTIONS)
 
     assert_releases_all(work)
@@ -144,7 +146,7 @@ def test_a_deleted_pool_ends_its_workers_at_once(method: str, is_held: bool) -> 
         pool = pool_of(method)
         assert_steps(pool, 1)
         held = pool.step(ACTIONS) if is_held else None
-        workers = [worker.pid for worker in pool._supervisor._workers if worker is not None]
+        workers = pool.worker_pids
         pool.send(ACTIONS)
         gone = weakref.ref(pool)
         del pool
@@ -241,9 +243,9 @@ def test_the_process_may_fork_at_any_time() -> None:
         thread = threading.Thread(target=work)
         thread.start()
         for _ in range(10):
-            worker = pool._supervisor._workers[0]
-            if worker is not None:
-                worker.kill()
+            pid = pool.worker_pids[0]
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
             goes_on = partial(has_gone_on, steps)
             in_child(pool.close)
             wait_for(goes_on)
@@ -366,10 +368,11 @@ def test_too_few_descriptors_are_a_clear_error(method: str) -> None:
 
 def test_too_few_descriptors_for_a_replacement_are_a_clear_error() -> None:
     with pool_of("fork", on_error="restart") as pool:
-        worker: Any = pool._supervisor._workers[1]
+        pid = pool.worker_pids[1]
+        assert pid is not None
         # so low that descriptors which are closed meanwhile can't be used
         with few_files(3):
-            worker.kill()
+            os.kill(pid, signal.SIGKILL)
             with pytest.raises((WorkerError, StateError), match="Too many open files"):
                 while True:
                     pool.step(ACTIONS)

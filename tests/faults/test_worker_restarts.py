@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -14,6 +15,7 @@ from parallel_pool._workers.data.messages import FINAL_INFO, INFO, MAX_RESTARTS
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.watch import supervisor
 from parallel_pool.errors import StateError, WorkerError
+from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -28,11 +30,11 @@ from tests.faults.failing_envs import (
     kill,
     kill_self,
     nothing,
+    pid_of,
     pool_of,
     sleep_for_ever,
     until_restarted,
     until_stepping,
-    worker_of,
 )
 from tests.sampling import thinned
 from tests.timeouts import wait_for
@@ -203,7 +205,7 @@ def test_a_worker_killed_by_the_timeout_is_replaced(autoreset: str, tmp_path: Pa
         pool.step(ACTIONS)
         last = pool.step(ACTIONS)[OBS][2:]
         seeds = check_report(pool, pool.step(ACTIONS), last, 3)
-        assert "environment 2 took longer than timeout=0.3 s" in str(pool._supervisor.deaths[1])
+        assert "environment 2 took longer than timeout=0.3 s" in str(inspect(pool).deaths[1])
         check_started(pool, seeds, 4)
 
 
@@ -306,8 +308,8 @@ def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
 
 def reason_of_loss(pool: ProcessPool) -> str:
     """Waits until lane 1 is given up; returns why."""
-    wait_for(lambda: pool._supervisor.lost)
-    return pool._supervisor.lost[1]
+    wait_for(lambda: inspect(pool).lost)
+    return inspect(pool).lost[1]
 
 
 @pytest.mark.slow
@@ -325,7 +327,7 @@ def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: 
     with ProcessPool(fns, on_error="restart", autoreset=autoreset, **options) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
-        pid = worker_of(pool, 1).pid
+        pid = pid_of(pool, 1)
         pool.send(ACTIONS)
         kill(pool, 1)
         said = reason_of_loss(pool)
@@ -481,11 +483,11 @@ def test_a_lane_is_given_up_when_no_thread_can_be_started(monkeypatch: pytest.Mo
 def test_calls_wait_for_the_next_worker() -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)
-        before = worker_of(pool, 1).pid
+        before = pid_of(pool, 1)
         kill(pool, 1)
         pids = pool.apply(lambda env: os.getpid())
         assert pids[2] == pids[3] != before
-        assert pids[2:] == [worker_of(pool, 1).pid] * 2
+        assert pids[2:] == [pid_of(pool, 1)] * 2
 
 
 def test_a_call_that_kills_its_worker_is_an_error(tmp_path: Path) -> None:
@@ -502,5 +504,6 @@ def test_the_fork_server_replaces_a_worker() -> None:
         last = pool.step(ACTIONS)[OBS][2:]
         kill(pool, 1)
         seeds = check_report(pool, pool.step(ACTIONS), last, 2)
-        assert worker_of(pool, 1).name == "parallel_pool-1"
+        names = pool.apply(lambda env: multiprocessing.current_process().name)
+        assert names[2:] == ["parallel_pool-1"] * 2
         check_started(pool, seeds, 3)

@@ -19,12 +19,16 @@ import numpy as np
 import pytest
 
 from parallel_pool._workers.data.messages import INFO, MAX_RESTARTS
+from parallel_pool._workers.pool_arguments import check_timeouts
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.watch import supervisor
+from parallel_pool._workers.watch.supervisor import Supervisor
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, StateError, WorkerError
+from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
@@ -35,10 +39,10 @@ from tests.faults.failing_envs import (
     WaitFor,
     kill,
     nothing,
+    pid_of,
     pool_of,
     sleep_for_ever,
     until_stepping,
-    worker_of,
 )
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
@@ -105,7 +109,7 @@ def test_an_environment_that_hangs_while_the_caller_is_busy_is_killed(
                 error = caught
         assert seen == {0, 1, 2, 3}
         assert (error is None) == (on_error == "restart")
-        assert "environment 2 took longer than timeout=0.2 s" in str(pool._supervisor.deaths[1])
+        assert "environment 2 took longer than timeout=0.2 s" in str(inspect(pool).deaths[1])
         if error is not None:
             assert set(error.env_ids) <= {2, 3}
         else:
@@ -118,7 +122,7 @@ def test_a_worker_that_does_not_begin_its_turns_is_killed() -> None:
     """The worker is stopped, or busy with a call whose caller has given up."""
     with pool_of(timeout=0.2) as pool:
         pool.reset(seed=0)
-        os.kill(worker_of(pool, 1).pid, signal.SIGSTOP)
+        os.kill(pid_of(pool, 1), signal.SIGSTOP)
         with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to begin its"):
             pool.step(ACTIONS)
     with pool_of(timeout=0.2) as pool:
@@ -130,7 +134,8 @@ def test_a_worker_that_does_not_begin_its_turns_is_killed() -> None:
 
 
 def _hang(pool: ProcessPool) -> Any:
-    return pool._ask([3], "apply", lambda ids: (lambda env: time.sleep(1e6),))
+    pool.set_attr("sleep", [time.sleep], [3])
+    return pool.send_call("sleep", (1e6,), env_ids=[3])
 
 
 @pytest.mark.slow
@@ -147,6 +152,29 @@ def test_each_turn_has_the_whole_timeout() -> None:
         np.testing.assert_array_equal(pool.step(np.zeros(8, int))[OBS][:, 0], [1] * 8)
 
 
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """What each look of a timer at its pool's turns returns: the pause; None: it falls asleep."""
+    found: list[float | None] = []
+    look = Supervisor.check_turns
+
+    def noted(self: Supervisor) -> float | None:
+        pause = look(self)
+        found.append(pause)
+        return pause
+
+    monkeypatch.setattr(Supervisor, "check_turns", noted)
+    return found
+
+
+def wait_for_sleep(looks: list[float | None]) -> None:
+    """Waits until the timer sleeps."""
+    wait_for(lambda: looks and looks[-1] is None)
+    # a wake-up may cause one more look
+    time.sleep(0.1)
+    assert looks[-1] is None
+
+
 class FakeTime:
     """A clock that the test advances."""
 
@@ -160,12 +188,14 @@ class FakeTime:
 
 
 def test_time_in_which_all_were_stopped_does_not_count(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, looks: list[float | None]
 ) -> None:
     """After Ctrl-Z hours may have passed, in which no environment took too long."""
     release = tmp_path / "release"
     fake = FakeTime()
     monkeypatch.setattr(supervisor, "time", fake)
+    # the timer looks often
+    monkeypatch.setattr(supervisor, "MAX_PAUSE", 0.01)
     with pool_of(WaitFor(release), timeout=10.0) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -174,8 +204,9 @@ def test_time_in_which_all_were_stopped_does_not_count(
         until_stepping(pool, 2)
         for _ in range(3):
             fake.now += 3600
-            pool._supervisor._check_turns()
-        assert not pool._supervisor._reasons
+            before = len(looks)
+            wait_for(lambda before=before: len(looks) >= before + 2)
+        assert not inspect(pool).deaths
         release.touch()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [3] * 4)
         monkeypatch.undo()
@@ -185,28 +216,18 @@ def test_time_in_which_all_were_stopped_does_not_count(
 
 
 def test_without_a_timeout_there_is_no_timer() -> None:
-    with pool_of() as pool, pool_of(timeout=math.inf) as other:
-        assert pool._supervisor.timer is None and other._supervisor.timer is None
+    before = timers()
+    with pool_of(), pool_of(timeout=math.inf):
+        assert not set(timers()) - set(before)
 
 
 @pytest.mark.slow
-def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[float | None] = []
-    look = supervisor.Supervisor._check_turns
-
-    def counted(self: supervisor.Supervisor) -> float | None:
-        looks.append(look(self))
-        return looks[-1]
-
-    monkeypatch.setattr(supervisor.Supervisor, "_check_turns", counted)
+def test_the_timer_sleeps_while_nothing_is_in_flight(looks: list[float | None]) -> None:
     with pool_of(timeout=0.5) as pool:
         for _ in range(2):
             pool.reset(seed=0)
-            wait_for(lambda: pool._timer is not None and pool._timer.is_asleep)
-            # a wake-up may cause one more check
-            time.sleep(0.1)
+            wait_for_sleep(looks)
             before = len(looks)
-            assert looks[-1] is None
             # longer than the timeout, after which the timer would check if it did not sleep
             time.sleep(0.6)
             assert len(looks) == before
@@ -226,29 +247,26 @@ def test_a_timeout_may_be_infinite() -> None:
     pool = ProcessPool([Closing], start_method="fork")
     with pytest.warns(SlowWorkerWarning, match="which closes its environments"):
         pool.close(timeout=math.inf)
-    assert not pool._supervisor.deaths
+    assert not inspect(pool).deaths
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["send", "send_reset", "step"])
-def test_whatever_is_sent_wakes_the_timer(how: str) -> None:
+def test_whatever_is_sent_wakes_the_timer(how: str, looks: list[float | None]) -> None:
     """The timer checks the turn even if the caller does not wait for the result."""
     at = "reset" if how == "send_reset" else "step"
     with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.5, batch_size=2) as pool:
         pool.send_reset()
         pool.recv()
         pool.recv()
-        timer = pool._timer
-        assert timer is not None
-        wait_for(lambda: timer.is_asleep)
-        time.sleep(0.1)
+        wait_for_sleep(looks)
         if how == "send":
             pool.send(ACTIONS)
         elif how == "send_reset":
             pool.send_reset()
         else:
             np.testing.assert_array_equal(pool.step(ACTIONS)[ENV_ID], [0, 1])
-        wait_for(lambda: 1 in pool._supervisor.deaths)
+        wait_for(lambda: 1 in inspect(pool).deaths)
 
 
 @pytest.mark.parametrize("is_in_flight", [True, False])
@@ -256,7 +274,7 @@ def test_the_timer_ends_with_a_deleted_pool(is_in_flight: bool) -> None:
     others = len(timers())
     pool: Any = pool_of(timeout=50.0)
     assert len(timers()) == others + 1
-    pids = [worker_of(pool, lane).pid for lane in (0, 1)]
+    pids = [pid_of(pool, lane) for lane in (0, 1)]
     if is_in_flight:
         pool.send_reset()
     gone = weakref.ref(pool)
@@ -318,10 +336,11 @@ def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None
         made_by(sleep_for_ever, timeout=0.1)
     assert e.value.env_ids == (2, 3)
     # the longer of both timeouts applies; with math.inf there is none
-    with made_by(lambda: time.sleep(0.5) or Counting(), timeout=20.0) as pool:
-        assert pool._start_timeout == 20.0
-    with pool_of(timeout=0.1, start_timeout=math.inf) as pool:
-        assert pool._start_timeout is None
+    made_by(lambda: time.sleep(0.5) or Counting(), timeout=20.0).close()
+    assert check_timeouts(20.0, None) == (20.0, 20.0)
+    assert check_timeouts(0.1, None) == (0.1, 0.3)
+    pool_of(timeout=0.1, start_timeout=math.inf).close()
+    assert check_timeouts(0.1, math.inf) == (0.1, None)
 
 
 def test_a_failure_is_raised_while_another_never_returns() -> None:
@@ -363,7 +382,9 @@ def test_a_worker_that_dies_while_another_starts_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_restarts_that_never_end_are_given_up(tmp_path: Path) -> None:
+def test_restarts_that_never_end_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
 
     def make() -> Any:
@@ -372,12 +393,12 @@ def test_restarts_that_never_end_are_given_up(tmp_path: Path) -> None:
 
     with made_by(make, start_timeout=60, on_error="restart") as pool:
         # not for the first start, which may be slow on a busy machine
-        pool._supervisor._start_timeout = 1.5
+        monkeypatch.setattr(supervisor, "Deadline", lambda seconds: Deadline(seconds and 1.5))
         pool.reset(seed=0)
         kill(pool, 1)
-        wait_for(lambda: pool._supervisor.lost)
-        assert f"{MAX_RESTARTS} restarts in a row made no step" in pool._supervisor.lost[1]
-        assert "not made within start_timeout=1.5 s" in pool._supervisor.lost[1]
+        wait_for(lambda: inspect(pool).lost)
+        assert f"{MAX_RESTARTS} restarts in a row made no step" in inspect(pool).lost[1]
+        assert "not made within start_timeout=1.5 s" in inspect(pool).lost[1]
         assert made.calls == 1 + MAX_RESTARTS
 
 
@@ -393,6 +414,9 @@ def children() -> set[str]:
 HANGING = """
 import pathlib, sys, time
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.pool_arguments import check_timeouts
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch.supervisor import Supervisor
 
 def hang():
     import os

@@ -17,10 +17,10 @@ from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, WorkerErro
 from tests.faults.failing_envs import (
     ACTIONS,
     Counting,
+    pid_of,
     pool_of,
     sleep_for_ever,
     until_stepping,
-    worker_of,
 )
 from tests.programs import Program
 
@@ -49,7 +49,7 @@ def warning_of(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutErro
 def test_an_environment_that_hangs_in_step_is_named(soon: None) -> None:
     with pool_of(sleep_for_ever, 1) as pool:
         pool.reset(seed=0)
-        pid = worker_of(pool, 1).pid
+        pid = pid_of(pool, 1)
         text = warning_of(lambda: pool.step(ACTIONS, timeout=1.0))
         assert f"environment 2 in step (worker process {pid})" in text
         assert (
@@ -81,7 +81,7 @@ def test_an_environment_that_hangs_in_a_call_is_named(soon: None) -> None:
         pool.set_attr("render", [sleep_for_ever], [3])
         call = pool.send_call("render", env_ids=[3])
         text = warning_of(lambda: pool.recv_call(call, 1.0))
-        assert f"call render of environments [3] (worker process {worker_of(pool, 1).pid})" in text
+        assert f"call render of environments [3] (worker process {pid_of(pool, 1)})" in text
         pool.close(timeout=0.0)
 
 
@@ -98,7 +98,7 @@ def test_an_environment_that_hangs_while_it_is_made_is_named(soon: None) -> None
 def test_a_worker_that_does_not_begin_its_turns_is_named(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
-        pid = worker_of(pool, 0).pid
+        pid = pid_of(pool, 0)
         os.kill(pid, signal.SIGSTOP)
         text = warning_of(lambda: pool.step(ACTIONS, timeout=1.0))
         assert f"worker process {pid} to begin its next step" in text

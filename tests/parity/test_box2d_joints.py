@@ -43,9 +43,9 @@ def links() -> Iterator[tuple[bytes, bytes]]:
     assert box2d.unpack(link)["solves_joints"] == 1
     both = (link, box2d.without_joints(link))
     assert box2d.unpack(both[1])["solves_joints"] == 0
-    box2d._found.update(both)
+    box2d.accepted_links.update(both)
     yield both
-    box2d._found.difference_update(both)
+    box2d.accepted_links.difference_update(both)
 
 
 @pytest.mark.parametrize("case", sampled(range(len(CASES)), {0, 1, 10}))
@@ -78,9 +78,9 @@ def same(ours: Any, theirs: Any, what: str) -> None:
 @pytest.fixture
 def unproven() -> Iterator[None]:
     """The library is looked at again, in this test and afterwards."""
-    box2d._proven.cache_clear()
+    box2d.link_or_reason.cache_clear()
     yield
-    box2d._proven.cache_clear()
+    box2d.link_or_reason.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["joint_matrix", "joint_impulse", "joint_masses"])

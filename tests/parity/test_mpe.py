@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._engine import registry
+from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import numpy_loops
 from tests.sampling import thinned
@@ -129,7 +130,7 @@ class Pair:
         """Steps both with the same random action; returns whether the episode has ended."""
         row, by_agent = self.draw(rng)
         observations, rewards, terminations, truncations, infos = self.theirs.step(by_agent)
-        batch = self.ours.step(row.reshape(1, *self.ours._reader.shape))
+        batch = self.ours.step(row.reshape(1, *ActionReader(self.ours.spec).shape))
         self.compare(observations, batch)
         for _, agent, reward in self.of_agents(batch.reward):
             assert reward[0] == rewards[agent], (self.where, agent)
@@ -231,9 +232,9 @@ def test_stages_of_a_curriculum_are_reset_options(
 def test_the_loops_are_numpys() -> None:
     """The C library's exp gives other bits on processors with AVX-512; the loops never do."""
     assert len(numpy_loops.packed()) == 8 * (2 * len(numpy_loops.FUNCTIONS) + 1)
-    address, data = numpy_loops._loop(np.exp)
+    address, data = numpy_loops.find_loop(np.exp)
     values = np.random.default_rng(3).uniform(-20, 5, 2000)
-    assert [numpy_loops._call(address, data, [x]) for x in values] == np.exp(values).tolist()
+    assert [numpy_loops.call_loop(address, data, [x]) for x in values] == np.exp(values).tolist()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pygame
 import pytest
 
 from parallel_pool import MissingDependencyError, Pool, PoolParallelEnv, PoolVectorEnv, StateError
+from parallel_pool._engine.pool import expose
 from parallel_pool._families.mpe_renderer import Renderer
 from parallel_pool.compat import pettingzoo
 from tests.parity.test_mpe_single import WORLDS, draw
@@ -223,10 +224,10 @@ def test_room_of_a_wrong_size_is_refused() -> None:
     pool = Pool("mpe/simple_v3")
     view = np.zeros(20)
     with pytest.raises(StateError):
-        pool._expose(0, view.ctypes.data)
+        expose(pool, 0, view.ctypes.data)
     pool.reset(seed=1)
     view[0] = 20
     with pytest.raises(ValueError, match="room for 20 numbers, and the world has 10"):
-        pool._expose(0, view.ctypes.data)
+        expose(pool, 0, view.ctypes.data)
     assert not view[1:].any()
     pool.close()

@@ -26,6 +26,7 @@ from gymnasium.vector import VectorEnv
 import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError
 from parallel_pool._engine import registry
+from parallel_pool._engine.pool import expose
 from parallel_pool._families.mujoco_renderer import MODES, Renderer, model_of
 from tests.same import assert_same
 from tests.sampling import sampled, thinned
@@ -580,7 +581,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
         for steps in (0, 1, 30):
             advance(theirs, ours, steps=steps)
             for env_id in (1, 0):
-                pool._expose(env_id, data._address)
+                expose(pool, env_id, data._address)
                 expected: Any = theirs.envs[env_id].unwrapped
                 for name in FIELDS:
                     if name == "cfrc_ext" and not reads_forces(pool):
@@ -598,26 +599,26 @@ def test_expose_refused() -> None:
     with Pool("CartPole-v1", 1) as pool:
         pool.reset()
         with pytest.raises(StateError, match="CartPole-v1 keeps its simulation to itself"):
-            pool._expose(0, 1)
+            expose(pool, 0, 1)
     other = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
     with Pool("Ant-v5", 2) as pool:
         data = mujoco.MjData(model_of(pool))
         address = data._address
         with pytest.raises(StateError, match="environment 1 is not reset: there is nothing to see"):
-            pool._expose(1, address)
+            expose(pool, 1, address)
         pool.reset()
         with pytest.raises(ValueError, match="env_id 2: choose 0 to 1"):
-            pool._expose(2, address)
+            expose(pool, 2, address)
         with pytest.raises(ValueError, match="address 0"):
-            pool._expose(0, 0)
+            expose(pool, 0, 0)
         with pytest.raises(TypeError, match="address=inf is a float"):
-            pool._expose(0, math.inf)  # type: ignore[arg-type]
+            expose(pool, 0, math.inf)  # type: ignore[arg-type]
         with pytest.raises(PoolError, match="can't be exposed: MuJoCo: "):
-            pool._expose(0, other._address)
+            expose(pool, 0, other._address)
         pool.send(np.zeros((2, 8), np.float32))
         with pytest.raises(StateError, match="environment 0 is in flight"):
-            pool._expose(0, address)
+            expose(pool, 0, address)
         pool.recv()
-        pool._expose(0, address)
+        expose(pool, 0, address)
     with pytest.raises(parallel_pool.ClosedError):
-        pool._expose(0, address)
+        expose(pool, 0, address)

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.spaces import Space
 
 import parallel_pool
-from parallel_pool._apis.common import ale_ids
+from parallel_pool._apis.common import ale_ids, env_specs, native_attributes
 from parallel_pool._apis.common.assignments import Assignments
 from parallel_pool._engine import registry
 from tests.same import assert_same
@@ -114,8 +114,9 @@ def test_constants_are_the_same_in_a_thousand_steps(env_id: str) -> None:
     if env_id in ALE:
         ale_ids.register(env_id)
     ours = parallel_pool.make_vec(env_id, 1)
-    ours.get_attr("render_mode")
-    constants = ours._reference.values()
+    spec = env_specs.registered_reference(ours.pool.definition)
+    reference = native_attributes.Reference(spec, {}, draws=False, pool=ours.pool)
+    constants = {name: ours.get_attr(name)[0] for name in reference.values()}
     theirs = gymnasium.make(env_id, disable_env_checker=True)
     theirs.action_space.seed(7)
     ended = True

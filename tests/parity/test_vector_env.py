@@ -186,7 +186,7 @@ def test_states_that_are_drawn_are_the_same(id: str) -> None:
                 theirs.step(action)
                 ours.step(action)
             for i, state in enumerate(theirs.get_attr("state")):
-                assert_same(env_renderer._state(i), np.asarray(state), f"step {step}")
+                assert_same(env_renderer.state(i), np.asarray(state), f"step {step}")
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -28,10 +28,13 @@ class BatchMemory:
 
     All arrays of a block are views whose `base` is one byte array, whose reference count tells
     whether somebody still holds any of them; `parallel_pool._engine.buffers` does the same.
+
+    Attributes:
+        blocks: the byte arrays, those that somebody holds and a few spare ones.
     """
 
     def __init__(self) -> None:
-        self._blocks: list[Array] = []
+        self.blocks: list[Array] = []
 
     def copy(self, tree: Any) -> Any:
         """Returns a tree of arrays with the same values, which are the caller's own.
@@ -63,7 +66,7 @@ class BatchMemory:
         found: Array | None = None
         kept: list[Array] = []
         spare = 0
-        for block in self._blocks:
+        for block in self.blocks:
             if getrefcount(block) > HELD_BY_US:
                 kept.append(block)
             elif found is None and block.nbytes == size:
@@ -73,7 +76,7 @@ class BatchMemory:
                 kept.append(block)
         if found is None:
             found = np.empty(size, np.uint8)
-        self._blocks = [*kept, found]
+        self.blocks = [*kept, found]
         return found
 
 

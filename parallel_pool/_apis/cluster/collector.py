@@ -67,9 +67,9 @@ class Collector(Worker):
         # which policy it has, by the learner's count
         self._version = NEVER
         seed = None if task.seeds is None else list(task.seeds)
-        self._observations, _ = self._envs.reset(seed=seed)
+        self._observations, _ = self.envs.reset(seed=seed)
         _check_memory(task.steps, self._observations)
-        count = self._envs.num_envs
+        count = self.envs.num_envs
         self._ended = np.zeros(count, np.bool_)
         self._returns, self._lengths = np.zeros(count), np.zeros(count, np.int64)
         self._is_first = True
@@ -95,7 +95,7 @@ class Collector(Worker):
         for step in range(self._steps):
             before, was_reset = self._observations, self._ended
             actions, log_probs, more = acted(self._policy.act(before), len(was_reset))
-            self._observations, rewards, terminated, truncated, _ = self._envs.step(actions)
+            self._observations, rewards, terminated, truncated, _ = self.envs.step(actions)
             self._ended = ended = terminated | truncated
             self._returns += rewards
             self._lengths += ~was_reset

@@ -78,10 +78,13 @@ class Worker:
     """The vector environment of one actor. Every call returns a result or a `Raised`.
 
     So an exception that the caller gets from Ray itself says that the actor was lost.
+
+    Attributes:
+        envs: the vector environment; None before `open`.
     """
 
     def __init__(self) -> None:
-        self._envs: Any = None
+        self.envs: Any = None
         # the last observations, for resets that leave all rows out
         self._last: Any = None
         self._first = 0
@@ -110,7 +113,7 @@ class Worker:
         use_numa_node(task.rank)
         registry.remember(task.origins)
         envs = make_local(task.env, task.num_envs, wrappers=task.wrappers, **task.options)
-        self._envs = envs
+        self.envs = envs
         return Description(
             envs.single_observation_space,
             envs.single_action_space,
@@ -127,26 +130,26 @@ class Worker:
         mask = (options or {}).get("reset_mask")
         if mask is not None and not mask.any():
             return self._last, {}
-        observations, infos = self._envs.reset(seed=seed, options=options)
+        observations, infos = self.envs.reset(seed=seed, options=options)
         self._last = observations
         return observations, infos
 
     def step(self, actions: Any) -> Any:
-        result = self._envs.step(actions)
+        result = self.envs.step(actions)
         self._last = result[0]
         return result
 
     def call(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        return self._envs.call(name, *arguments, **keywords)
+        return self.envs.call(name, *arguments, **keywords)
 
     def set_attr(self, name: str, values: Sequence[Any]) -> None:
-        self._envs.set_attr(name, list(values))
+        self.envs.set_attr(name, list(values))
 
     def get_state(self, env_ids: Sequence[int]) -> list[bytes]:
-        return list(self._envs.pool.get_state(env_ids))
+        return list(self.envs.pool.get_state(env_ids))
 
     def set_state(self, states: Sequence[bytes], env_ids: Sequence[int]) -> None:
-        self._envs.pool.set_state(states, env_ids)
+        self.envs.pool.set_state(states, env_ids)
 
 
 def use_numa_node(rank: int, nodes: Path = NODES) -> None:

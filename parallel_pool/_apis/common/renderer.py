@@ -65,7 +65,7 @@ class ReferenceRenderer:
         self._size, self._may_be_narrow = STATES[spec.name]
 
     def paint(self, env_id: int, action: Array | None) -> Any:
-        self._env.state = self._state(env_id)
+        self._env.state = self.state(env_id)
         if self._pool.varied:
             _, attributes = physics.split(self._pool.definition, self._pool.options_of(env_id))
             physics.apply(self._env, attributes)
@@ -80,7 +80,7 @@ class ReferenceRenderer:
                 f"drawing needs pygame, which is not installed: {dependencies.install('render')}"
             ) from error
 
-    def _state(self, env_id: int) -> Array:
+    def state(self, env_id: int) -> Array:
         (snapshot,) = self._pool.get_state([env_id])
         # a snapshot ends with the environment's own bytes
         own = snapshot[-self._pool.state_size :]

@@ -81,17 +81,17 @@ def xla(envs: Any) -> Functions:
     """
     pool, show, show_reset = _parts(envs)
     number = pool.share()
-    found = _known.get(number)
+    found = functions_by_number.get(number)
     if found is None:
-        found = _known[number] = _functions(pool, show, show_reset)
-        weakref.finalize(pool, _known.pop, number, None)
+        found = functions_by_number[number] = _functions(pool, show, show_reset)
+        weakref.finalize(pool, functions_by_number.pop, number, None)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
 
 
 # By the number of a pool, while it lives; they hold no pool. Jitted programs that use the same
 # functions are not compiled again.
-_known: dict[int, Functions] = {}
+functions_by_number: dict[int, Functions] = {}
 
 
 def _parts(envs: Any) -> tuple[Pool, Show, Show]:

@@ -125,9 +125,9 @@ class EnvRunner(LaneMemory):
         report_ready()
         worker = self._worker
         while (count := take(worker, FOREVER)) >= 0:
-            self._work(count)
+            self.work(count)
 
-    def _work(self, count: int) -> None:
+    def work(self, count: int) -> None:
         """Does the turns that were taken; answers a request if there are none."""
         if not count:
             self._answer_request()

@@ -88,7 +88,7 @@ class LocalLane(EnvRunner):
                     self._give_up_turns()
                     count = lib.pp_worker_take(self._worker, 0)
                     if count >= 0:
-                        self._work(count)
+                        self.work(count)
                 except BaseException as error:
                     self._give_up_request(error)
                     raise

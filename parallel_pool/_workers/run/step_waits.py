@@ -75,9 +75,9 @@ class StepWaits:
         Warns:
             SlowWorkerWarning: once, if the environments wait.
         """
-        before, start = _times(pids()), time.perf_counter_ns()
+        before, start = worker_times(pids()), time.perf_counter_ns()
         result = call(*arguments)
-        wall, after = time.perf_counter_ns() - start, _times(pids())
+        wall, after = time.perf_counter_ns() - start, worker_times(pids())
         if before is None or after is None or wall < SHORTEST:
             self._begin_pause()
             return result
@@ -123,7 +123,7 @@ class StepWaits:
         return wall / max(wall / most, cpu / cores)
 
 
-def _times(pids: Sequence[int | None]) -> list[tuple[int, int]] | None:
+def worker_times(pids: Sequence[int | None]) -> list[tuple[int, int]] | None:
     """Returns for how long each worker has run and has waited for a core; None if unknown."""
     found = []
     for pid in pids:

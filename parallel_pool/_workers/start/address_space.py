@@ -12,10 +12,10 @@ def remaining() -> int | None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
-    return max(0, limit - _used())
+    return max(0, limit - used())
 
 
-def _used() -> int:
+def used() -> int:
     """Returns how many bytes are mapped; 0 where /proc is missing."""
     with contextlib.suppress(OSError), open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

@@ -59,6 +59,7 @@ class Forkserver:
     Attributes:
         pid: its process id.
         is_dead: it has ended.
+        lock: held by the thread that asks it something.
     """
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Forkserver:
         """
         self._load_variables = _load_variables()
         # reentrant: the garbage collector may delete a worker, and so kill it, at any point
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._numbers = itertools.count()
         self._exitcodes: dict[int, int] = {}
         # children whose exit code was read from /proc, before the fork server reported it
@@ -90,14 +91,14 @@ class Forkserver:
         except BaseException:
             self._connection.close()
             raise
-        _unreaped.add(self.pid)
+        unreaped.add(self.pid)
         _forkservers.add(self)
         # workers refer to this object, so the connection stays open as long as one of them exists
         weakref.finalize(self, self._connection.close).atexit = False
 
     def is_usable(self, deadline: Deadline) -> bool:
         """Returns whether it can fork and was loaded with the present environment variables."""
-        with deadline.hold(self._lock):
+        with deadline.hold(self.lock):
             self._receive_all(0.0)
         return not self.is_dead and self._load_variables == _load_variables()
 
@@ -123,7 +124,7 @@ class Forkserver:
         """
         streams = [fd for fd in (1, 2) if _is_open(fd)]
         deadline = deadline.within(FORK_TIMEOUT)
-        with deadline.hold(self._lock):
+        with deadline.hold(self.lock):
             number = next(self._numbers)
             try:
                 self._connection.send(
@@ -158,7 +159,7 @@ class Forkserver:
         """Waits until the fork server sends something or ends."""
         stopped = 0
         while not self._connection.poll(deadline.pause()):
-            stopped = stopped + 1 if _state(self.pid) == "T" else 0
+            stopped = stopped + 1 if state_of(self.pid) == "T" else 0
             if stopped == MAX_STOPPED_CHECKS:
                 raise StoppedError(
                     errno.ESRCH, f"the fork server (process {self.pid}) was stopped by a signal"
@@ -174,7 +175,7 @@ class Forkserver:
         with contextlib.suppress(TimeoutError):
             pause = 0.0
             while True:
-                if self._lock.acquire(timeout=pause) if pause else self._lock.acquire(False):
+                if self.lock.acquire(timeout=pause) if pause else self.lock.acquire(False):
                     try:
                         self._receive_all(pause)
                         if number in self._exitcodes or self.is_dead:
@@ -185,7 +186,7 @@ class Forkserver:
                             self._known.add(number)
                             return code
                     finally:
-                        self._lock.release()
+                        self.lock.release()
                 elif code := _zombie_code(pid, self.pid):
                     return code
                 pause = deadline.pause()
@@ -193,7 +194,7 @@ class Forkserver:
 
     def signal(self, number: int, signal_number: int) -> None:
         """Sends a signal to a child, where there is no pidfd to do so."""
-        with self._lock, contextlib.suppress(EOFError, ConnectionError, TimeoutError):
+        with self.lock, contextlib.suppress(EOFError, ConnectionError, TimeoutError):
             self._connection.send(("signal", number, signal_number), timeout=MESSAGE_TIMEOUT)
 
     def kill(self) -> None:
@@ -253,7 +254,7 @@ _current: Forkserver | None = None
 _lock = threading.Lock()
 _forkservers: weakref.WeakSet[Forkserver] = weakref.WeakSet()
 # process ids of fork servers that have not been waited for
-_unreaped: set[int] = set()
+unreaped: set[int] = set()
 
 
 def current(deadline: Deadline | None = None) -> Forkserver:
@@ -280,13 +281,13 @@ def retire() -> None:
 
 
 def _reap() -> None:
-    for pid in list(_unreaped):
+    for pid in list(unreaped):
         try:
             ended, _ = os.waitpid(pid, os.WNOHANG)
         except ChildProcessError:
             ended = pid
         if ended:
-            _unreaped.discard(pid)
+            unreaped.discard(pid)
 
 
 def _reset_after_fork() -> None:
@@ -297,7 +298,7 @@ def _reset_after_fork() -> None:
     for forkserver in list(_forkservers):
         forkserver.close()
     _forkservers.clear()
-    _unreaped.clear()
+    unreaped.clear()
 
 
 os.register_at_fork(after_in_child=_reset_after_fork)
@@ -316,7 +317,7 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _state(pid: int) -> str:
+def state_of(pid: int) -> str:
     return (_stat(pid) or [""])[0]
 
 

@@ -129,7 +129,7 @@ class Supervisor:
                 for lane, worker in enumerate(workers):
                     self._watch(lane, worker)
             if timeout is not None:
-                self.timer = Timer(self._check_turns)
+                self.timer = Timer(self.check_turns)
             _supervisors.add(self)
         except BaseException:
             self.close(grace=0.0)
@@ -319,7 +319,7 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------- timeout --
 
-    def _check_turns(self) -> float | None:
+    def check_turns(self) -> float | None:
         """Kills workers whose current turn takes too long; in the timer's thread.
 
         Returns:
