@@ -606,6 +606,27 @@ def test_two_definitions_of_one_file(number: Path) -> None:
     assert parallel_pool.load_source(number) == ["mine/Number-v0", "mine/Second-v0"]
 
 
+def test_one_configure_serves_definitions_with_data_of_their_own(number: Path) -> None:
+    """Their numbers are where `configure` finds them: in the data of the definition that it gets."""
+    configure = """
+static const int64_t seven = 7, nine = 9;
+static int configure(pp_config *config) {
+  config->fields[0].high = (double)*(const int64_t *)config->def->data;
+  config->shared = (void *)config->def->data;
+  return PP_OK;
+}
+"""
+    start = NUMBER.index("const pp_env_def")
+    one = NUMBER[start:].replace(".reset", ".configure = configure, .data = &seven, .reset")
+    two = one.replace("pp_env_number", "pp_env_other").replace("mine/Number", "mine/Other")
+    callbacks = NUMBER[:start].replace("= NUMBER", "= *(const int64_t *)env->shared")
+    number.write_text(callbacks + configure + one + two.replace("&seven", "&nine"))
+    assert parallel_pool.load_source(number) == ["mine/Number-v0", "mine/Other-v0"]
+    assert shown("mine/Number-v0") == 7 and shown("mine/Other-v0") == 9
+    with Pool("mine/Other-v0") as pool:
+        assert pool.spec.fields[0].high == 9
+
+
 def test_a_missing_compiler_is_named(number: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O2")
     with pytest.raises(MissingDependencyError, match="CC='no-such-compiler': there is no such pro"):

@@ -17,7 +17,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 5,
+  PP_ENV_ABI = 6,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
@@ -236,9 +236,12 @@ typedef struct pp_image {
   int32_t height;
 } pp_image;
 
+typedef struct pp_env_def pp_env_def;
+
 /* What configure decides, once for each pool; or, if environments of a pool have different values
  * of options without .varies, once for each combination. It starts with the definition's values. */
 typedef struct pp_config {
+  const pp_env_def *def;   /* def->data says which of a family it is */
   const pp_value *options; /* they last until release; later callbacks find them in pp_env */
   /* one for each option, 1: its value differs between the environments, or is drawn at each reset,
    * and only pp_env.options holds it (options with .varies only). null: there is no such option */
@@ -251,7 +254,6 @@ typedef struct pp_config {
   int32_t num_fields;
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
-  const char *variant; /* the definition's */
   /* configure sets it to 1 if step_many can't step these environments, as it reads no
    * pp_env.options and a varying option is not in the state */
   int32_t avoids_runs;
@@ -263,7 +265,7 @@ typedef struct pp_config {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-typedef struct pp_env_def {
+struct pp_env_def {
   uint32_t abi;  /* PP_ENV_ABI */
   uint32_t size; /* sizeof(pp_env_def) */
 
@@ -294,6 +296,10 @@ typedef struct pp_env_def {
 
   /* All callbacks return PP_OK, or a negative status with error->text set. Callbacks that take a
    * pp_env run on any thread, but for one environment never on two threads at once. */
+
+  /* What configure needs to know of this definition, if one configure serves several: it finds it
+   * in config->def. The engine does not look at it. */
+  const void *data;
 
   /* checks options, describes fields, and makes what all environments share; may be null. Fields,
    * action and players must be the same for all environments of a pool. */
@@ -353,6 +359,6 @@ typedef struct pp_env_def {
   /* copies the simulation into an object of the family's own type (MuJoCo: an mjData of the same
    * model) for tools that know this type; null: not supported */
   int (*expose)(pp_env *env, void *target);
-} pp_env_def;
+};
 
 #endif

@@ -418,12 +418,12 @@ int pp_definition_check_config(const char *who, const pp_config *config, pp_erro
 
 void pp_definition_read(const pp_env_def *def, pp_config *config) {
   memset(config, 0, sizeof(*config));
+  config->def = def;
   config->state_size = def->state_size;
   config->num_players = def->num_players ? def->num_players : 1;
   config->player_names = def->player_names;
   config->num_fields = def->num_fields;
   config->action = def->action;
-  config->variant = def->variant;
   if (def->num_fields > 0) {
     memcpy(config->fields, def->fields, sizeof(pp_field) * (size_t)def->num_fields);
   }

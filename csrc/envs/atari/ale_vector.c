@@ -58,15 +58,12 @@ static const pp_option options[NUM_OPTIONS] = {
     [MAX_FRAMES] =
         PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
                       "frames that truncate an episode; those of its reset are not counted"),
-    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                                       "probability that a frame repeats the previous action"),
-    [FULL_ACTION_SPACE] =
-        PP_BOOL_OPTION("full_action_space", false,
-                       "all actions that ALE allows, instead of those that the game uses"),
+    [STICKY] = PP_STICKY_OPTION(0),
+    [FULL_ACTION_SPACE] = PP_FULL_ACTION_SPACE_OPTION,
     [CONTINUOUS] = PP_BOOL_OPTION(
         "continuous", false, "an action is its number and how far a paddle turns, both float32"),
-    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
-    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [IMG_HEIGHT] = PP_IMG_HEIGHT_OPTION,
+    [IMG_WIDTH] = PP_IMG_WIDTH_OPTION,
     [GRAYSCALE] =
         PP_BOOL_OPTION("grayscale", true, "luminance; otherwise red, green and blue of each pixel"),
     [STACK_NUM] =

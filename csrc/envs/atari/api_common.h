@@ -79,6 +79,22 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
 #define PP_BOOL_OPTION(option, default_value, text) \
   {.name = option, .type = PP_OPT_BOOL, .number = default_value, .doc = text}
 
+// options that several APIs have
+#define PP_FULL_ACTION_SPACE_OPTION          \
+  PP_BOOL_OPTION("full_action_space", false, \
+                 "all actions that ALE allows, instead of those that the game uses")
+#define PP_STICKY_OPTION(default_value)                                     \
+  PP_VARYING_FLOAT_OPTION("repeat_action_probability", default_value, 0, 1, \
+                          "probability that a frame repeats the previous action")
+#define PP_IMG_HEIGHT_OPTION \
+  PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame")
+#define PP_IMG_WIDTH_OPTION \
+  PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame")
+#define PP_ROM_OPTION    \
+  {.name = "rom",        \
+   .type = PP_OPT_BYTES, \
+   .doc = "the game's program; if not given, Python takes it from ale-py"}
+
 // the info that holds the console's RAM
 #define PP_RAM_FIELD        \
   {.name = "ram",           \

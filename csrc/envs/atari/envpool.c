@@ -70,24 +70,19 @@ static const pp_option options[NUM_OPTIONS] = {
                                    "reward is -1, 0 or 1; the info `reward` is not clipped"),
     [USE_FIRE_RESET] = PP_BOOL_OPTION("use_fire_reset", true,
                                       "press FIRE at the end of a reset, if the game has it"),
-    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
-    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [IMG_HEIGHT] = PP_IMG_HEIGHT_OPTION,
+    [IMG_WIDTH] = PP_IMG_WIDTH_OPTION,
     [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1: its first"),
     [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1: 0"),
-    [FULL_ACTION_SPACE] =
-        PP_BOOL_OPTION("full_action_space", false,
-                       "all actions that ALE allows, instead of those that the game uses"),
-    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                                       "probability that a frame repeats the previous action"),
+    [FULL_ACTION_SPACE] = PP_FULL_ACTION_SPACE_OPTION,
+    [STICKY] = PP_STICKY_OPTION(0),
     [USE_AREA] =
         PP_BOOL_OPTION("use_inter_area_resize", true,
                        "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),
     [GRAY_SCALE] =
         PP_BOOL_OPTION("gray_scale", true,
                        "one plane of luminance per frame; otherwise red, green and blue planes"),
-    [ROM] = {.name = "rom",
-             .type = PP_OPT_BYTES,
-             .doc = "the game's program; if not given, Python takes it from ale-py"},
+    [ROM] = PP_ROM_OPTION,
 };
 
 // configure fills in what depends on options
@@ -321,7 +316,7 @@ static int make_setup(pp_config *config, shared_data *shared) {
       .difficulty = values[DIFFICULTY].i,
       .full_action_space = values[FULL_ACTION_SPACE].i,
   };
-  return pp_setup_init(&shared->setup, config, config->variant, &chosen);
+  return pp_setup_init(&shared->setup, config, config->def->variant, &chosen);
 }
 
 static int make_screen(const pp_value *values, shared_data *shared) {

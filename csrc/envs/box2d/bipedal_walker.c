@@ -663,9 +663,10 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* what both definitions share */
-#define WALKER_DEFINITION                                                                          \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 300,       \
+/* what both definitions share, and the names of one */
+#define WALKER_DEFINITION(title)                                                                   \
+  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                           \
+  .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 300,                          \
   .num_options = NUM_OPTIONS, .state_size = sizeof(walker *), .num_fields = 1, .fields = fields,   \
   .action =                                                                                        \
       {.name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {MOTORS}, .low = -1, .high = 1}, \
@@ -673,18 +674,8 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   .release = release, .init = init, .fini = fini, .reset = reset, .step = step,                    \
   .observe = observe, .save = save, .load = load, .check_state = check_state, .expose = expose
 
-const pp_env_def pp_env_bipedal_walker_v3 = {
-    WALKER_DEFINITION,
-    .id = "BipedalWalker-v3",
-    .reference = "gymnasium 1.4.0 BipedalWalker-v3",
-    .max_episode_steps = 1600,
-    .options = options,
-};
-
-const pp_env_def pp_env_bipedal_walker_hardcore_v3 = {
-    WALKER_DEFINITION,
-    .id = "BipedalWalkerHardcore-v3",
-    .reference = "gymnasium 1.4.0 BipedalWalkerHardcore-v3",
-    .max_episode_steps = 2000,
-    .options = options_hardcore,
+const pp_env_def pp_env_bipedal_walker[2] = {
+    {WALKER_DEFINITION("BipedalWalker-v3"), .max_episode_steps = 1600, .options = options},
+    {WALKER_DEFINITION("BipedalWalkerHardcore-v3"), .max_episode_steps = 2000,
+     .options = options_hardcore},
 };

@@ -574,24 +574,18 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* what both definitions share */
-#define LANDER_DEFINITION                                                                    \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 200, \
-  .max_episode_steps = 1000, .num_options = NUM_OPTIONS, .state_size = sizeof(lander *),     \
-  .num_fields = 1, .fields = fields,                                                         \
-  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON | 1 << PP_NOT_FINITE,  \
-  .configure = configure, .release = release, .init = init, .fini = fini, .reset = reset,    \
+/* what both definitions share, and the names of one */
+#define LANDER_DEFINITION(title)                                                            \
+  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                    \
+  .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 200,                   \
+  .max_episode_steps = 1000, .num_options = NUM_OPTIONS, .state_size = sizeof(lander *),    \
+  .num_fields = 1, .fields = fields,                                                        \
+  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON | 1 << PP_NOT_FINITE, \
+  .configure = configure, .release = release, .init = init, .fini = fini, .reset = reset,   \
   .step = step, .observe = observe, .save = save, .load = load, .check_state = check_state
 
-const pp_env_def pp_env_lunar_lander_v3 = {
-    LANDER_DEFINITION,  .id = "LunarLander-v3", .reference = "gymnasium 1.4.0 LunarLander-v3",
-    .options = options, .action = engines,
-};
-
-const pp_env_def pp_env_lunar_lander_continuous_v3 = {
-    LANDER_DEFINITION,
-    .id = "LunarLanderContinuous-v3",
-    .reference = "gymnasium 1.4.0 LunarLanderContinuous-v3",
-    .options = options_continuous,
-    .action = throttles,
+const pp_env_def pp_env_lunar_lander[2] = {
+    {LANDER_DEFINITION("LunarLander-v3"), .options = options, .action = engines},
+    {LANDER_DEFINITION("LunarLanderContinuous-v3"), .options = options_continuous,
+     .action = throttles},
 };

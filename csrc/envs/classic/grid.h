@@ -61,20 +61,15 @@ enum { GRID_NUM_FIELDS = 3 };
              .space = PP_DISCRETE,                                                              \
              .per_player = 1,                                                                   \
              .n = moves},                                                                       \
-  .reset = grid_reset
+  .configure = grid_configure, .reset = grid_reset, .step = grid_step, .observe = grid_observe, \
+  .step_many = grid_step_many, .check_state = grid_check_state
 
+/* the callbacks of a definition, whose data is the game's grid_rules */
+int grid_configure(pp_config *config);
 int grid_reset(pp_env *env, const pp_reset *how, pp_result *result);
-
-/* Makes the move of the player whose turn it is, from a row of both players' actions. */
-int grid_step(pp_env *env, const void *action, pp_result *result, const grid_rules *rules);
-
-/* Writes the rows of GRID_FIELDS. */
-int grid_observe(pp_env *env, void *const *fields, const grid_rules *rules);
-
-/* Refuses a game that can't be: cells, pieces and players out of range. */
-int grid_check_state(const pp_env *env, const void *state, const grid_rules *rules);
-
-/* Steps and observes several environments. */
-int grid_step_many(const pp_run *run, const grid_rules *rules);
+int grid_step(pp_env *env, const void *action, pp_result *result);
+int grid_observe(pp_env *env, void *const *fields, int32_t is_reset);
+int grid_step_many(void *shared, const pp_run *run);
+int grid_check_state(const pp_env *env, const void *state, int64_t size);
 
 #endif

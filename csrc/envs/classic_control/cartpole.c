@@ -316,52 +316,17 @@ static int step_many(void *shared, const pp_run *run) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-const pp_env_def pp_env_cartpole_v0 = {
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
-    .id = "CartPole-v0",
-    .family = "classic_control",
-    .reference = "gymnasium 1.4.0 CartPole-v0",
-    .reward_threshold = 195.0,
-    .max_episode_steps = 200,
-    .options = options,
-    .num_options = NUM_OPTIONS,
-    .reset_options = reset_options,
-    .num_reset_options = 2,
-    .state_size = sizeof(cartpole),
-    .num_fields = 1,
-    .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
-    .configure = configure,
-    .release = release,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_reset = check_reset,
-};
+/* what both definitions share, and the names of one */
+#define CARTPOLE_DEFINITION(title)                                                              \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = title, .family = "classic_control",      \
+  .reference = "gymnasium 1.4.0 " title, .options = options, .num_options = NUM_OPTIONS,        \
+  .reset_options = reset_options, .num_reset_options = 2, .state_size = sizeof(cartpole),       \
+  .num_fields = 1, .fields = fields,                                                            \
+  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},                \
+  .configure = configure, .release = release, .reset = reset, .step = step, .observe = observe, \
+  .step_many = step_many, .check_reset = check_reset
 
-const pp_env_def pp_env_cartpole_v1 = {
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
-    .id = "CartPole-v1",
-    .family = "classic_control",
-    .reference = "gymnasium 1.4.0 CartPole-v1",
-    .reward_threshold = 475.0,
-    .max_episode_steps = 500,
-    .options = options,
-    .num_options = NUM_OPTIONS,
-    .reset_options = reset_options,
-    .num_reset_options = 2,
-    .state_size = sizeof(cartpole),
-    .num_fields = 1,
-    .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
-    .configure = configure,
-    .release = release,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_reset = check_reset,
+const pp_env_def pp_env_cartpole[2] = {
+    {CARTPOLE_DEFINITION("CartPole-v0"), .reward_threshold = 195.0, .max_episode_steps = 200},
+    {CARTPOLE_DEFINITION("CartPole-v1"), .reward_threshold = 475.0, .max_episode_steps = 500},
 };

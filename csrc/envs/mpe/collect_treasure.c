@@ -251,10 +251,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .check = check,
                                       .benchmark = benchmark};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [COLLECTORS] = MPE_COUNT("num_collectors", 6, 1, "agents that collect"),
@@ -268,4 +264,4 @@ static const pp_option options[NUM_OPTIONS] = {
 };
 
 const pp_env_def pp_env_mpe_collect_treasure_v1 = {
-    MPE_DEFINITION("collect_treasure_v1", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("collect_treasure_v1", options, NUM_OPTIONS, scenario)};

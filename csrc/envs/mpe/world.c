@@ -124,7 +124,8 @@ static void describe(pp_config *config, mpe_shared *shared) {
   config->action.player_sizes = shared->action_sizes;
 }
 
-int mpe_configure(pp_config *config, const mpe_scenario *scenario) {
+int mpe_configure(pp_config *config) {
+  const mpe_scenario *scenario = config->def->data;
   const pp_value *options = config->options;
   mpe_shared *shared = calloc(1, sizeof(*shared));
   int status;

@@ -100,6 +100,9 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body)
   return PP_OK;
 }
 
+/* v4, if it observes the contact forces: the info reward_ctrl then has them */
+static const mujoco_task task_v4_with_forces;
+
 /* v4 observes the contact forces on the world too. They cost only if they are observed. */
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   static const char *const torso = "torso";
@@ -107,6 +110,7 @@ static int prepare_v4(pp_config *config, mujoco_shared *shared) {
 
   if (status >= 0 && shared->ids[MAIN] < 0) status = mujoco_find_bodies(config, shared, &torso, 1);
   shared->needs_constraint_forces = shared->options[INCLUDE_FORCES].i != 0;
+  if (shared->needs_constraint_forces) shared->task = &task_v4_with_forces;
   return status;
 }
 
@@ -233,37 +237,10 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  bool has_forces = config->options[INCLUDE_FORCES].i != 0;
-  return mujoco_configure(config, has_forces ? &task_v4_with_forces : &task_v4);
-}
-
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
 #define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 6000.0, .max_episode_steps = 1000
 
-const pp_env_def pp_env_ant_v3 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v3),
-    .id = "Ant-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_ant_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Ant-v4",
-    .reference = "gymnasium 1.4.0 Ant-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_ant_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Ant-v5",
-    .reference = "gymnasium 1.4.0 Ant-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_ant[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v3), MUJOCO_ENVPOOL("Ant-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Ant-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Ant-v5"), .data = &task_v5},
 };

@@ -136,35 +136,12 @@ static const mujoco_task task_v4 = {
 };
 static const mujoco_task task_v5 = {TASK, .prepare = prepare_v5, .after_step = after_step_v5};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
-
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
 #define DEFINITION                                                            \
   MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = -3.75, \
       .max_episode_steps = 50
 
-const pp_env_def pp_env_reacher_v2 = {
-    DEFINITION,
-    .id = "Reacher-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_reacher_v4 = {
-    DEFINITION,
-    .id = "Reacher-v4",
-    .reference = "gymnasium 1.4.0 Reacher-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_reacher_v5 = {
-    DEFINITION,
-    .id = "Reacher-v5",
-    .reference = "gymnasium 1.4.0 Reacher-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_reacher[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("Reacher-v2"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Reacher-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Reacher-v5"), .data = &task_v5},
 };

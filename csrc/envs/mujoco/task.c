@@ -295,14 +295,14 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   return PP_OK;
 }
 
-int mujoco_configure(pp_config *config, const mujoco_task *task) {
+int mujoco_configure(pp_config *config) {
   // the workspaces' slots are aligned to cache lines, which calloc's memory is not
   mujoco_shared *shared = aligned_alloc(_Alignof(mujoco_shared), sizeof(*shared));
   int status;
 
   if (!shared) return PP_ERR_MEMORY;
   memset(shared, 0, sizeof(*shared));
-  shared->task = task;
+  shared->task = config->def->data;
   status = prepare(config, shared);
   if (status < 0) {
     mujoco_release(shared);

@@ -116,8 +116,8 @@ struct mujoco_task {
   int32_t survive_info;
 };
 
-/* the callbacks of a definition; the task's own configure calls mujoco_configure with the task */
-int mujoco_configure(pp_config *config, const mujoco_task *task);
+/* the callbacks of a definition, whose data is the mujoco_task */
+int mujoco_configure(pp_config *config);
 void mujoco_release(void *shared);
 int mujoco_reset(pp_env *env, const pp_reset *reset, pp_result *result);
 int mujoco_step(pp_env *env, const void *action, pp_result *result);
@@ -207,19 +207,21 @@ enum {
   {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .ndim = 1}
 /* clang-format on */
 
-/* what all definitions share; mujoco_configure describes the fields and the action */
-#define MUJOCO_DEFINITION                                                                       \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release, \
-  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe,                        \
-  .check_state = mujoco_check_state, .expose = mujoco_expose,                                   \
-  .action_dtypes = PP_ALL_ACTION_DTYPES
+/* what all definitions share; mujoco_configure describes the fields and the action. A task's file
+ * adds what its versions share, and has a table with one row for each version. */
+#define MUJOCO_DEFINITION                                                            \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco",                 \
+  .configure = mujoco_configure, .release = mujoco_release, .reset = mujoco_reset,   \
+  .step = mujoco_step, .observe = mujoco_observe, .check_state = mujoco_check_state, \
+  .expose = mujoco_expose, .action_dtypes = PP_ALL_ACTION_DTYPES
 
 /* members that hold a table and its length */
 #define MUJOCO_OPTIONS(table) .options = table, .num_options = sizeof(table) / sizeof(*(table))
 #define MUJOCO_INFOS(table) .infos = table, .num_infos = sizeof(table) / sizeof(*(table))
 
-/* for ids that only EnvPool has: they run the v4 code under another name */
-#define MUJOCO_NO_REFERENCE "none: EnvPool's id for the v4 code"
+/* the names of an id of Gymnasium's, and of one that only EnvPool has: it runs the v4 code */
+#define MUJOCO_GYMNASIUM(title) .id = title, .reference = "gymnasium 1.4.0 " title
+#define MUJOCO_ENVPOOL(title) .id = title, .reference = "none: EnvPool's id for the v4 code"
 
 /* ----------------------------------------------------------------------------------- parts -- */
 

@@ -79,12 +79,7 @@ static int configure(pp_config *config) {
       .configure = configure, .release = table_release, .reset = table_reset, .step = table_step, \
       .observe = table_observe, .step_many = table_step_many, .check_state = table_check_state
 
-const pp_env_def pp_env_cliff_walking_v1 = {
-    CLIFF_DEFINITION("CliffWalking-v1"),
-    .options = options,
-};
-
-const pp_env_def pp_env_cliff_walking_slippery_v1 = {
-    CLIFF_DEFINITION("CliffWalkingSlippery-v1"),
-    .options = slippery_options,
+const pp_env_def pp_env_cliff_walking[2] = {
+    {CLIFF_DEFINITION("CliffWalking-v1"), .options = options},
+    {CLIFF_DEFINITION("CliffWalkingSlippery-v1"), .options = slippery_options},
 };

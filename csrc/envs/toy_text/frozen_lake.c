@@ -270,16 +270,9 @@ static int step_many(void *shared, const pp_run *run) {
       .configure = configure, .release = table_release, .reset = table_reset, .step = step,    \
       .observe = observe, .step_many = step_many, .check_state = table_check_state
 
-const pp_env_def pp_env_frozen_lake_v1 = {
-    LAKE_DEFINITION("FrozenLake-v1"),
-    .options = options,
-    .reward_threshold = 0.70,
-    .max_episode_steps = 100,
-};
-
-const pp_env_def pp_env_frozen_lake_8x8_v1 = {
-    LAKE_DEFINITION("FrozenLake8x8-v1"),
-    .options = options_8x8,
-    .reward_threshold = 0.85,
-    .max_episode_steps = 200,
+const pp_env_def pp_env_frozen_lake[2] = {
+    {LAKE_DEFINITION("FrozenLake-v1"), .options = options, .reward_threshold = 0.70,
+     .max_episode_steps = 100},
+    {LAKE_DEFINITION("FrozenLake8x8-v1"), .options = options_8x8, .reward_threshold = 0.85,
+     .max_episode_steps = 200},
 };

@@ -309,15 +309,21 @@ static int check_state(const pp_env *env, const void *state, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* the members that both definitions share */
-#define TAXI_DEFINITION(title)                                                                  \
-  TABLE_DEFINITION(title), .reward_threshold = 8, .max_episode_steps = 200, .options = options, \
-      .num_options = NUM_OPTIONS, .state_size = sizeof(taxi), .num_fields = NUM_FIELDS,         \
-      .fields = fields,                                                                         \
-      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},  \
-      .configure = configure, .release = release, .reset = reset, .step = step,                 \
-      .observe = observe, .step_many = step_many, .check_state = check_state
-
 const pp_env_def pp_env_taxi_v4 = {
-    TAXI_DEFINITION("Taxi-v4"),
+    TABLE_DEFINITION("Taxi-v4"),
+    .reward_threshold = 8,
+    .max_episode_steps = 200,
+    .options = options,
+    .num_options = NUM_OPTIONS,
+    .state_size = sizeof(taxi),
+    .num_fields = NUM_FIELDS,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
+    .configure = configure,
+    .release = release,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .step_many = step_many,
+    .check_state = check_state,
 };
