@@ -15,7 +15,6 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   void *fields[PP_MAX_FIELDS];
   uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, 0);
   pp_reset reset = {0};
-  pp_result result = {.reward = rewards};
   pp_run run = {.states = fleet->states,
                 .state_stride = fleet->stride,
                 .actions = actions,
@@ -35,7 +34,7 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   status = fleet->def->step_many(fleet->config.shared, &run);
   for (int32_t i = 0; i < fleet->num_envs && status >= 0; i++) {
     if (!terminated[i]) continue;
-    status = fleet->def->reset(&fleet->envs[i], &reset, &result);
+    status = fleet->def->reset(&fleet->envs[i], &reset);
     for (int32_t f = 0; f < layout->num_fields; f++) {
       fields[f] = pp_layout_at(layout, memory, f, i);
     }

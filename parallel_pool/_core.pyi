@@ -107,10 +107,11 @@ class Lib:
     PP_FLOAT16: Final[int]
     PP_NUM_ACTION_DTYPES: Final[int]
     PP_PYTHON: Final[int]
-    PP_NOT_FINITE: Final[int]
-    PP_INFINITE: Final[int]
     PP_ALL_ACTION_DTYPES: Final[int]
     PP_UNSIGNED_DTYPES: Final[int]
+    PP_FINITE: Final[int]
+    PP_INFINITE: Final[int]
+    PP_NOT_FINITE: Final[int]
     PP_FOLLOW_ACTION: Final[int]
     PP_INT64_ON_STEP: Final[int]
     PP_INT64_ON_RESET: Final[int]
@@ -306,7 +307,7 @@ class Lib:
     def pp_worker_take(self, worker: CData, timeout: int, /) -> int: ...
     def pp_worker_claim_row(self, worker: CData, turn: int, /) -> None: ...
     def pp_worker_delivered_steps(self, worker: CData, turn: int, /) -> int: ...
-    def pp_worker_repeat_last(self, worker: CData, turn: int, is_final: int, /) -> None: ...
+    def pp_worker_repeat_last(self, worker: CData, turn: int, is_final: bool, /) -> None: ...
     def pp_worker_payload(self, worker: CData, turn: int, size: CData, /) -> CData: ...
     def pp_worker_reply(
         self, worker: CData, turn: int, bytes: CData | bytes, size: int, error: CData, /

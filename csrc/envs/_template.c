@@ -45,7 +45,7 @@ static const pp_field fields[] = {
      .shape = {2},
      .low = 0,
      .high = 1},
-    {.name = "slips", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "slips", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
 /* Keyword arguments of the constructor. The engine checks types and ranges, and sets defaults. */
@@ -107,8 +107,7 @@ static int check_reset(void *shared, const pp_value *values, pp_error *error) {
 }
 
 /* Starts an episode. All random numbers come from env->rng, which the engine seeds. */
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   walk *it = env->state;
   it->position = how->options ? how->options[START].i : 0;
   it->slips = 0;
@@ -147,7 +146,7 @@ static void show(const corridor *shared, const walk *it, float *obs) {
 
 /* Writes one row: every field whose pointer is not null. It may be called again, or not at all, so
  * it must not change the state. */
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const walk *it = env->state;
   int64_t *slips = rows[1];
@@ -212,6 +211,7 @@ const pp_env_def pp_env_test_template_v0 = {
     .id = "test/Template-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 0.8,
     .max_episode_steps = 200,
     .options = options,

@@ -413,8 +413,8 @@ static int fail(pp_env *env, const char *where) {
   return PP_ERR_ENV;
 }
 
-static int fussy_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int fussy_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(int64_t *)env->state = 0;
   return PP_OK;
 }
@@ -425,7 +425,7 @@ static int fussy_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int fussy_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int fussy_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) memcpy(rows[0], env->state, sizeof(int64_t));
   return PP_OK;
@@ -628,7 +628,7 @@ static int check_drawn(const pp_env *env, const void *state, int64_t size) {
 }
 
 static const pp_option drawn_options[] = {
-    {.name = "length", .type = PP_OPT_INT, .number = 5, .low = 1, .high = 1000, .varies = 1}};
+    {.name = "length", .type = PP_OPT_INT, .number = 5, .low = 1, .high = 1000, .varies = true}};
 
 TEST(check_state_sees_the_drawn_options_of_the_snapshot) {
   const pp_draw draw = {.kind = PP_DRAW_INTEGER, .first = 1, .last = 1000};

@@ -53,7 +53,7 @@ enum { OBS, LIVES, FRAMES, EPISODE_FRAMES, LOST_LIFE, NUM_FIELDS };
 static const pp_option options[NUM_OPTIONS] = {
     [GAME] = {.name = "game",
               .type = PP_OPT_STRING,
-              .required = 1,
+              .required = true,
               .doc = "ale-py's name of the game, as in space_invaders"},
     [MAX_FRAMES] =
         PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
@@ -82,7 +82,7 @@ static const pp_option options[NUM_OPTIONS] = {
     [REWARD_CLIPPING] = PP_BOOL_OPTION("reward_clipping", true, "rewards are -1, 0 or 1"),
     [USE_FIRE_RESET] =
         PP_BOOL_OPTION("use_fire_reset", true, "a reset begins with FIRE, if the game has it"),
-    [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = 1, .doc = "the game's program"},
+    [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = true, .doc = "the game's program"},
 };
 
 // configure fills in what depends on options
@@ -94,7 +94,7 @@ static const pp_field fields[NUM_FIELDS] = {
                         .dtype = PP_INT32,
                         .low = 0,
                         .high = INT32_MAX},
-    [LOST_LIFE] = {.name = "lost_life", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL},
+    [LOST_LIFE] = {.name = "lost_life", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL},
 };
 
 // ---------------------------------------------------------------------------------- data
@@ -152,9 +152,8 @@ static void play_opening(const shared_data *shared, play *self) {
   }
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   (void)how;
-  (void)result;
   const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->counted.has_power) power_up(env, 0);
@@ -234,7 +233,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const shared_data *shared = env->shared;
   play *self = env->state;

@@ -88,11 +88,11 @@ static const pp_option options[NUM_OPTIONS] = {
 // configure fills in what depends on options
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
-    [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [LIVES] = {.name = "lives", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
     // the reward of the whole step, never clipped
-    [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
+    [RAW_REWARD] = {.name = "reward", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
     // the game is over, not merely a life lost
-    [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [GAME_OVER] = {.name = "terminated", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
     [RAM] = PP_RAM_FIELD,
 };
 
@@ -175,7 +175,7 @@ static bool play_opening(const shared_data *shared, play *self, uint32_t noops) 
   return restarted;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->has_power) {
@@ -189,7 +189,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
     pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
   // if a continued game ends in the no-ops, the step count goes on, but the old frames are dropped
-  result->continues = !new_game;
+  how->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
   for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
@@ -269,7 +269,7 @@ static int seed(pp_env *env, const pp_seed *words) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const shared_data *shared = env->shared;
   play *self = env->state;

@@ -280,7 +280,7 @@ void pp_players_options_destroy(pp_players_options *options) {
       .variant = #game,                                            \
       .data = &(const played_game){#game, #rom, usual, mode_},     \
       .reference = "PettingZoo 1.27.0, multi_agent_ale_py 0.1.12", \
-      .reward_threshold = NAN,                                     \
+                                                                   \
       .options = table,                                            \
       .num_options = COUNT(table),                                 \
       .state_size = sizeof(pp_match),                              \
@@ -299,7 +299,7 @@ void pp_players_options_destroy(pp_players_options *options) {
       .action = {.name = "action",                                 \
                  .dtype = PP_INT64,                                \
                  .space = PP_DISCRETE,                             \
-                 .per_player = 1,                                  \
+                 .per_player = true,                               \
                  .n = PP_ACTIONS},                                 \
   },
 

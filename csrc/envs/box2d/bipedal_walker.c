@@ -146,7 +146,7 @@ enum { HARDCORE, LINK, NUM_OPTIONS };
                     .doc = "the ground has pits, stumps and stairs"},     \
       [LINK] = {.name = "_link",                                          \
                 .type = PP_OPT_BYTES,                                     \
-                .required = 1,                                            \
+                .required = true,                                         \
                 .doc = "where the installed Box2D keeps what is needed"}, \
   }
 
@@ -491,8 +491,8 @@ static void fini(pp_env *env) {
   *(walker **)env->state = NULL;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   walker *it = *(walker **)env->state;
 
   if (!it->has_world) begin_world(it);
@@ -526,7 +526,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return keep(it, status);
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const walker *it = *(walker **)env->state;
   if (rows[0]) memcpy(rows[0], it->obs, sizeof(it->obs));
@@ -666,11 +666,12 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 /* what both definitions share, and the names of one */
 #define WALKER_DEFINITION(title)                                                                   \
   .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                           \
-  .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 300,                          \
-  .num_options = NUM_OPTIONS, .state_size = sizeof(walker *), .num_fields = 1, .fields = fields,   \
+  .size = sizeof(pp_env_def), .family = "box2d", .has_reward_threshold = true,                     \
+  .reward_threshold = 300, .num_options = NUM_OPTIONS, .state_size = sizeof(walker *),             \
+  .num_fields = 1, .fields = fields,                                                               \
   .action =                                                                                        \
       {.name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {MOTORS}, .low = -1, .high = 1}, \
-  .action_dtypes = PP_ALL_ACTION_DTYPES | 1 << PP_INFINITE, .configure = configure,                \
+  .action_dtypes = PP_ALL_ACTION_DTYPES, .action_numbers = PP_INFINITE, .configure = configure,    \
   .release = release, .init = init, .fini = fini, .reset = reset, .step = step,                    \
   .observe = observe, .save = save, .load = load, .check_state = check_state, .expose = expose
 

@@ -130,7 +130,7 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                    .low = -0x1.7ffffffffffffp+3,                                            \
                    .high = -DBL_TRUE_MIN,                                                   \
                    .doc = "gravity in m/s^2, between -12 and 0, without them",              \
-                   .varies = 1, /* Box2D's bindings refuse them */                          \
+                   .varies = true, /* Box2D's bindings refuse them */                       \
                    .refuses = PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)},                   \
       [ENABLE_WIND] = {.name = "enable_wind",                                               \
                        .type = PP_OPT_BOOL,                                                 \
@@ -139,17 +139,17 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                       .type = PP_OPT_FLOAT,                                                 \
                       .number = 15.0,                                                       \
                       .doc = "largest force of the wind",                                   \
-                      .varies = 1,                                                          \
+                      .varies = true,                                                       \
                       .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                        \
       [TURBULENCE_POWER] = {.name = "turbulence_power",                                     \
                             .type = PP_OPT_FLOAT,                                           \
                             .number = 1.5,                                                  \
                             .doc = "largest torque of the wind",                            \
-                            .varies = 1,                                                    \
+                            .varies = true,                                                 \
                             .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                  \
       [LINK] = {.name = "_link",                                                            \
                 .type = PP_OPT_BYTES,                                                       \
-                .required = 1,                                                              \
+                .required = true,                                                           \
                 .doc = "where the installed Box2D keeps what is needed"},                   \
   }
 
@@ -480,8 +480,8 @@ static void fini(pp_env *env) {
   *(lander **)env->state = NULL;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   lander *it = *(lander **)env->state;
   read_options(it, env->options);
   return keep(it, begin_episode(it, env->shared, env->rng, env->error));
@@ -498,7 +498,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return keep(it, advance(it, shared, record, env->rng, result, env->error));
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const lander *it = *(lander **)env->state;
   if (rows[0]) memcpy(rows[0], it->obs, sizeof(it->obs));
@@ -575,14 +575,15 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 /* ------------------------------------------------------------------------------ definition -- */
 
 /* what both definitions share, and the names of one */
-#define LANDER_DEFINITION(title)                                                            \
-  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                    \
-  .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 200,                   \
-  .max_episode_steps = 1000, .num_options = NUM_OPTIONS, .state_size = sizeof(lander *),    \
-  .num_fields = 1, .fields = fields,                                                        \
-  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON | 1 << PP_NOT_FINITE, \
-  .configure = configure, .release = release, .init = init, .fini = fini, .reset = reset,   \
-  .step = step, .observe = observe, .save = save, .load = load, .check_state = check_state
+#define LANDER_DEFINITION(title)                                                              \
+  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                      \
+  .size = sizeof(pp_env_def), .family = "box2d", .has_reward_threshold = true,                \
+  .reward_threshold = 200, .max_episode_steps = 1000, .num_options = NUM_OPTIONS,             \
+  .state_size = sizeof(lander *), .num_fields = 1, .fields = fields,                          \
+  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON,                        \
+  .action_numbers = PP_NOT_FINITE, .configure = configure, .release = release, .init = init,  \
+  .fini = fini, .reset = reset, .step = step, .observe = observe, .save = save, .load = load, \
+  .check_state = check_state
 
 const pp_env_def pp_env_lunar_lander[2] = {
     {LANDER_DEFINITION("LunarLander-v3"), .options = options, .action = engines},

@@ -11,8 +11,8 @@ int grid_configure(pp_config *config) {
   return PP_OK;
 }
 
-int grid_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+int grid_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(grid_state *)env->state = (grid_state){0};
   return PP_OK;
 }
@@ -83,7 +83,7 @@ int grid_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-int grid_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+int grid_observe(pp_env *env, void *const *fields, bool is_reset) {
   (void)is_reset;
   write_row(env->state, fields, 0, env->shared);
   return PP_OK;

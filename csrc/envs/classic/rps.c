@@ -38,8 +38,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(match *)env->state = (match){0};
   return PP_OK;
 }
@@ -57,7 +57,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *fields, int32_t is_reset) {
+static int observe(pp_env *env, void *const *fields, bool is_reset) {
   const match *it = env->state;
   int64_t *last = fields[0];
   (void)is_reset;
@@ -106,7 +106,7 @@ static const pp_field fields[] = {
     {.name = "obs", /* the other player's last hand */
      .dtype = PP_INT64,
      .space = PP_DISCRETE,
-     .per_player = 1,
+     .per_player = true,
      .n = 4},
 };
 
@@ -116,14 +116,14 @@ const pp_env_def pp_env_classic_rps_v2 = {
     .id = "classic/rps_v2",
     .family = "classic",
     .reference = "pettingzoo 1.27.0 rps_v2",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(match),
     .num_players = PLAYERS,
     .num_fields = 1,
     .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = 1, .n = 3},
+    .action =
+        {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = true, .n = 3},
     .configure = configure,
     .reset = reset,
     .step = step,

@@ -92,7 +92,7 @@ enum { SUTTON_BARTO, GRAVITY, MASSCART, MASSPOLE, LENGTH, FORCE_MAG, TAU, NUM_OP
    .low = (least),                              \
    .high = DBL_MAX,                             \
    .doc = (text),                               \
-   .varies = 1,                                 \
+   .varies = true,                              \
    __VA_ARGS__}
 
 /* NumPy adds and multiplies these in their own types; all others meet a float64 first */
@@ -209,8 +209,7 @@ static physics read_physics(const pp_value *chosen) {
                    .tau = chosen[TAU].f};
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   cartpole *cart = env->state;
   const rules *shared = env->shared;
   if (shared->is_varied) ((varied_cartpole *)env->state)->physics = read_physics(env->options);
@@ -251,7 +250,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const cartpole *cart = env->state;
   if (rows[0]) write_observation(*cart, rows[0]);
@@ -327,6 +326,8 @@ static int step_many(void *shared, const pp_run *run) {
   .step_many = step_many, .check_reset = check_reset
 
 const pp_env_def pp_env_cartpole[2] = {
-    {CARTPOLE_DEFINITION("CartPole-v0"), .reward_threshold = 195.0, .max_episode_steps = 200},
-    {CARTPOLE_DEFINITION("CartPole-v1"), .reward_threshold = 475.0, .max_episode_steps = 500},
+    {CARTPOLE_DEFINITION("CartPole-v0"), .has_reward_threshold = true, .reward_threshold = 195.0,
+     .max_episode_steps = 200},
+    {CARTPOLE_DEFINITION("CartPole-v1"), .has_reward_threshold = true, .reward_threshold = 475.0,
+     .max_episode_steps = 500},
 };

@@ -69,6 +69,7 @@ const pp_env_def pp_env_mountain_car_v0 = {
     VALLEY_DEFINITION,
     .id = "MountainCar-v0",
     .reference = "gymnasium 1.4.0 MountainCar-v0",
+    .has_reward_threshold = true,
     .reward_threshold = -110.0,
     .max_episode_steps = 200,
     .state_size = sizeof(car),

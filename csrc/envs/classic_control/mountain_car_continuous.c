@@ -100,10 +100,10 @@ static inline bool advance(narrowing_car *it, const rules *shared, double action
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
-static int reset_wide(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset_wide(pp_env *env, pp_reset *how) {
   narrowing_car *it = env->state;
   it->is_narrow = 0;
-  return reset(env, how, result);
+  return reset(env, how);
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
@@ -142,6 +142,7 @@ const pp_env_def pp_env_mountain_car_continuous_v0 = {
     VALLEY_DEFINITION,
     .id = "MountainCarContinuous-v0",
     .reference = "gymnasium 1.4.0 MountainCarContinuous-v0",
+    .has_reward_threshold = true,
     .reward_threshold = 90.0,
     .max_episode_steps = 999,
     .state_size = sizeof(narrowing_car),

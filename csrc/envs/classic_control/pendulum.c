@@ -67,7 +67,7 @@ static const pp_option options[NUM_OPTIONS] = {
                  .low = -DBL_MAX,
                  .high = DBL_MAX,
                  .doc = "acceleration of gravity in m/s^2",
-                 .varies = 1,
+                 .varies = true,
                  .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [MASS] = {.name = "m",
               .type = PP_OPT_FLOAT,
@@ -75,7 +75,7 @@ static const pp_option options[NUM_OPTIONS] = {
               .low = DBL_TRUE_MIN,
               .high = DBL_MAX,
               .doc = "mass in kg",
-              .varies = 1,
+              .varies = true,
               .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [LENGTH] = {.name = "l",
                 .type = PP_OPT_FLOAT,
@@ -83,7 +83,7 @@ static const pp_option options[NUM_OPTIONS] = {
                 .low = DBL_TRUE_MIN,
                 .high = DBL_MAX,
                 .doc = "length in m",
-                .varies = 1,
+                .varies = true,
                 .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
@@ -234,8 +234,7 @@ static void release(void *shared) {
   free(shared);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   pendulum *it = env->state;
   double angle = how->options ? how->options[0].f : reset_options[0].number;
   double speed = how->options ? how->options[1].f : reset_options[1].number;
@@ -264,7 +263,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) write_observation(env->state, rows[0]);
   return PP_OK;
@@ -304,7 +303,6 @@ const pp_env_def pp_env_pendulum_v1 = {
     .id = "Pendulum-v1",
     .family = "classic_control",
     .reference = "gymnasium 1.4.0 Pendulum-v1",
-    .reward_threshold = NAN,
     .max_episode_steps = 200,
     .options = options,
     .num_options = NUM_OPTIONS,

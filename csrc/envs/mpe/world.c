@@ -90,7 +90,7 @@ static void describe(pp_config *config, mpe_shared *shared) {
   config->state_size = state_size(shared);
   config->fields[0] = (pp_field){.name = "obs",
                                  .dtype = PP_FLOAT32,
-                                 .per_player = 1,
+                                 .per_player = true,
                                  .ndim = 1,
                                  .shape = {shared->observation_width},
                                  .low = -INFINITY,
@@ -99,17 +99,17 @@ static void describe(pp_config *config, mpe_shared *shared) {
   config->num_fields = 1;
   if (shared->benchmark_size) {
     config->fields[config->num_fields++] = (pp_field){.name = "benchmark_data",
-                                                      .is_info = 1,
+                                                      .is_info = true,
                                                       .when = PP_ON_STEP,
                                                       .dtype = PP_FLOAT64,
-                                                      .per_player = 1,
+                                                      .per_player = true,
                                                       .ndim = 1,
                                                       .shape = {shared->benchmark_size}};
   }
   if (shared->is_continuous) {
     config->action = (pp_field){.name = "action",
                                 .dtype = PP_FLOAT32,
-                                .per_player = 1,
+                                .per_player = true,
                                 .ndim = 1,
                                 .shape = {shared->action_width},
                                 .low = 0,
@@ -118,7 +118,7 @@ static void describe(pp_config *config, mpe_shared *shared) {
     config->action = (pp_field){.name = "action",
                                 .dtype = PP_INT64,
                                 .space = PP_DISCRETE,
-                                .per_player = 1,
+                                .per_player = true,
                                 .n = shared->action_width};
   }
   config->action.player_sizes = shared->action_sizes;
@@ -438,10 +438,9 @@ static double range_of(const mpe_world *world) {
   return most;
 }
 
-int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+int mpe_reset(pp_env *env, pp_reset *how) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
-  (void)result;
   world.state->cycles = 0;
   world.state->speed = 1;
   if (shared->has_curriculum && how->options && how->options[0].given) {
@@ -472,7 +471,7 @@ int mpe_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+int mpe_observe(pp_env *env, void *const *fields, bool is_reset) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
   int64_t width = shared->observation_width;

@@ -237,7 +237,9 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 6000.0, .max_episode_steps = 1000
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 6000.0, \
+      .max_episode_steps = 1000
 
 const pp_env_def pp_env_ant[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v3), MUJOCO_ENVPOOL("Ant-v3"), .data = &task_v4},

@@ -73,9 +73,9 @@ static void after_step(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {TASK, MUJOCO_INFOS(infos_v4)};
 static const mujoco_task task_v5 = {TASK, MUJOCO_INFOS(infos_v5)};
 
-#define DEFINITION                                                             \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 4800.0, \
-      .max_episode_steps = 1000
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 4800.0, .max_episode_steps = 1000
 
 const pp_env_def pp_env_half_cheetah[3] = {
     {DEFINITION, MUJOCO_ENVPOOL("HalfCheetah-v3"), .data = &task_v4},

@@ -41,7 +41,9 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
 static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 3800.0, .max_episode_steps = 1000
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 3800.0, \
+      .max_episode_steps = 1000
 
 const pp_env_def pp_env_hopper[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Hopper-v3"), .data = &task_v4},

@@ -194,7 +194,7 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = NAN, .max_episode_steps = 1000
+#define DEFINITION MUJOCO_DEFINITION, .max_episode_steps = 1000
 
 const pp_env_def pp_env_humanoid[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Humanoid-v3"), .data = &task_v4},

@@ -109,9 +109,7 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION                                                          \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = NAN, \
-      .max_episode_steps = 1000
+#define DEFINITION MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .max_episode_steps = 1000
 
 const pp_env_def pp_env_humanoid_standup[3] = {
     {DEFINITION, MUJOCO_ENVPOOL("HumanoidStandup-v2"), .data = &task_v4},

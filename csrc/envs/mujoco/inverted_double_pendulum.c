@@ -112,7 +112,9 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 9100.0, .max_episode_steps = 1000
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 9100.0, \
+      .max_episode_steps = 1000
 
 const pp_env_def pp_env_inverted_double_pendulum[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("InvertedDoublePendulum-v2"),

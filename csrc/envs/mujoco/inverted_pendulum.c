@@ -47,9 +47,9 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {TASK, .after_step = after_step_v4};
 static const mujoco_task task_v5 = {TASK, .after_step = after_step_v5, MUJOCO_INFOS(infos_v5)};
 
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 950.0, \
-      .max_episode_steps = 1000
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 950.0, .max_episode_steps = 1000
 
 const pp_env_def pp_env_inverted_pendulum[3] = {
     {DEFINITION, MUJOCO_ENVPOOL("InvertedPendulum-v2"), .data = &task_v4},

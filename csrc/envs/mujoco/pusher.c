@@ -137,7 +137,8 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 0.0, .max_episode_steps = 100
+#define DEFINITION \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 0.0, .max_episode_steps = 100
 
 const pp_env_def pp_env_pusher[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Pusher-v2"), .data = &task_v4},

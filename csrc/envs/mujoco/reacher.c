@@ -24,7 +24,7 @@ static const pp_option option_table[] = {
      .low = -HUGE_VAL,
      .high = HUGE_VAL,
      .doc = "weight of the squared action in the reward",
-     .varies = 1,
+     .varies = true,
      .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
@@ -136,9 +136,9 @@ static const mujoco_task task_v4 = {
 };
 static const mujoco_task task_v5 = {TASK, .prepare = prepare_v5, .after_step = after_step_v5};
 
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = -3.75, \
-      .max_episode_steps = 50
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = -3.75, .max_episode_steps = 50
 
 const pp_env_def pp_env_reacher[3] = {
     {DEFINITION, MUJOCO_ENVPOOL("Reacher-v2"), .data = &task_v4},

@@ -118,9 +118,9 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 360.0, \
-      .max_episode_steps = 1000
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 360.0, .max_episode_steps = 1000
 
 const pp_env_def pp_env_swimmer[3] = {
     {DEFINITION, MUJOCO_ENVPOOL("Swimmer-v3"), .data = &task_v4},

@@ -434,9 +434,8 @@ static mujoco_transition transition_of(const simulation *it) {
                              .action_dtype = *it->env->action_dtype};
 }
 
-int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+int mujoco_reset(pp_env *env, pp_reset *how) {
   (void)how;
-  (void)result;
   simulation it = {.env = env};
   state_head *head = env->state;
   int status = run(&it, simulate_reset);
@@ -479,7 +478,7 @@ static void write_info(void *field, int32_t dtype, const double *numbers, int32_
   }
 }
 
-int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+int mujoco_observe(pp_env *env, void *const *fields, bool is_reset) {
   (void)is_reset;
   const mujoco_shared *shared = env->shared;
   const double *infos = state_infos(env);

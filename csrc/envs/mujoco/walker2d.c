@@ -23,7 +23,7 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
 static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = NAN, .max_episode_steps = 1000
+#define DEFINITION MUJOCO_DEFINITION, .max_episode_steps = 1000
 
 const pp_env_def pp_env_walker2d[3] = {
     {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Walker2d-v3"), .data = &task_v4},

@@ -20,7 +20,7 @@ typedef struct fault {
 
 static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {1}, .low = 0, .high = 1e9},
-    {.name = "count", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "count", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
 static const pp_option options[NUM_OPTIONS] = {
@@ -87,8 +87,8 @@ static int init(pp_env *env) {
   return maybe_fail(env, "init", env->options[FAIL_AT_STEP].i);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   fault *it = env->state;
   return maybe_fail(env, "reset", ++it->resets);
 }
@@ -109,7 +109,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return maybe_fail(env, "step", it->steps);
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const fault *it = env->state;
   float *obs = rows[0];
   int64_t *count = rows[1];
@@ -133,6 +133,7 @@ const pp_env_def pp_env_test_fault_v0 = {
     .id = "test/Fault-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 1e6,
     .options = options,
     .num_options = NUM_OPTIONS,

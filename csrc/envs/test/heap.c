@@ -26,7 +26,7 @@ static const pp_field fields[] = {
      .shape = {2},
      .low = 0,
      .high = 1e9},
-    {.name = "last", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_INT64},
+    {.name = "last", .is_info = true, .when = PP_ON_STEP, .dtype = PP_INT64},
 };
 
 static int make_room(pp_env *env, int64_t capacity) {
@@ -53,8 +53,8 @@ static void fini(pp_env *env) {
   *book = (diary){0};
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   diary *book = env->state;
   book->length = 0;
   return PP_OK;
@@ -73,7 +73,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const diary *book = env->state;
   int64_t *summary = rows[0], *last = rows[1];
@@ -125,6 +125,7 @@ const pp_env_def pp_env_test_heap_v0 = {
     .id = "test/Heap-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 1e6,
     .max_episode_steps = 1000,
     .state_size = sizeof(diary),

@@ -33,19 +33,23 @@ static const pp_field fields[NUM_FIELDS] = {
     /* what the player and the next one have got so far */
     [SEEN] = {.name = "seen",
               .dtype = PP_FLOAT32,
-              .per_player = 1,
+              .per_player = true,
               .ndim = 1,
               .shape = {2},
               .low = -100,
               .high = 100},
     [TURN] = {.name = "turn", .dtype = PP_INT64, .space = PP_DISCRETE, .n = FIRST_LIMIT + 4},
-    [MOVES] =
-        {.name = "moves", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64, .per_player = 1},
-    [LIVE] = {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [MOVES] = {.name = "moves",
+               .is_info = true,
+               .when = PP_ALWAYS,
+               .dtype = PP_INT64,
+               .per_player = true},
+    [LIVE] =
+        {.name = "live", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
 };
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   turns *game = env->state;
   *game = (turns){.limit = FIRST_LIMIT + pp_rng_integers(env->rng, 0, 4)};
   return PP_OK;
@@ -71,7 +75,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const turns *game = env->state;
   float *seen = rows[SEEN];
@@ -118,7 +122,7 @@ const pp_env_def pp_env_test_turns_v0 = {
     .fields = fields,
     .action = {.name = "action",
                .dtype = PP_FLOAT32,
-               .per_player = 1,
+               .per_player = true,
                .ndim = 1,
                .shape = {2},
                .low = -1,

@@ -125,8 +125,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   table_of_two *it = env->state;
   *it = (table_of_two){0};
   for (int i = 0; i < 2; i++) draw_card(env->rng, &it->dealer);
@@ -142,7 +142,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) show(env->state, rows[0]);
   return PP_OK;
@@ -188,7 +188,6 @@ const pp_env_def pp_env_blackjack_v1 = {
     .id = "Blackjack-v1",
     .family = "toy_text",
     .reference = "gymnasium 1.4.0 Blackjack-v1",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(table_of_two),

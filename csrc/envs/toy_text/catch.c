@@ -65,8 +65,8 @@ static int seed(pp_env *env, const pp_seed *given) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   catch_state *it = env->state;
   const board *shared = env->shared;
   uint32_t width = (uint32_t)shared->width;
@@ -102,7 +102,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const board *shared = env->shared;
   if (!rows[0]) return PP_OK;
@@ -144,7 +144,6 @@ const pp_env_def pp_env_catch_v0 = {
     .id = "Catch-v0",
     .family = "envpool_toy_text",
     .reference = "envpool 1.2.5 Catch-v0",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(catch_state),

@@ -52,7 +52,7 @@ static const pp_field fields[] = {
    .low = -INFINITY,               \
    .high = INFINITY,               \
    .doc = (text),                  \
-   .varies = 1}
+   .varies = true}
 
 /* The info prob shows the type of success_rate. */
 #define RATE_DTYPES (1 << PP_FLOAT32 | 1 << PP_INT64)
@@ -78,7 +78,7 @@ static const pp_field fields[] = {
                         .low = -DBL_MAX,                                                         \
                         .high = DBL_MAX,                                                         \
                         .doc = "probability that a move on slippery ice goes where it is meant", \
-                        .varies = 1,                                                             \
+                        .varies = true,                                                          \
                         .keeps = RATE_DTYPES | 1 << PP_PYTHON,                                   \
                         .refuses = PP_ALL_ACTION_DTYPES & ~(RATE_DTYPES | 1 << PP_FLOAT64)},     \
       [REWARD_GOAL] = REWARD("reward_goal", 1, "of reaching the goal"),                          \
@@ -236,7 +236,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const table *shared = env->shared;
   void *const first[2] = {rows[0], NULL};
   if (!shared->has_float_prob) return table_observe(env, rows, is_reset);
@@ -271,8 +271,8 @@ static int step_many(void *shared, const pp_run *run) {
       .observe = observe, .step_many = step_many, .check_state = table_check_state
 
 const pp_env_def pp_env_frozen_lake[2] = {
-    {LAKE_DEFINITION("FrozenLake-v1"), .options = options, .reward_threshold = 0.70,
-     .max_episode_steps = 100},
-    {LAKE_DEFINITION("FrozenLake8x8-v1"), .options = options_8x8, .reward_threshold = 0.85,
-     .max_episode_steps = 200},
+    {LAKE_DEFINITION("FrozenLake-v1"), .options = options, .has_reward_threshold = true,
+     .reward_threshold = 0.70, .max_episode_steps = 100},
+    {LAKE_DEFINITION("FrozenLake8x8-v1"), .options = options_8x8, .has_reward_threshold = true,
+     .reward_threshold = 0.85, .max_episode_steps = 200},
 };

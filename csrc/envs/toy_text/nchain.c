@@ -37,8 +37,8 @@ static int seed(pp_env *env, const pp_seed *given) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   chain *it = env->state;
   it->position = 0;
   return PP_OK;
@@ -75,7 +75,7 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const chain *it = env->state;
   if (rows[0]) *(int64_t *)rows[0] = it->position;
@@ -97,7 +97,6 @@ const pp_env_def pp_env_nchain_v0 = {
     .id = "NChain-v0",
     .family = "envpool_toy_text",
     .reference = "envpool 1.2.5 NChain-v0",
-    .reward_threshold = NAN,
     .max_episode_steps = 1000,
     .state_size = sizeof(chain),
     .num_fields = 1,

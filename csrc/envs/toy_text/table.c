@@ -142,8 +142,8 @@ int table_check_state(const pp_env *env, const void *state, int64_t size) {
   return table_has(env->shared, env, state) ? PP_OK : PP_ERR_ARGUMENT;
 }
 
-int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+int table_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   table_begin(env->shared, env->rng, env->state);
   return PP_OK;
 }
@@ -160,7 +160,7 @@ int table_step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-int table_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+int table_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const table_state *state = env->state;
   if (rows[0]) *(int64_t *)rows[0] = state->state;

@@ -55,7 +55,7 @@ static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_STATES},
     TABLE_PROB(0),
     {.name = "action_mask",
-     .is_info = 1,
+     .is_info = true,
      .when = PP_ALWAYS,
      .dtype = PP_INT8,
      .ndim = 1,
@@ -75,14 +75,14 @@ static const pp_option options[NUM_OPTIONS] = {
                            .type = PP_OPT_FLOAT,
                            .number = 0.8,
                            .doc = "probability that a move in the rain goes where it is meant",
-                           .varies = 1,
+                           .varies = true,
                            // the info prob has this type in some rows, and is a float in others
                            .refuses = (PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)) | 1 << PP_PYTHON},
     [FICKLE_PROBABILITY] = {.name = "fickle_probability",
                             .type = PP_OPT_FLOAT,
                             .number = 0.3,
                             .doc = "probability of a change in an episode",
-                            .varies = 1,
+                            .varies = true,
                             .keeps = 1 << PP_FLOAT32,
                             .refuses = 1 << PP_FLOAT16},
 };
@@ -222,8 +222,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   taxi *it = env->state;
   const rules *shared = env->shared;
   table_begin(shared->transitions, env->rng, &it->at);
@@ -289,7 +289,7 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const taxi *it = env->state;
   const rules *shared = env->shared;
   table_observe(env, rows, is_reset);
@@ -311,6 +311,7 @@ static int check_state(const pp_env *env, const void *state, int64_t size) {
 
 const pp_env_def pp_env_taxi_v4 = {
     TABLE_DEFINITION("Taxi-v4"),
+    .has_reward_threshold = true,
     .reward_threshold = 8,
     .max_episode_steps = 200,
     .options = options,
