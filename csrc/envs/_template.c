@@ -9,11 +9,12 @@
  *
  * with INCLUDE from parallel_pool.get_include(), and load the library at run time.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"      /* NumPy's generator */
+#include "base/fail.h"
+#include "base/random.h" /* NumPy's generator */
+#include "base/run.h"
 #include "base/state_check.h" /* ranges of restored values */
 #include "pp_env.h"           /* the only header of the engine that an environment needs */
 
@@ -101,9 +102,8 @@ static void release(void *shared) {
 static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   const corridor *it = shared;
   if (values[START].i <= it->length - 2) return PP_OK;
-  snprintf(error->text, sizeof(error->text), "start=%lld: choose a cell before the goal, 0 .. %lld",
-           (long long)values[START].i, (long long)it->length - 2);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(error, PP_ERR_ARGUMENT, "start=%lld: choose a cell before the goal, 0 .. %lld",
+                 (long long)values[START].i, (long long)it->length - 2);
 }
 
 /* Starts an episode. All random numbers come from env->rng, which the engine seeds. */
@@ -163,7 +163,7 @@ static int step_many(void *shared, const pp_run *run) {
   float *obs = run->fields[0];
   int64_t *slips = run->fields[1];
   for (int32_t i = 0; i < run->count; i++) {
-    walk *it = (walk *)(void *)(run->states + (size_t)i * run->state_stride);
+    walk *it = pp_run_state(run, i);
     run->reward[i] = walk_on(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
     if (obs) show(shared, it, obs + 2 * i);
     if (slips) slips[i] = it->slips;

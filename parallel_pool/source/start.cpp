@@ -62,8 +62,8 @@ const pp_option options[NUM_OPTIONS] = {
 };
 
 // ------------------------------------------------------------------------------- callbacks --
-// An exception must not leave a callback: catch it, write its text into env->error->text, and
-// return PP_ERR_ENV.
+// An exception must not leave a callback: catch it, and return pp_fail(env->error, PP_ERR_ENV, "%s",
+// exception.what()), with base/fail.h.
 
 // Starts an episode. All random numbers come from env->rng, which the engine seeds.
 int reset(pp_env *env, pp_reset *) {

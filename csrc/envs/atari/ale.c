@@ -4,7 +4,6 @@
 // screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
 // preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
 // The rules were found by running AtariEnv.
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>

@@ -2,9 +2,10 @@
 // define.
 #include "ale_options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 // ------------------------------------------------------------------------------- options
 
@@ -114,8 +115,6 @@ static int make_setup(pp_config *config, pp_ale_options *options) {
 static int read_options(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[OBS_TYPE].s;
-  char *text = config->error->text;
-  size_t room = sizeof config->error->text;
   if (strcmp(kind, "rgb") == 0) {
     options->view = PP_ALE_RGB;
   } else if (strcmp(kind, "grayscale") == 0) {
@@ -123,19 +122,18 @@ static int read_options(pp_config *config, pp_ale_options *options) {
   } else if (strcmp(kind, "ram") == 0) {
     options->view = PP_ALE_RAM;
   } else {
-    snprintf(text, room, "obs_type='%.40s': choose rgb, grayscale or ram", kind);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "obs_type='%.40s': choose rgb, grayscale or ram",
+                   kind);
   }
   options->skip = (int32_t)values[FRAMESKIP].i;
   options->skip_end = (int32_t)values[FRAMESKIP_END].i;
   if (options->skip_end && options->skip_end <= options->skip) {
-    snprintf(text, room, "frameskip=(%d, %d): choose low < high", options->skip, options->skip_end);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "frameskip=(%d, %d): choose low < high",
+                   options->skip, options->skip_end);
   }
   if (values[PREPROCESSING].i && values[CONTINUOUS].i && values[NOOP_MAX].i) {
-    snprintf(text, room, "noop_max=%d with continuous=True: choose noop_max=0",
-             (int)values[NOOP_MAX].i);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "noop_max=%d with continuous=True: choose noop_max=0", (int)values[NOOP_MAX].i);
   }
   options->max_frames = (int32_t)values[MAX_FRAMES].i;
   options->threshold = values[THRESHOLD].dtype == PP_FLOAT64 ? values[THRESHOLD].f

@@ -5,7 +5,6 @@
 // running it. Only parallel_pool/compat/ale/vector_env.py makes these environments.
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

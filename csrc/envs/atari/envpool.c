@@ -6,13 +6,12 @@
 //
 // It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
 // that step reports both terminated and truncated. A time limit alone keeps the discount at 1.
-#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api_common.h"
+#include "base/fail.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
 #include "console/console.h"
@@ -261,9 +260,9 @@ static int init(pp_env *env) {
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy, of which the console's generators take 32 bits
   if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
-    snprintf(env->error->text, sizeof env->error->text,
-             "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
-    return PP_ERR_ARGUMENT;
+    return pp_fail(
+        env->error, PP_ERR_ARGUMENT,
+        "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
   }
   power_up(env, words->words[0]);
   return PP_OK;

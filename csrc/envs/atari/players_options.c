@@ -2,11 +2,11 @@
 // define.
 #include "players_options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "players.h"
 
 // ------------------------------------------------------------------------------- tables
@@ -157,10 +157,7 @@ static int make_setup(pp_config *config, pp_players_options *options) {
   const played_game *game = config->def->data;
   int players = game->players;
   if (players == 0) players = (int)values[PP_PLAYERS_OWN].i;
-  if (players == 3) {
-    snprintf(config->error->text, sizeof config->error->text, "num_players=3: choose 2 or 4");
-    return PP_ERR_ARGUMENT;
-  }
+  if (players == 3) return pp_fail(config->error, PP_ERR_ARGUMENT, "num_players=3: choose 2 or 4");
   int mode = game->mode ? game->mode : mode_of(config, game->name, players);
   if (mode < 0) return PP_ERR_ARGUMENT;
   const pp_setup_options chosen = {
@@ -177,8 +174,6 @@ static int make_setup(pp_config *config, pp_players_options *options) {
 static int read_view(pp_config *config, pp_players_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[PP_PLAYERS_OBS_TYPE].s;
-  char *text = config->error->text;
-  const size_t room = sizeof config->error->text;
   if (strcmp(kind, "rgb_image") == 0) {
     options->view = PP_PLAYERS_RGB;
   } else if (strcmp(kind, "grayscale_image") == 0) {
@@ -186,16 +181,15 @@ static int read_view(pp_config *config, pp_players_options *options) {
   } else if (strcmp(kind, "ram") == 0) {
     options->view = PP_PLAYERS_RAM;
   } else {
-    snprintf(text, room, "obs_type='%.40s': choose rgb_image, grayscale_image or ram", kind);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "obs_type='%.40s': choose rgb_image, grayscale_image or ram", kind);
   }
   bool changes =
       options->pools || options->is_resized || options->stack > 1 || options->has_indicator;
   if (options->view == PP_PLAYERS_RAM && changes) {
-    snprintf(text, room,
-             "obs_type='ram' with max_pool, screen_height, screen_width, stack_size or "
-             "agent_indicator: these are for images");
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "obs_type='ram' with max_pool, screen_height, screen_width, stack_size or "
+                   "agent_indicator: these are for images");
   }
   return PP_OK;
 }

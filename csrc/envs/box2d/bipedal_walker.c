@@ -9,10 +9,10 @@
  * generator and its actions.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/half.h"
 #include "base/random.h"
 #include "base/sincos.h"
@@ -291,9 +291,8 @@ static int read_free_nodes(walker *it, pp_error *error) {
   int32_t used = count_nodes(it, library->num_nodes), room = count_nodes(it, library->node_room);
 
   if (used || room < FIRST_NODES || room > MOST_NODES) {
-    snprintf(error->text, sizeof(error->text),
-             "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
-    return PP_ERR_ENV;
+    return pp_fail(error, PP_ERR_ENV,
+                   "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
   }
   it->num_nodes = room;
   for (int32_t i = 0; i < room; i++) {
@@ -333,11 +332,11 @@ static int look(walker *it, const rules *shared, float *fractions, pp_error *err
     const box2d_vector way = {to.x - from.x, to.y - from.y};
     // Box2D has an assertion that the length is positive, which would end the process
     if (!(way.x * way.x + way.y * way.y > 0)) {
-      snprintf(error->text, sizeof(error->text),
-               "the hull is at (%g, %g), where float32 can't tell the ends of a ray apart: reset "
-               "the environment",
-               (double)from.x, (double)from.y);
-      return PP_ERR_ENV;
+      return pp_fail(
+          error, PP_ERR_ENV,
+          "the hull is at (%g, %g), where float32 can't tell the ends of a ray apart: reset "
+          "the environment",
+          (double)from.x, (double)from.y);
     }
     it->ray.has_hit = false;
     it->ray.fraction = 1;
@@ -544,10 +543,7 @@ static int expose(pp_env *env, void *target) {
   const walker *it = *(walker **)env->state;
   view *seen = target;
 
-  if (!it->hull) {
-    snprintf(env->error->text, sizeof(env->error->text), "the environment has no world: reset it");
-    return PP_ERR_STATE;
-  }
+  if (!it->hull) return pp_fail(env->error, PP_ERR_STATE, "the environment has no world: reset it");
   seen->first_rng = it->first_rng;
   seen->episode = it->episode;
   write_pose(it, it->hull, seen->poses[0]);
@@ -636,9 +632,8 @@ static int check_state(const pp_env *env, const void *state, int64_t size) {
   snapshot_end end;
 
   if (read_end(state, size, &end)) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text),
-           "%lld bytes are not the record of an episode", (long long)size);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
+                 (long long)size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */

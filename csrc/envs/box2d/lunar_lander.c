@@ -9,10 +9,10 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/sincos.h"
 #include "base/state_check.h"
@@ -187,9 +187,8 @@ static int configure(pp_config *config) {
   status = box2d_library_read(&given[LINK], &shared->library, config->error);
   if (status < 0) return status;
   if (!(-12.0 < given[GRAVITY].f && given[GRAVITY].f < 0.0)) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "gravity=%g: choose a number between -12 and 0, without them", given[GRAVITY].f);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "gravity=%g: choose a number between -12 and 0, without them", given[GRAVITY].f);
   }
   box2d_listener_init(&shared->library, begin_contact, end_contact, shared->functions);
   shared->is_continuous = given[CONTINUOUS].i != 0;
@@ -286,11 +285,11 @@ static int apply_wind(lander *it, pp_error *error) {
   double torque = wind_at(it->torque_index) * it->turbulence_power;
 
   if (is_too_large(force) || is_too_large(torque)) {
-    snprintf(error->text, sizeof(error->text),
-             "the wind's force %g or torque %g is too large for Box2D's float32: choose a smaller "
-             "wind_power or turbulence_power",
-             force, torque);
-    return PP_ERR_ENV;
+    return pp_fail(
+        error, PP_ERR_ENV,
+        "the wind's force %g or torque %g is too large for Box2D's float32: choose a smaller "
+        "wind_power or turbulence_power",
+        force, torque);
   }
   it->wind_index++;
   it->torque_index++;
@@ -538,9 +537,8 @@ static int check_state(const pp_env *env, const void *state, int64_t size) {
   int64_t count = actions_of(env->shared, state, size, &end);
 
   if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text),
-           "%lld bytes are not the record of an episode", (long long)size);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
+                 (long long)size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/run.h"
 #include "base/state_check.h"
 
 /* the rules are read-only, and nothing is released */
@@ -94,7 +95,7 @@ int grid_step_many(void *shared, const pp_run *run) {
   const int64_t *actions = run->actions;
   memset(run->reward, 0, sizeof(double) * GRID_PLAYERS * (size_t)run->count);
   for (int32_t i = 0; i < run->count; i++) {
-    grid_state *it = (grid_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    grid_state *it = pp_run_state(run, i);
     // the engine resets this game, and shows nothing of this step
     if (run->ended[i]) continue;
     move(it, actions + GRID_PLAYERS * i, rules, run->reward + GRID_PLAYERS * i, &run->terminated[i],

@@ -2,10 +2,9 @@
  *
  * Equals the `parallel_env()` of PettingZoo 1.27.0: both players choose in the same step.
  */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -28,9 +27,8 @@ static int32_t compare(int64_t first, int64_t second) {
 static int configure(pp_config *config) {
   int64_t hands = config->options[NUM_ACTIONS].i;
   if (hands % 2 == 0) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "num_actions=%lld: choose an odd number", (long long)hands);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "num_actions=%lld: choose an odd number",
+                   (long long)hands);
   }
   config->action.n = hands;
   // the last observation is "none yet"

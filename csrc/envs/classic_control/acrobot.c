@@ -8,8 +8,8 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "base/float_trig.h"
 #include "base/interval.h"
 #include "base/random.h"
@@ -172,13 +172,11 @@ static int reset(pp_env *env, pp_reset *how) {
 
 static int step(pp_env *env, const void *action, pp_result *result) {
   int status = advance(env->state, *(const int64_t *)action, result->reward, &result->terminated);
-  if (status != PP_OK) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "an angle exceeds %g rad, which would take seconds or forever to wrap: reset with "
-             "smaller bounds",
-             MAX_ANGLE);
-  }
-  return status;
+  if (status == PP_OK) return PP_OK;
+  return pp_fail(env->error, status,
+                 "an angle exceeds %g rad, which would take seconds or forever to wrap: reset with "
+                 "smaller bounds",
+                 MAX_ANGLE);
 }
 
 static int observe(pp_env *env, void *const *rows, bool is_reset) {

@@ -10,6 +10,7 @@
 
 #include "base/half.h"
 #include "base/random.h"
+#include "base/run.h"
 #include "base/scalar.h"
 #include "base/sincos.h"
 #include "base/square.h"
@@ -274,7 +275,7 @@ static inline void step_run(const rules *shared, int is_varied, const pp_run *ru
   const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
-    void *state = run->states + (size_t)i * run->state_stride;
+    void *state = pp_run_state(run, i);
     pendulum *it = state;
     double pull = is_varied ? ((varied_pendulum *)state)->pull : shared->pull;
     double torque = run->action_dtype == PP_FLOAT32 ? floats[i] : doubles[i];

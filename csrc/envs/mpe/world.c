@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fail.h"
 #include "base/half.h"
 #include "base/state_check.h"
 
@@ -16,10 +17,9 @@ enum { CONTROLS = 5 /* none, left, right, down, up */ };
 
 int mpe_populate(mpe_shared *shared, int64_t agents, int64_t landmarks, pp_error *error) {
   if (agents < 1 || agents > MPE_MAX_AGENTS || landmarks > MPE_MAX_LANDMARKS) {
-    snprintf(error->text, sizeof(error->text),
-             "%lld agents and %lld landmarks: choose 1 to %d agents and at most %d landmarks",
-             (long long)agents, (long long)landmarks, MPE_MAX_AGENTS, MPE_MAX_LANDMARKS);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(error, PP_ERR_ARGUMENT,
+                   "%lld agents and %lld landmarks: choose 1 to %d agents and at most %d landmarks",
+                   (long long)agents, (long long)landmarks, MPE_MAX_AGENTS, MPE_MAX_LANDMARKS);
   }
   shared->num_agents = (int32_t)agents;
   shared->num_landmarks = (int32_t)landmarks;
@@ -136,10 +136,9 @@ int mpe_configure(pp_config *config) {
   status = scenario->make(shared, options, config->error);
   if (!options[MPE_BENCHMARK].i) shared->benchmark_size = 0;
   if (status >= 0 && !pp_numpy_read(&shared->numpy, &options[MPE_NUMPY])) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "_numpy has %lld bytes: leave it to parallel_pool",
-             (long long)options[MPE_NUMPY].size);
-    status = PP_ERR_ARGUMENT;
+    status =
+        pp_fail(config->error, PP_ERR_ARGUMENT, "_numpy has %lld bytes: leave it to parallel_pool",
+                (long long)options[MPE_NUMPY].size);
   }
   if (status < 0) {
     free(shared);
@@ -496,10 +495,9 @@ int mpe_expose(pp_env *env, void *target) {
   int32_t size = MPE_VIEW_ENTITIES + MPE_VIEW_ENTITY * entities + messages;
   double *view = target, *out = view + MPE_VIEW_ENTITIES;
   if (view[MPE_VIEW_SIZE] != size) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "there is room for %g numbers, and the world has %d: give room for so many",
-             view[MPE_VIEW_SIZE], size);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(env->error, PP_ERR_ARGUMENT,
+                   "there is room for %g numbers, and the world has %d: give room for so many",
+                   view[MPE_VIEW_SIZE], size);
   }
   view[MPE_VIEW_RANGE] = world.state->range;
   for (int32_t i = 0; i < 2; i++) view[MPE_VIEW_GOALS + i] = world.state->goals[i];

@@ -2,8 +2,8 @@
  *
  * Equals gymnasium 1.4.0 (envs/mujoco/ant_v4.py, ant_v5.py) bit for bit.
  */
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */
@@ -90,9 +90,8 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body)
   int64_t body = options[MAIN_BODY].i;
 
   if (body >= shared->nbody) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "main_body=%lld: the model has bodies 0 to %d", (long long)body, shared->nbody - 1);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "main_body=%lld: the model has bodies 0 to %d",
+                   (long long)body, shared->nbody - 1);
   }
   shared->ids[MAIN] = (int32_t)body;
   mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 2 : 0);

@@ -3,9 +3,9 @@
  * Equals gymnasium 1.4.0 (envs/mujoco/reacher_v4.py, reacher_v5.py) bit for bit.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "task.h"
 
@@ -49,9 +49,8 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
 
   // the size of the observation is fixed
   if (shared->nq != NQ) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "the model has nq=%d: Reacher needs nq=%d", shared->nq, NQ);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "the model has nq=%d: Reacher needs nq=%d",
+                   shared->nq, NQ);
   }
   shared->parameters[AXES] = axes;
   shared->obs_size = 8 + axes;

@@ -2,10 +2,10 @@
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -66,9 +66,8 @@ static int configure(pp_config *config) {
   for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
     if (strcmp(chosen, known[i]) == 0) return PP_OK;
   }
-  snprintf(config->error->text, sizeof(config->error->text),
-           "fail_on='%.80s': choose none, step, reset, init or observe", chosen);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "fail_on='%.80s': choose none, step, reset, init or observe", chosen);
 }
 
 /* Fails if the options name this callback and this count. */
@@ -77,9 +76,7 @@ static int maybe_fail(pp_env *env, const char *where, int64_t count) {
   int64_t which = chosen[FAIL_ENV].i;
   if (strcmp(chosen[FAIL_ON].s, where) != 0 || (which >= 0 && which != env->id)) return PP_OK;
   if (count != chosen[FAIL_AT_STEP].i) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text), "made to fail in %s %lld", where,
-           (long long)count);
-  return PP_ERR_ENV;
+  return pp_fail(env->error, PP_ERR_ENV, "made to fail in %s %lld", where, (long long)count);
 }
 
 /* runs once for each environment, so the count is ignored */

@@ -3,10 +3,10 @@
  * Every step appends the action plus a random number to the diary, so the size of a snapshot grows
  * during an episode. It needs all of init, fini, save, load and check_state.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/state_check.h"
 #include "pp_env.h"
@@ -34,9 +34,7 @@ static int make_room(pp_env *env, int64_t capacity) {
   if (capacity <= book->capacity) return PP_OK;
   int64_t *entries = realloc(book->entries, (size_t)capacity * sizeof(*entries));
   if (!entries) {
-    snprintf(env->error->text, sizeof(env->error->text), "no memory for %lld entries",
-             (long long)capacity);
-    return PP_ERR_MEMORY;
+    return pp_fail(env->error, PP_ERR_MEMORY, "no memory for %lld entries", (long long)capacity);
   }
   book->entries = entries;
   book->capacity = capacity;
@@ -98,9 +96,8 @@ static int check_state(const pp_env *env, const void *bytes, int64_t size) {
   int64_t entry;
   const int64_t entry_size = (int64_t)sizeof(entry);
   if (size % entry_size != 0) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "%lld bytes are no whole number of entries", (long long)size);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are no whole number of entries",
+                   (long long)size);
   }
   for (int64_t at = 0; at < size; at += entry_size) {
     memcpy(&entry, (const char *)bytes + at, sizeof(entry));

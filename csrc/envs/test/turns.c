@@ -4,8 +4,8 @@
  * it gives: action[0] is its own reward, action[1] that of the next player. The bank gives each
  * player as much as its number. The episode ends after 5 to 8 turns, or with the time limit.
  */
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/state_check.h"
 #include "pp_env.h"
@@ -60,8 +60,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const float *gifts = action;
   int64_t mover = game->turn % ROUND;
   if (game->turn == env->options[0].i) {
-    snprintf(env->error->text, sizeof(env->error->text), "turn %d", (int)game->turn);
-    return PP_ERR_ENV;
+    return pp_fail(env->error, PP_ERR_ENV, "turn %d", (int)game->turn);
   }
   if (mover < NUM_PLAYERS) {
     result->reward[mover] = gifts[2 * mover];

@@ -4,11 +4,11 @@
  * that only its pictures show. Model: Sutton and Barto, "Reinforcement Learning: An Introduction",
  * example 5.1.
  */
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -154,7 +154,7 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* a third of all rows are resets */
     if (run->ended[i]) continue;
-    table_of_two *it = (table_of_two *)(void *)(run->states + (size_t)i * run->state_stride);
+    table_of_two *it = pp_run_state(run, i);
     run->reward[i] = play(it, shared, &run->rngs[i], actions[i], &run->terminated[i]);
     if (row) show(it, row + 3 * i);
   }

@@ -3,11 +3,11 @@
  * Equals EnvPool 1.2.5 bit for bit, its generator included. (EnvPool writes outside of its memory
  * with a height of 1.) Model: V. Mnih et al., "Recurrent Models of Visual Attention", 2014.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mt19937.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -119,7 +119,7 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* the ball would fall out of the board */
     if (run->ended[i]) continue;
-    catch_state *it = (catch_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    catch_state *it = pp_run_state(run, i);
     run->reward[i] = move(it, shared, actions[i], &run->terminated[i]);
     if (rows) mark(it, shared, rows + (size_t)i * cells);
   }

@@ -5,10 +5,11 @@
  * lists: S is a start, H a hole, G a goal, and every other letter frozen.
  */
 #include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+#include "base/run.h"
 #include "base/scalar.h"
 #include "table.h"
 
@@ -121,15 +122,13 @@ static int find_map(pp_config *config, lake *it) {
     if (!strcmp(name->s, map_names[i])) it->rows = maps[i];
   }
   if (!*it->rows) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "map_name=%.40s: choose 4x4 or 8x8, or give desc", name->s);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "map_name=%.40s: choose 4x4 or 8x8, or give desc", name->s);
   }
   if (measure(it)) return PP_OK;
-  snprintf(config->error->text, sizeof(config->error->text),
-           "desc=%.60s: give rows of one length, of less than %d cells in all", it->rows,
-           MAX_CELLS);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "desc=%.60s: give rows of one length, of less than %d cells in all", it->rows,
+                 MAX_CELLS);
 }
 
 /* ------------------------------------------------------------------------------ transitions -- */
@@ -191,7 +190,7 @@ static void set_numbers(table *it, const pp_value *chosen) {
 
 static int configure(pp_config *config) {
   const pp_value *chosen = config->options;
-  lake map;
+  lake map = {0};
   int status = find_map(config, &map);
   if (status < 0) return status;
   table *it = table_create(map.height * map.width, NUM_ACTIONS);
@@ -254,8 +253,8 @@ static int step_many(void *shared, const pp_run *run) {
   table_act_many(it, run);
   table_observe_many(&states);
   for (int32_t i = 0; row && i < run->count; i++) {
-    const char *state = run->states + (size_t)i * run->state_stride;
-    row[i] = (float)((const table_state *)(const void *)state)->probability;
+    const table_state *state = pp_run_state(run, i);
+    row[i] = (float)state->probability;
   }
   return PP_OK;
 }

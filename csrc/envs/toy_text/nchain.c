@@ -3,10 +3,10 @@
  * Equals EnvPool 1.2.5 bit for bit, its generator included. Model: M. Strens, "A Bayesian Framework
  * for Reinforcement Learning", 2000.
  */
-#include <math.h>
 #include <stdbool.h>
 
 #include "base/mt19937.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -68,7 +68,7 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* the engine can't take back what a generator in the state draws */
     if (run->ended[i]) continue;
-    chain *it = (chain *)(void *)(run->states + (size_t)i * run->state_stride);
+    chain *it = pp_run_state(run, i);
     run->reward[i] = go(it, actions[i]);
     if (row) row[i] = it->position;
   }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/run.h"
 #include "base/state_check.h"
 
 /* ------------------------------------------------------------------------------- the table -- */
@@ -115,7 +116,7 @@ void table_act_many(const table *it, const pp_run *run) {
   const pp_run all = *run; /* a copy, as stores might change what run points to */
   const int64_t *actions = all.actions;
   for (int32_t i = 0; i < all.count; i++) {
-    table_state *state = (table_state *)(void *)(all.states + (size_t)i * all.state_stride);
+    table_state *state = pp_run_state(&all, i);
     all.reward[i] = act(it, &all.rngs[i], actions[i], state, &all.terminated[i]);
   }
 }
@@ -124,8 +125,7 @@ void table_observe_many(const pp_run *run) {
   int64_t *observations = run->fields[0];
   double *probabilities = run->fields[1];
   for (int32_t i = 0; i < run->count; i++) {
-    const table_state *state =
-        (const table_state *)(const void *)(run->states + (size_t)i * run->state_stride);
+    const table_state *state = pp_run_state(run, i);
     if (observations) observations[i] = state->state;
     if (probabilities) probabilities[i] = state->probability;
   }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/run.h"
 #include "base/scalar.h"
 #include "base/state_check.h"
 #include "table.h"
@@ -274,7 +275,7 @@ static int step_many(void *shared, const pp_run *run) {
     table_act_many(all->transitions, run);
   } else {
     for (int32_t i = 0; i < run->count; i++) {
-      taxi *it = (taxi *)(void *)(run->states + (size_t)i * run->state_stride);
+      taxi *it = pp_run_state(run, i);
       int64_t before = it->at.state, action = ((const int64_t *)run->actions)[i];
       run->reward[i] =
           table_act(all->transitions, &run->rngs[i], action, &it->at, &run->terminated[i]);
@@ -283,7 +284,7 @@ static int step_many(void *shared, const pp_run *run) {
   }
   table_observe_many(run);
   for (int32_t i = 0; run->fields[2] && i < run->count; i++) {
-    const taxi *it = (const taxi *)(const void *)(run->states + (size_t)i * run->state_stride);
+    const taxi *it = pp_run_state(run, i);
     memcpy((int8_t *)run->fields[2] + i * NUM_ACTIONS, all->masks[it->at.state], NUM_ACTIONS);
   }
   return PP_OK;
