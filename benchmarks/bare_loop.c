@@ -14,6 +14,7 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
                       double *rewards) {
   void *fields[PP_MAX_FIELDS];
   uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, 0);
+  pp_failures failures = {.errors = fleet->errors};
   pp_reset reset = {0};
   pp_run run = {.states = fleet->states,
                 .state_stride = fleet->stride,
@@ -26,7 +27,8 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
                 .action_dtype = fleet->config.action.dtype,
                 .rngs = fleet->rngs,
                 .elapsed = fleet->elapsed,
-                .ended = fleet->phase};
+                .ended = fleet->phase,
+                .failures = &failures};
   int status;
 
   for (int32_t f = 0; f < layout->num_fields; f++) fields[f] = pp_layout_at(layout, memory, f, 0);

@@ -80,6 +80,7 @@ class Lib:
     PP_MAX_NDIM: Final[int]
     PP_MAX_FIELDS: Final[int]
     PP_ERROR_TEXT: Final[int]
+    PP_MAX_STEP_MANY: Final[int]
     PP_OK: Final[int]
     PP_AGAIN: Final[int]
     PP_ERR_ARGUMENT: Final[int]
@@ -125,6 +126,9 @@ class Lib:
     PP_OPT_FLOAT: Final[int]
     PP_OPT_STRING: Final[int]
     PP_OPT_BYTES: Final[int]
+    PP_RUNNING: Final[int]
+    PP_ENDED: Final[int]
+    PP_FRESH: Final[int]
     PP_ON_STEP: Final[int]
     PP_ON_RESET: Final[int]
     PP_ALWAYS: Final[int]
@@ -307,7 +311,7 @@ class Lib:
     def pp_worker_take(self, worker: CData, timeout: int, /) -> int: ...
     def pp_worker_claim_row(self, worker: CData, turn: int, /) -> None: ...
     def pp_worker_delivered_steps(self, worker: CData, turn: int, /) -> int: ...
-    def pp_worker_repeat_last(self, worker: CData, turn: int, is_final: bool, /) -> None: ...
+    def pp_worker_repeat_last(self, worker: CData, turn: int, is_final: int, /) -> None: ...
     def pp_worker_payload(self, worker: CData, turn: int, size: CData, /) -> CData: ...
     def pp_worker_reply(
         self, worker: CData, turn: int, bytes: CData | bytes, size: int, error: CData, /

@@ -150,9 +150,8 @@ def add_integer(use: str, *more: tuple[str, str]) -> None:
 
 
 CHECK_STATE = """
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const cart *it = (const cart *)state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const cart *it = (const cart *)saved->state;
   return pp_state_check_range(env, "count", it->count, 0, 1) ? PP_OK : PP_ERR_ARGUMENT;
 }
 

@@ -65,7 +65,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 const pp_env_def pp_env_frail = {
     .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "Frail-v0", .family = "mine",
-    .reference = "none", .has_reward_threshold = true, .reward_threshold = 1e6, .state_size = 8, .num_fields = 1,
+    .reference = "none", .state_size = 8, .num_fields = 1,
     .fields = fields, .reset = reset, .step = step, .observe = observe, .save = save, .load = load,
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
 };

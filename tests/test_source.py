@@ -22,7 +22,7 @@ from parallel_pool import __main__ as cli
 from parallel_pool import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.errors import MissingDependencyError, SourceError
+from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 from parallel_pool.pool import Pool
 from parallel_pool.source import cache, folders, start, toolchain
 from parallel_pool.workers.process_pool import ProcessPool
@@ -607,7 +607,7 @@ def test_two_definitions_of_one_file(number: Path) -> None:
 
 
 def test_one_configure_serves_definitions_with_data_of_their_own(number: Path) -> None:
-    """Their numbers are where `configure` finds them: in the data of the definition that it gets."""
+    """`configure` finds their numbers in the data of the definition that it gets."""
     configure = """
 static const int64_t seven = 7, nine = 9;
 static int configure(pp_config *config) {
@@ -625,6 +625,46 @@ static int configure(pp_config *config) {
     assert shown("mine/Number-v0") == 7 and shown("mine/Other-v0") == 9
     with Pool("mine/Other-v0") as pool:
         assert pool.spec.fields[0].high == 9
+
+
+def test_one_environment_of_a_run_fails_alone(number: Path) -> None:
+    """Its state diverges; its neighbours in the same call of `step_many` go on."""
+    step_many = """
+#include "base/run.h"
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = (const int64_t *)run->actions;
+  int64_t *obs = (int64_t *)run->fields[0];
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    if (obs) obs[i] = NUMBER;
+    if (actions[i]) pp_run_fail(run, i, PP_ERR_ENV, "speed=%g: choose action 0", 1e9);
+  }
+  return PP_OK;
+}
+"""
+    start = NUMBER.index("const pp_env_def")
+    step = "(void)env, (void)action, (void)result;\n  return PP_OK;"
+    failing = """if (*(const int64_t *)action == 0) return result->reward[0] = 1, PP_OK;
+  return pp_fail(env->error, PP_ERR_ENV, "speed=%g: choose action 0", 1e9);"""
+    callbacks = '#include "base/fail.h"\n' + NUMBER[:start].replace(step, failing)
+    number.write_text(
+        callbacks
+        + step_many
+        + NUMBER[start:].replace(".step = step", ".step = step, .step_many = step_many")
+    )
+    parallel_pool.load_source(number)
+    actions = np.zeros(64, np.int64)
+    actions[[3, 40]] = 1
+    with Pool("mine/Number-v0", 64, num_threads=1) as pool:
+        for _ in range(20):
+            pool.reset()
+            with pytest.raises(EnvError, match="speed=1e\\+09: choose action 0") as raised:
+                pool.step(actions)
+            assert raised.value.env_ids == (3, 40)
+            batch = raised.value.batch
+            np.testing.assert_array_equal(batch.reward, actions == 0)
+            np.testing.assert_array_equal(batch.obs, np.where(actions, 0, 7))
 
 
 def test_a_missing_compiler_is_named(number: Path, monkeypatch: pytest.MonkeyPatch) -> None:

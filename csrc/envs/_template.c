@@ -114,8 +114,9 @@ static int reset(pp_env *env, pp_reset *how) {
   return PP_OK;
 }
 
-/* Walks one cell, and returns the reward. step and step_many share it, and show below. */
-static double walk_on(const corridor *shared, walk *it, pp_rng *rng, int64_t action,
+/* Walks one cell, and returns the reward. What a step does is written once, here, and what a row
+ * shows once, in show below; step, observe and step_many only call them. */
+static double advance(const corridor *shared, walk *it, pp_rng *rng, int64_t action,
                       uint8_t *terminated) {
   int64_t stride = action == 1 ? 1 : -1;
   if (pp_rng_double(rng) < shared->slip_probability) {
@@ -135,7 +136,7 @@ static double walk_on(const corridor *shared, walk *it, pp_rng *rng, int64_t act
  * env->action_dtype (example: envs/classic_control/pendulum.c). */
 static int step(pp_env *env, const void *action, pp_result *result) {
   result->reward[0] =
-      walk_on(env->shared, env->state, env->rng, *(const int64_t *)action, &result->terminated);
+      advance(env->shared, env->state, env->rng, *(const int64_t *)action, &result->terminated);
   return PP_OK;
 }
 
@@ -155,8 +156,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-/* Steps several environments and writes their rows, with the results of step and observe. Optional:
- * for environments so cheap that two calls for each would cost as much as the step. Environments
+/* Steps several environments and writes their rows: a loop over advance and show. Optional: for
+ * environments so cheap that two calls for each would cost as much as the step. Environments
  * whose episode has ended (run->ended) are reset afterwards, whatever is written here. */
 static int step_many(void *shared, const pp_run *run) {
   const int64_t *actions = run->actions;
@@ -164,7 +165,7 @@ static int step_many(void *shared, const pp_run *run) {
   int64_t *slips = run->fields[1];
   for (int32_t i = 0; i < run->count; i++) {
     walk *it = pp_run_state(run, i);
-    run->reward[i] = walk_on(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
+    run->reward[i] = advance(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
     if (obs) show(shared, it, obs + 2 * i);
     if (slips) slips[i] = it->slips;
   }
@@ -174,10 +175,9 @@ static int step_many(void *shared, const pp_run *run) {
 /* Refuses the state of a forged snapshot, before it is restored. Without this, a position anywhere
  * would be stepped and drawn. Only values that index, count or end loops need a check; an
  * environment whose state is nothing but floats to calculate with needs no check_state. */
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const walk *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const walk *it = saved->state;
   const corridor *shared = env->shared;
-  (void)size; /* state_size, as there is no load */
   return pp_state_check_range(env, "position", it->position, 0, shared->length - 1) &&
                  pp_state_check_range(env, "slips", it->slips, 0, PP_STATE_MOST)
              ? PP_OK

@@ -22,7 +22,8 @@ enum {
   PP_ENV_ABI = 6,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
-  PP_ERROR_TEXT = 256
+  PP_ERROR_TEXT = 256,
+  PP_MAX_STEP_MANY = 256 /* environments of one call of step_many */
 };
 
 /* the result of a call; failures are negative */
@@ -90,6 +91,11 @@ enum pp_follow {
 enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY, PP_DISCRETE_TUPLE };
 
 enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
+
+/* Where an environment is in its episode: in the middle, at its end, or outside of one, because it
+ * was never reset or has failed: then it is reset before its next step. PP_RUNNING must be 0: code
+ * tests phases for any set bit. */
+enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
 
 /* the rows that have an info */
 enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
@@ -229,6 +235,13 @@ typedef struct pp_result {
   float discount;    /* starts at 1; counts only with has_discount */
 } pp_result;
 
+/* those environments of a run that failed; pp_run_fail of base/run.h writes it */
+typedef struct pp_failures {
+  pp_error *errors; /* one for each environment of the run */
+  int32_t count;
+  int32_t at[PP_MAX_STEP_MANY]; /* their places in the run */
+} pp_failures;
+
 /* Several environments for step_many; all arrays are contiguous, one entry for each environment.
  * base/run.h has pp_run_state, the state of one. */
 typedef struct pp_run {
@@ -245,8 +258,17 @@ typedef struct pp_run {
   const uint8_t *ended;   /* 1: the episode has ended: see step_many below */
 
   /* rarely needed */
-  int32_t action_dtype; /* of all actions: see action_dtypes below */
+  int32_t action_dtype;  /* of all actions: see action_dtypes below */
+  pp_failures *failures; /* none at the call */
 } pp_run;
+
+/* what a snapshot would restore */
+typedef struct pp_saved {
+  const void *state; /* a copy of the plain state, aligned as env->state; or, if there is a load,
+                      * its bytes, which are not aligned */
+  int64_t size;      /* of state in bytes */
+  int32_t phase;     /* pp_phase */
+} pp_saved;
 
 /* a picture; if pixels is null, render only sets the size */
 typedef struct pp_image {
@@ -327,7 +349,8 @@ struct pp_env_def {
    * may skip them, or step them with the others, but must not fail on their state. The engine
    * discards their results, and takes back what was drawn from their rngs. It can't take back what
    * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
-   * If the callback fails, all environments of the run fail: draw nothing before the last check.
+   * An environment that fails is named with pp_run_fail, and the callback goes on with the others;
+   * what it wrote of that one does not count. If it returns a negative status, all fail.
    * A call is for at most 256 environments, and nothing interrupts it, not even Ctrl-C: leave
    * step_many null if a step can take more than microseconds. */
   int (*step_many)(void *shared, const pp_run *run);
@@ -338,12 +361,11 @@ struct pp_env_def {
    * of a loop or the case of a switch; a number that is only calculated with needs no check, NaN
    * included. base/state_check.h has checks of ranges and generators. A state at the end of an
    * episode is possible, and the snapshot may say that the episode goes on: step must bear that.
-   * state is a copy of the plain state, aligned as env->state, with size == state_size; or, if
-   * there is a load, its bytes and their size, which are not aligned. rng, elapsed,
-   * max_episode_steps and drawn options of env are the snapshot's, too; env->state is still the
-   * present state, and env->cache is null. The state of an environment that was never reset (zeros,
-   * or what init made) must pass. Return PP_ERR_ARGUMENT; nothing has changed then. */
-  int (*check_state)(const pp_env *env, const void *state, int64_t size);
+   * rng, elapsed, max_episode_steps and drawn options of env are the snapshot's, too; env->state is
+   * still the present state, and env->cache is null. The state of an environment that was never
+   * reset (zeros, or what init made) must pass with PP_FRESH. Return PP_ERR_ARGUMENT; nothing has
+   * changed then. */
+  int (*check_state)(const pp_env *env, const pp_saved *saved);
 
   int (*render)(pp_env *env, pp_image *image);
 

@@ -20,8 +20,7 @@ typedef struct cart {
 
 static const double end = 2, top_speed = 1;
 
-/* ------------------------------------------------------- what the environment shows and takes --
- */
+/* ------------------------------------------------------ what the environment shows and takes -- */
 
 static const double lows[] = {-2, -1}, highs[] = {2, 1};
 

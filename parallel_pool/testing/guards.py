@@ -116,7 +116,7 @@ class Guarded:
         # the engine calls it only for steps that are cheaper than a function of Python's
         raw.step_many = ffi.NULL
         if raw.check_state:
-            kind = "int(pp_env *, void *, int64_t)"
+            kind = "int(pp_env *, pp_saved *)"
             raw.check_state = self._function(kind, self._check_state)
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
@@ -166,13 +166,16 @@ class Guarded:
         self._check_states("seed")
         return status
 
-    def _check_state(self, env: CData, state: CData, size: int) -> int:
+    def _check_state(self, env: CData, saved: CData) -> int:
         self._told("check_state", env.id)
-        before = ffi.buffer(state, size)[:]
+        before = ffi.buffer(saved.state, saved.size)[:]
+        own = ffi.new("pp_saved *", saved[0])
         # what load gets has no zone
-        own = size if self._original.load else self.state_size
-        status = int(self._original.check_state(env, state, own))
-        require(ffi.buffer(state, size)[:] == before, "check_state changes what it checks")
+        if not self._original.load:
+            own.size = self.state_size
+        status = int(self._original.check_state(env, own))
+        after = ffi.buffer(saved.state, saved.size)[:]
+        require(after == before, "check_state changes what it checks")
         self._check_states("check_state")
         return status
 
@@ -257,6 +260,7 @@ class Guarded:
         rewards = Zone(8 * self._num_players, BLANKS[0], self._zone)
         flags = [Zone(1, b"\0", self._zone) for _ in range(2)]
         run, ended = ffi.new("pp_run *"), ffi.new("uint8_t *", 0)
+        failures = ffi.new("pp_failures *", {"errors": env.error})
         values = {
             "states": ffi.cast("char *", env.state),
             "state_stride": self.state_size + ZONE,
@@ -270,6 +274,7 @@ class Guarded:
             "rngs": env.rng,
             "elapsed": env.elapsed,
             "ended": ended,
+            "failures": failures,
         }
         for name, value in values.items():
             setattr(run, name, value)
@@ -282,7 +287,7 @@ class Guarded:
         self._check_states("step_many")
         ffi.memmove(result.reward, rewards.at, rewards.size)
         result.terminated, result.truncated = (each.content()[0] for each in flags)
-        return status
+        return int(env.error.code) if status >= 0 and failures.count else status
 
     def _row_bytes(self, i: int) -> int:
         field = self._fields[i]

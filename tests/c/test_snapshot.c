@@ -456,11 +456,11 @@ static struct {
   int32_t calls;
 } seen_state;
 
-static int fussy_check_state(const pp_env *env, const void *state, int64_t size) {
-  if (size != sizeof(int64_t)) return fail((pp_env *)(uintptr_t)env, "size");
+static int fussy_check_state(const pp_env *env, const pp_saved *saved) {
+  if (saved->size != sizeof(int64_t)) return fail((pp_env *)(uintptr_t)env, "size");
   seen_state.env = env;
-  seen_state.state = state;
-  memcpy(&seen_state.value, state, sizeof(int64_t));
+  seen_state.state = saved->state;
+  memcpy(&seen_state.value, saved->state, sizeof(int64_t));
   memcpy(&seen_state.present, env->state, sizeof(int64_t));
   seen_state.elapsed = *env->elapsed;
   seen_state.has_cache = env->cache != NULL;
@@ -621,8 +621,8 @@ TEST(check_state_sees_what_the_snapshot_would_restore) {
 /* the options of the present episode would refuse or let pass states of another one */
 static int32_t seen_length;
 
-static int check_drawn(const pp_env *env, const void *state, int64_t size) {
-  (void)state, (void)size;
+static int check_drawn(const pp_env *env, const pp_saved *saved) {
+  (void)saved;
   seen_length = (int32_t)env->options[0].i;
   return PP_OK;
 }

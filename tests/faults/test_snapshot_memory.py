@@ -39,9 +39,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)env, (void)size;
-  return *(const int64_t *)state < 0 ? PP_ERR_ARGUMENT : PP_OK;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  (void)env;
+  return *(const int64_t *)saved->state < 0 ? PP_ERR_ARGUMENT : PP_OK;
 }
 
 const pp_env_def pp_env_large = {

@@ -231,10 +231,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const pp_ale_options *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible =
       pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
       (!shared->is_preprocessed || pp_frames_check(env, &self->frames, &shared->preprocessor));

@@ -245,10 +245,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const shared_data *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible = pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
                      pp_state_check_mt19937(env, &self->noop_random) &&
                      pp_state_check_range(env, "elapsed", self->elapsed, 0, shared->max_frames) &&

@@ -280,10 +280,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const shared_data *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible =
       pp_state_check_range(env, "has_power", self->has_power, 0, 1) &&
       pp_state_check_range(env, "oldest", self->oldest, 0, shared->stack_num - 1) &&

@@ -246,15 +246,14 @@ static bool check_flags(const pp_env *env, const char *state, size_t at, int64_t
   return pp_state_check_bytes(env, "flags", (const uint8_t *)state + at, count, 1);
 }
 
-int pp_players_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+int pp_players_check_state(const pp_env *env, const pp_saved *saved) {
   const pp_players_options *shared = env->shared;
-  const pp_match *match = state, *present = env->state;
+  const pp_match *match = saved->state, *present = env->state;
   bool is_possible =
-      check_flags(env, state, offsetof(pp_match, has_power), 1) &&
-      check_flags(env, state, offsetof(pp_match, has_held), 1) &&
-      check_flags(env, state, offsetof(pp_match, is_out), PP_MAX_PLAYERS) &&
-      check_flags(env, state, offsetof(pp_match, has_ended), PP_MAX_PLAYERS) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_power), 1) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_held), 1) &&
+      check_flags(env, saved->state, offsetof(pp_match, is_out), PP_MAX_PLAYERS) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_ended), PP_MAX_PLAYERS) &&
       pp_state_check_bytes(env, "held", match->held, PP_MAX_PLAYERS, PP_ACTIONS - 1) &&
       pp_state_check_range(env, "frames", match->frames, 0, PP_STATE_MOST) &&
       pp_state_check_range(env, "oldest", match->oldest, 0, shared->stack - 1) &&

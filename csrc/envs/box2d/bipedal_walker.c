@@ -628,12 +628,14 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
   return status;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
 
-  if (read_end(state, size, &end)) return PP_OK;
+  if (read_end(saved->state, saved->size, &end)) {
+    return box2d_record_check(end.num_actions, saved->phase, env->error);
+  }
   return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
-                 (long long)size);
+                 (long long)saved->size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */

@@ -532,13 +532,15 @@ static int64_t actions_of(const rules *shared, const char *bytes, int64_t size, 
   return end->num_actions;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
-  int64_t count = actions_of(env->shared, state, size, &end);
+  int64_t count = actions_of(env->shared, saved->state, saved->size, &end);
 
-  if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) return PP_OK;
+  if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) {
+    return box2d_record_check(count, saved->phase, env->error);
+  }
   return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
-                 (long long)size);
+                 (long long)saved->size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning */

@@ -25,16 +25,17 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
 }
 
 int box2d_record_add(box2d_record *record, void **entry, pp_error *error) {
-  if (record->count < 0) {
-    return pp_fail(error, PP_ERR_ENV,
-                   "the snapshot is damaged: it says that an episode goes on, and has none");
-  }
   if (record->count == record->room) {
     int status = box2d_record_reserve(record, 2 * record->room, error);
     if (status < 0) return status;
   }
   *entry = record->entries + (size_t)record->count++ * record->entry_size;
   return PP_OK;
+}
+
+int box2d_record_check(int64_t count, int32_t phase, pp_error *error) {
+  if (count >= 0 || phase == PP_FRESH) return PP_OK;
+  return pp_fail(error, PP_ERR_ARGUMENT, "it says that an episode goes on, and has none");
 }
 
 int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error) {

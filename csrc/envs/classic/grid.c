@@ -105,10 +105,9 @@ int grid_step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-int grid_check_state(const pp_env *env, const void *state, int64_t size) {
-  const grid_state *it = state;
+int grid_check_state(const pp_env *env, const pp_saved *saved) {
+  const grid_state *it = saved->state;
   const grid_rules *rules = env->shared;
-  (void)size;
   return pp_state_check_bytes(env, "cells", it->cells, GRID_MAX_CELLS, GRID_PLAYERS) &&
                  pp_state_check_range(env, "is_over", it->is_over, 0, 1) &&
                  pp_state_check_range(env, "selected", it->selected, 0, GRID_PLAYERS - 1) &&

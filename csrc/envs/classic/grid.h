@@ -72,6 +72,6 @@ int grid_reset(pp_env *env, pp_reset *how);
 int grid_step(pp_env *env, const void *action, pp_result *result);
 int grid_observe(pp_env *env, void *const *fields, bool is_reset);
 int grid_step_many(void *shared, const pp_run *run);
-int grid_check_state(const pp_env *env, const void *state, int64_t size);
+int grid_check_state(const pp_env *env, const pp_saved *saved);
 
 #endif

@@ -67,10 +67,9 @@ static int observe(pp_env *env, void *const *fields, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const match *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const match *it = saved->state;
   int64_t hands = env->options[NUM_ACTIONS].i;
-  (void)size;
   for (int32_t i = 0; i < SHOWN_ROUNDS * PLAYERS; i++) {
     int32_t hand = it->hands[i / PLAYERS][i % PLAYERS];
     if (!pp_state_check_range(env, "hand", hand, 0, hands)) return PP_ERR_ARGUMENT;

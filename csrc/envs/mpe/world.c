@@ -510,14 +510,13 @@ int mpe_expose(pp_env *env, void *target) {
   return PP_OK;
 }
 
-int mpe_check_state(const pp_env *env, const void *state, int64_t size) {
+int mpe_check_state(const pp_env *env, const pp_saved *saved) {
   const mpe_shared *shared = env->shared;
   // only read
-  mpe_world world = world_of(shared, (void *)(uintptr_t)state);
+  mpe_world world = world_of(shared, (void *)(uintptr_t)saved->state);
   const mpe_state *it = world.state;
   // worlds without goals leave them 0
   int32_t last = shared->num_landmarks ? shared->num_landmarks - 1 : 0;
-  (void)size;
   return pp_state_check_range(env, "cycles", it->cycles, 0, INT32_MAX - 1) &&
                  pp_state_check_range(env, "stage", it->stage, 0, MPE_MAX_STAGE) &&
                  pp_state_check_range(env, "goals[0]", it->goals[0], 0, last) &&

@@ -195,7 +195,7 @@ int mpe_reset(pp_env *env, pp_reset *how);
 int mpe_step(pp_env *env, const void *action, pp_result *result);
 int mpe_observe(pp_env *env, void *const *fields, bool is_reset);
 int mpe_expose(pp_env *env, void *target);
-int mpe_check_state(const pp_env *env, const void *state, int64_t size);
+int mpe_check_state(const pp_env *env, const pp_saved *saved);
 
 /* Sets the number of agents and landmarks, with mpe2's default properties. Returns PP_ERR_ARGUMENT
  * if there are too many. */

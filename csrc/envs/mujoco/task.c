@@ -516,10 +516,9 @@ static bool check_infos(const pp_env *env, const double *infos) {
 
 /* The head indexes the states. All numbers but cursors are only calculated with: MuJoCo resets a
  * simulation whose numbers are huge or NaN (docs/internals/mujoco.md). */
-int mujoco_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+int mujoco_check_state(const pp_env *env, const pp_saved *saved) {
   const mujoco_shared *shared = env->shared;
-  const state_head *head = state;
+  const state_head *head = saved->state;
   const double *numbers = (const double *)(const void *)(head + 1);
   const double *infos = numbers + (state_infos(env) - state_numbers(env));
   bool is_possible = pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&

@@ -122,7 +122,7 @@ void mujoco_release(void *shared);
 int mujoco_reset(pp_env *env, pp_reset *reset);
 int mujoco_step(pp_env *env, const void *action, pp_result *result);
 int mujoco_observe(pp_env *env, void *const *fields, bool is_reset);
-int mujoco_check_state(const pp_env *env, const void *state, int64_t size);
+int mujoco_check_state(const pp_env *env, const pp_saved *saved);
 int mujoco_expose(pp_env *env, void *target);
 
 /* ---------------------------------------------------------------------------------- options -- */

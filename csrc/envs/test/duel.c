@@ -86,9 +86,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const duel *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const duel *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "score", game->score[i], 0, INT32_MAX / 2) ||
         !pp_state_check_range(env, "last_move", game->last_moves[i], 0, NUM_MOVES - 1)) {

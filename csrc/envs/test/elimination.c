@@ -87,9 +87,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const elimination *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const elimination *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "points", game->points[i], 0, FIRST_POINTS + NUM_PLAYERS)) {
       return PP_ERR_ARGUMENT;

@@ -115,9 +115,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return is_reset ? PP_OK : maybe_fail(env, "observe", it->steps);
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const fault *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const fault *it = saved->state;
   return pp_state_check_range(env, "steps", it->steps, 0, PP_STATE_MOST) &&
                  pp_state_check_range(env, "resets", it->resets, 0, PP_STATE_MOST)
              ? PP_OK

@@ -92,15 +92,15 @@ static int64_t save(pp_env *env, void *bytes) {
 }
 
 /* Refuses what load must not get. The entries are not aligned here, and observe adds them up. */
-static int check_state(const pp_env *env, const void *bytes, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   int64_t entry;
   const int64_t entry_size = (int64_t)sizeof(entry);
-  if (size % entry_size != 0) {
+  if (saved->size % entry_size != 0) {
     return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are no whole number of entries",
-                   (long long)size);
+                   (long long)saved->size);
   }
-  for (int64_t at = 0; at < size; at += entry_size) {
-    memcpy(&entry, (const char *)bytes + at, sizeof(entry));
+  for (int64_t at = 0; at < saved->size; at += entry_size) {
+    memcpy(&entry, (const char *)saved->state + at, sizeof(entry));
     if (!pp_state_check_range(env, "entry", entry, 0, MAX_ENTRY)) return PP_ERR_ARGUMENT;
   }
   return PP_OK;

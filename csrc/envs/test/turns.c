@@ -92,9 +92,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const turns *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const turns *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "moves", game->moves[i], 0, PP_STATE_MOST)) {
       return PP_ERR_ARGUMENT;

@@ -170,9 +170,8 @@ static bool is_hand(const pp_env *env, const hand *it) {
          pp_state_check_range(env, "has_ace", it->has_ace, 0, 1);
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const table_of_two *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const table_of_two *it = saved->state;
   return is_hand(env, &it->player) && is_hand(env, &it->dealer) &&
                  pp_state_check_range(env, "suit", it->suit, 0, SUITS - 1) &&
                  pp_state_check_range(env, "face", it->face, 0, FACES - 1)

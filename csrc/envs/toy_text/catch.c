@@ -126,10 +126,9 @@ static int step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const catch_state *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const catch_state *it = saved->state;
   const board *shared = env->shared;
-  (void)size;
   return pp_state_check_mt19937(env, &it->random) &&
                  pp_state_check_range(env, "ball_row", it->ball_row, 0, shared->height - 1) &&
                  pp_state_check_range(env, "ball_column", it->ball_column, 0, shared->width - 1) &&

@@ -82,9 +82,8 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const chain *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const chain *it = saved->state;
   return pp_state_check_mt19937(env, &it->random) &&
                  pp_state_check_range(env, "position", it->position, 0, LENGTH - 1)
              ? PP_OK

@@ -137,9 +137,8 @@ bool table_has(const table *it, const pp_env *env, const table_state *state) {
          pp_state_check_range(env, "resets", state->resets, 0, PP_STATE_MOST);
 }
 
-int table_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
-  return table_has(env->shared, env, state) ? PP_OK : PP_ERR_ARGUMENT;
+int table_check_state(const pp_env *env, const pp_saved *saved) {
+  return table_has(env->shared, env, saved->state) ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 int table_reset(pp_env *env, pp_reset *how) {

@@ -102,7 +102,7 @@ int table_reset(pp_env *env, pp_reset *how);
 int table_step(pp_env *env, const void *action, pp_result *result);
 int table_step_many(void *shared, const pp_run *run);
 int table_observe(pp_env *env, void *const *rows, bool is_reset);
-int table_check_state(const pp_env *env, const void *state, int64_t size);
+int table_check_state(const pp_env *env, const pp_saved *saved);
 void table_release(void *shared);
 
 #endif

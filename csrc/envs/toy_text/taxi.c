@@ -298,10 +298,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const taxi *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const taxi *it = saved->state;
   const rules *shared = env->shared;
-  (void)size;
   return table_has(shared->transitions, env, &it->at) &&
                  pp_state_check_bytes(env, "is_fickle", &it->is_fickle, 1, 1)
              ? PP_OK
