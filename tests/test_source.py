@@ -562,6 +562,8 @@ def test_processes_build_at_the_same_time(number: Path, tmp_path: Path) -> None:
         (("pp_env_number =", "pp_env_number[1] ="), r"pp_env_number\[1\] is a table"),
         (("const pp_env_def pp", 'extern "C" const pp_env_def pp'), r"is C\+\+: leave it out"),
         ((".abi = PP_ENV_ABI", ".abi = 1"), "the definition has ABI 1 and .* this engine ABI"),
+        # a callback of ABI 5
+        (("pp_reset *how)", "const pp_reset *how, pp_result *result)"), "error: .*incompatible"),
         ((".num_fields = 1", ".num_fields = 99"), "num_fields=99: choose 1 to 32"),
         (("static int reset(", "int nowhere(void);\nstatic int reset("), None),
         (("(void)env, (void)how", "(void)nowhere(), (void)how"), "nowhere"),
