@@ -200,7 +200,9 @@ def test_check_state_refuses_what_does_harm(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_check_that_changes_the_state_is_found() -> None:
-    spoiled = CHECK_STATE.replace("(void)size;", "(void)size;\n  ((cart *)state)->count = 1;")
+    last = "  return pp_state"
+    assert last in CHECK_STATE
+    spoiled = CHECK_STATE.replace(last, "  ((cart *)saved->state)->count = 1;\n" + last)
     add_integer(
         "",
         ("/* parallel_pool finds", spoiled.lstrip()),
