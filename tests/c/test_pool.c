@@ -373,7 +373,13 @@ static int step_or_fail(pp_env *env, const void *action, pp_result *result) {
   return pp_fail(env->error, PP_ERR_ENV, "action 1 in step %d", *env->elapsed);
 }
 
-static int32_t longest_run;
+static int32_t longest_run, resets;
+
+static int counted_reset(pp_env *env, pp_reset *how) {
+  (void)env, (void)how;
+  resets++;
+  return PP_OK;
+}
 
 static int step_many_or_fail(void *shared, const pp_run *run) {
   (void)shared;
@@ -419,6 +425,7 @@ TEST(one_that_fails_in_step_many_fails_alone) {
     longest_run = 0;
     failing.step = step_or_fail;
     failing.step_many = step_many_or_fail;
+    failing.reset = counted_reset;
     c.def = &failing;
     c.options.autoreset = mode;
     // the time limit ends no episode of one that fails in the same step
@@ -426,11 +433,14 @@ TEST(one_that_fails_in_step_many_fails_alone) {
     REQUIRE(client_open(&c));
     for (int32_t t = 0; t < 100; t++) {
       int32_t elapsed = t % 4;
+      resets = 0;
       CHECK_EQ(client_reset(&c), 64);
       for (int32_t i = 0; i < elapsed; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
       for (int32_t i = 0; i < 64; i++) actions[i] = i % 4 == t % 3;
       CHECK_EQ(client_step(&c, NULL, 64, actions), PP_ERR_ENV);
       check_failures(&c, t % 3, elapsed);
+      // those that failed wait for their next step, also at the time limit
+      CHECK_EQ(resets, mode == PP_SAME_STEP && elapsed == 3 ? 64 + 48 : 64);
     }
     CHECK(longest_run > 1);
     client_close(&c);
