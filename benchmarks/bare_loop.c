@@ -14,8 +14,8 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
                       double *rewards) {
   void *fields[PP_MAX_FIELDS];
   uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, 0);
+  pp_failures failures = {.errors = fleet->errors};
   pp_reset reset = {0};
-  pp_result result = {.reward = rewards};
   pp_run run = {.states = fleet->states,
                 .state_stride = fleet->stride,
                 .actions = actions,
@@ -27,7 +27,8 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
                 .action_dtype = fleet->config.action.dtype,
                 .rngs = fleet->rngs,
                 .elapsed = fleet->elapsed,
-                .ended = fleet->phase};
+                .ended = fleet->phase,
+                .failures = &failures};
   int status;
 
   for (int32_t f = 0; f < layout->num_fields; f++) fields[f] = pp_layout_at(layout, memory, f, 0);
@@ -35,7 +36,7 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   status = fleet->def->step_many(fleet->config.shared, &run);
   for (int32_t i = 0; i < fleet->num_envs && status >= 0; i++) {
     if (!terminated[i]) continue;
-    status = fleet->def->reset(&fleet->envs[i], &reset, &result);
+    status = fleet->def->reset(&fleet->envs[i], &reset);
     for (int32_t f = 0; f < layout->num_fields; f++) {
       fields[f] = pp_layout_at(layout, memory, f, i);
     }

@@ -44,10 +44,9 @@ static int64_t now(clockid_t clock) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   (void)env;
   (void)how;
-  (void)result;
   return PP_OK;
 }
 
@@ -67,7 +66,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)env;
   (void)is_reset;
   for (int i = 0; rows[0] && i < 4; i++) ((float *)rows[0])[i] = 0;

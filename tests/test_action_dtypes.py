@@ -25,7 +25,7 @@ typedef struct echo { double seen[2]; int64_t dtype; } echo;
 
 static const pp_field fields[] = {
     {.name = "seen", .dtype = PP_FLOAT64, .ndim = 1, .shape = {2}},
-    {.name = "dtype", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "dtype", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
 static void store(echo *it, const void *action, int32_t dtype) {
@@ -35,8 +35,8 @@ static void store(echo *it, const void *action, int32_t dtype) {
   it->dtype = dtype;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)env; (void)how; (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)env; (void)how;
   return PP_OK;
 }
 
@@ -46,7 +46,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const echo *it = env->state;
   (void)is_reset;
   if (rows[0]) for (int i = 0; i < 2; i++) ((double *)rows[0])[i] = it->seen[i];

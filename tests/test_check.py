@@ -151,9 +151,8 @@ def add_integer(use: str, *more: tuple[str, str]) -> None:
 
 
 CHECK_STATE = """
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const cart *it = (const cart *)state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const cart *it = (const cart *)saved->state;
   return pp_state_check_range(env, "count", it->count, 0, 1) ? PP_OK : PP_ERR_ARGUMENT;
 }
 
@@ -202,7 +201,9 @@ def test_check_state_refuses_what_does_harm(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_check_that_changes_the_state_is_found() -> None:
-    spoiled = CHECK_STATE.replace("(void)size;", "(void)size;\n  ((cart *)state)->count = 1;")
+    last = "  return pp_state"
+    assert last in CHECK_STATE
+    spoiled = CHECK_STATE.replace(last, "  ((cart *)saved->state)->count = 1;\n" + last)
     add_integer(
         "",
         ("/* parallel_pool finds", spoiled.lstrip()),

@@ -184,6 +184,13 @@ DEFINITION: list[tuple[Callable[[Maker], None], str]] = [
     (set_raw(observe=NULL), "observe is null: a definition needs reset, step and observe"),
     (set_raw(max_episode_steps=-1), "max_episode_steps=-1: choose 1 or more, or 0 for no limit"),
     (set_raw(tolerance=-1.0), "tolerance=-1: choose 0 or more"),
+    (
+        set_raw(has_reward_threshold=False, reward_threshold=5.0),
+        "reward_threshold=5 without has_reward_threshold: set that to true, or leave both out",
+    ),
+    (set_raw(reward_threshold=math.nan), "reward_threshold=nan: choose a number, or leave has_r"),
+    (set_raw(action_numbers=-1), "action_numbers=-1: choose a pp_numbers"),
+    (set_raw(action_numbers=3), "action_numbers=3: choose a pp_numbers"),
     (set_raw(tolerance=math.nan), "tolerance=nan: choose 0 or more"),
     (set_raw(num_players=-1), "num_players=-1: choose 1 to 64"),
     (set_raw(num_players=65), "num_players=65: choose 1 to 64"),
@@ -394,6 +401,8 @@ def test_every_built_in_definition_passes_the_check() -> None:
         set_raw(family=NULL, variant=NULL, reference=NULL),
         set_raw(id="Dôme-猫🎲".encode()),
         set_raw(state_size=0x1000),
+        set_raw(has_reward_threshold=False, reward_threshold=0.0),
+        set_raw(has_reward_threshold=True, reward_threshold=0.0),
         # EnvPool's Atari has infos with these two names
         set_field(3, name=b"reward"),
         set_field(3, name=b"terminated"),
@@ -419,18 +428,21 @@ MEMBERS = {
     "fields": {
         "name": CHARS,
         "shape": st.lists(LONG, min_size=4, max_size=4),
-        **dict.fromkeys(("is_info", "when", "dtype", "space", "per_player", "ndim"), WILD),
+        **dict.fromkeys(("when", "dtype", "space", "ndim"), WILD),
+        **dict.fromkeys(("is_info", "per_player"), st.booleans()),
         **dict.fromkeys(("low", "high"), REAL),
         "n": LONG,
     },
     "options": {
         **dict.fromkeys(("name", "text", "doc"), CHARS),
-        **dict.fromkeys(("type", "required"), WILD),
+        "type": WILD,
+        "required": st.booleans(),
         **dict.fromkeys(("number", "low", "high"), REAL),
     },
     "raw": {
         **dict.fromkeys(("id", "family", "variant", "reference"), CHARS),
-        **dict.fromkeys(("num_players", "max_episode_steps"), WILD),
+        **dict.fromkeys(("num_players", "max_episode_steps", "action_numbers"), WILD),
+        "has_reward_threshold": st.booleans(),
         **dict.fromkeys(("tolerance", "reward_threshold"), REAL),
         "state_size": st.sampled_from([0, 1, 4096, 2**38, 2**38 + 1, 2**62, 2**64 - 1]),
         # at most 2, as in the tables of test/Template-v0: C cannot see how long a table is

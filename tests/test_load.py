@@ -17,15 +17,15 @@ from tests.c_library import build_library
 SOURCE = r"""
 #include "pp_env.h"
 static const pp_field fields[] = {{.name = "obs", .dtype = PP_INT64, .low = 0, .high = 9}};
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)env, (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)env, (void)how;
   return PP_OK;
 }
 static int step(pp_env *env, const void *action, pp_result *result) {
   (void)env, (void)action, (void)result;
   return PP_OK;
 }
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)env, (void)is_reset;
   if (rows[0]) *(int64_t *)rows[0] = 7;
   return PP_OK;

@@ -214,15 +214,15 @@ typedef struct lamps { int64_t count, total, start; } lamps;
 static const pp_field fields[] = {
     {.name = "light", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .low = 0, .high = 99},
     {.name = "count", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 12},
-    {.name = "total", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
-    {.name = "start", .is_info = 1, .when = PP_ON_RESET, .dtype = PP_FLOAT64},
-    {.name = "last", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT32, .ndim = 1,
+    {.name = "total", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "start", .is_info = true, .when = PP_ON_RESET, .dtype = PP_FLOAT64},
+    {.name = "last", .is_info = true, .when = PP_ON_STEP, .dtype = PP_FLOAT32, .ndim = 1,
      .shape = {3}},
-    {.name = "odd", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_BOOL},
+    {.name = "odd", .is_info = true, .when = PP_ON_STEP, .dtype = PP_BOOL},
 };
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   lamps *it = env->state;
   it->start = it->count = it->total % 3;
   return PP_OK;
@@ -238,7 +238,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const lamps *it = env->state;
   (void)is_reset;
   float *light = rows[0], *last = rows[4];

@@ -33,8 +33,8 @@ FRAIL = """
 
 static const pp_field fields[] = {{.name = "obs", .dtype = PP_INT64, .low = 0, .high = 1e9}};
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(int64_t *)env->state = 0;
   return PP_OK;
 }
@@ -45,7 +45,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) memcpy(rows[0], env->state, 8);
   return PP_OK;
@@ -65,7 +65,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 const pp_env_def pp_env_frail = {
     .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "Frail-v0", .family = "mine",
-    .reference = "none", .reward_threshold = 1e6, .state_size = 8, .num_fields = 1,
+    .reference = "none", .state_size = 8, .num_fields = 1,
     .fields = fields, .reset = reset, .step = step, .observe = observe, .save = save, .load = load,
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
 };

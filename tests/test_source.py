@@ -25,7 +25,7 @@ from parallel_pool._source import cache, folders, start, toolchain
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.errors import MissingDependencyError, SourceError
+from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 
 ROOT = Path(__file__).resolve().parent.parent
 HAS_CPP = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
@@ -35,15 +35,15 @@ NUMBER = r"""
 #include "pp_env.h"
 #include "number.h"
 static const pp_field fields[] = {{.name = "obs", .dtype = PP_INT64, .low = 0, .high = 99}};
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)env, (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)env, (void)how;
   return PP_OK;
 }
 static int step(pp_env *env, const void *action, pp_result *result) {
   (void)env, (void)action, (void)result;
   return PP_OK;
 }
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)env, (void)is_reset;
   if (rows[0]) *(int64_t *)rows[0] = NUMBER;
   return PP_OK;
@@ -562,6 +562,8 @@ def test_processes_build_at_the_same_time(number: Path, tmp_path: Path) -> None:
         (("pp_env_number =", "pp_env_number[1] ="), r"pp_env_number\[1\] is a table"),
         (("const pp_env_def pp", 'extern "C" const pp_env_def pp'), r"is C\+\+: leave it out"),
         ((".abi = PP_ENV_ABI", ".abi = 1"), "the definition has ABI 1 and .* this engine ABI"),
+        # a callback of ABI 5
+        (("pp_reset *how)", "const pp_reset *how, pp_result *result)"), "error: .*incompatible"),
         ((".num_fields = 1", ".num_fields = 99"), "num_fields=99: choose 1 to 32"),
         (("static int reset(", "int nowhere(void);\nstatic int reset("), None),
         (("(void)env, (void)how", "(void)nowhere(), (void)how"), "nowhere"),
@@ -604,6 +606,67 @@ def test_two_definitions_of_one_file(number: Path) -> None:
         parallel_pool.load_source(number)
     number.write_text(NUMBER + second.replace("mine/Number", "mine/Second"))
     assert parallel_pool.load_source(number) == ["mine/Number-v0", "mine/Second-v0"]
+
+
+def test_one_configure_serves_definitions_with_data_of_their_own(number: Path) -> None:
+    """`configure` finds their numbers in the data of the definition that it gets."""
+    configure = """
+static const int64_t seven = 7, nine = 9;
+static int configure(pp_config *config) {
+  config->fields[0].high = (double)*(const int64_t *)config->def->data;
+  config->shared = (void *)config->def->data;
+  return PP_OK;
+}
+"""
+    start = NUMBER.index("const pp_env_def")
+    one = NUMBER[start:].replace(".reset", ".configure = configure, .data = &seven, .reset")
+    two = one.replace("pp_env_number", "pp_env_other").replace("mine/Number", "mine/Other")
+    callbacks = NUMBER[:start].replace("= NUMBER", "= *(const int64_t *)env->shared")
+    number.write_text(callbacks + configure + one + two.replace("&seven", "&nine"))
+    assert parallel_pool.load_source(number) == ["mine/Number-v0", "mine/Other-v0"]
+    assert shown("mine/Number-v0") == 7 and shown("mine/Other-v0") == 9
+    with Pool("mine/Other-v0") as pool:
+        assert pool.spec.fields[0].high == 9
+
+
+def test_one_environment_of_a_run_fails_alone(number: Path) -> None:
+    """Its state diverges; its neighbours in the same call of `step_many` go on."""
+    step_many = """
+#include "base/run.h"
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = (const int64_t *)run->actions;
+  int64_t *obs = (int64_t *)run->fields[0];
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    if (obs) obs[i] = NUMBER;
+    if (actions[i]) pp_run_fail(run, i, PP_ERR_ENV, "speed=%g: choose action 0", 1e9);
+  }
+  return PP_OK;
+}
+"""
+    start = NUMBER.index("const pp_env_def")
+    step = "(void)env, (void)action, (void)result;\n  return PP_OK;"
+    failing = """if (*(const int64_t *)action == 0) return result->reward[0] = 1, PP_OK;
+  return pp_fail(env->error, PP_ERR_ENV, "speed=%g: choose action 0", 1e9);"""
+    callbacks = '#include "base/fail.h"\n' + NUMBER[:start].replace(step, failing)
+    number.write_text(
+        callbacks
+        + step_many
+        + NUMBER[start:].replace(".step = step", ".step = step, .step_many = step_many")
+    )
+    parallel_pool.load_source(number)
+    actions = np.zeros(64, np.int64)
+    actions[[3, 40]] = 1
+    with Pool("mine/Number-v0", 64, num_threads=1) as pool:
+        for _ in range(20):
+            pool.reset()
+            with pytest.raises(EnvError, match="speed=1e\\+09: choose action 0") as raised:
+                pool.step(actions)
+            assert raised.value.env_ids == (3, 40)
+            batch = raised.value.batch
+            np.testing.assert_array_equal(batch.reward, actions == 0)
+            np.testing.assert_array_equal(batch.obs, np.where(actions, 0, 7))
 
 
 def test_a_missing_compiler_is_named(number: Path, monkeypatch: pytest.MonkeyPatch) -> None:

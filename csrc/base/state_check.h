@@ -7,8 +7,8 @@
 #define PP_BASE_STATE_CHECK_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "base/mt19937.h"
 #include "pp_env.h"
 
@@ -19,8 +19,8 @@
 static inline bool pp_state_check_range(const pp_env *env, const char *name, int64_t value,
                                         int64_t low, int64_t high) {
   if (low <= value && value <= high) return true;
-  snprintf(env->error->text, sizeof(env->error->text), "%s=%lld is not in %lld to %lld", name,
-           (long long)value, (long long)low, (long long)high);
+  pp_fail(env->error, PP_ERR_ARGUMENT, "%s=%lld is not in %lld to %lld", name, (long long)value,
+          (long long)low, (long long)high);
   return false;
 }
 
@@ -29,8 +29,8 @@ static inline bool pp_state_check_bytes(const pp_env *env, const char *name, con
                                         int64_t count, uint8_t most) {
   for (int64_t i = 0; i < count; i++) {
     if (values[i] <= most) continue;
-    snprintf(env->error->text, sizeof(env->error->text), "%s[%lld]=%d is not in 0 to %d", name,
-             (long long)i, values[i], most);
+    pp_fail(env->error, PP_ERR_ARGUMENT, "%s[%lld]=%d is not in 0 to %d", name, (long long)i,
+            values[i], most);
     return false;
   }
   return true;
@@ -54,7 +54,7 @@ static inline bool pp_state_check_mt19937(const pp_env *env, const pp_mt19937 *r
   for (int32_t i = 1; i < PP_MT19937_WORDS; i++) bits |= random->word[i];
   /* before its first reset an environment has no seed yet, and the engine's generator is zero */
   if (bits || !(env->rng->inc_low & 1)) return true;
-  snprintf(env->error->text, sizeof(env->error->text), "the generator returns only zeros");
+  pp_fail(env->error, PP_ERR_ARGUMENT, "the generator returns only zeros");
   return false;
 }
 

@@ -9,11 +9,12 @@
  *
  * with INCLUDE from parallel_pool.get_include(), and load the library at run time.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"      /* NumPy's generator */
+#include "base/fail.h"
+#include "base/random.h" /* NumPy's generator */
+#include "base/run.h"
 #include "base/state_check.h" /* ranges of restored values */
 #include "pp_env.h"           /* the only header of the engine that an environment needs */
 
@@ -45,7 +46,7 @@ static const pp_field fields[] = {
      .shape = {2},
      .low = 0,
      .high = 1},
-    {.name = "slips", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "slips", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
 /* Keyword arguments of the constructor. The engine checks types and ranges, and sets defaults. */
@@ -101,22 +102,21 @@ static void release(void *shared) {
 static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   const corridor *it = shared;
   if (values[START].i <= it->length - 2) return PP_OK;
-  snprintf(error->text, sizeof(error->text), "start=%lld: choose a cell before the goal, 0 .. %lld",
-           (long long)values[START].i, (long long)it->length - 2);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(error, PP_ERR_ARGUMENT, "start=%lld: choose a cell before the goal, 0 .. %lld",
+                 (long long)values[START].i, (long long)it->length - 2);
 }
 
 /* Starts an episode. All random numbers come from env->rng, which the engine seeds. */
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   walk *it = env->state;
   it->position = how->options ? how->options[START].i : 0;
   it->slips = 0;
   return PP_OK;
 }
 
-/* Walks one cell, and returns the reward. step and step_many share it, and show below. */
-static double walk_on(const corridor *shared, walk *it, pp_rng *rng, int64_t action,
+/* Walks one cell, and returns the reward. What a step does is written once, here, and what a row
+ * shows once, in show below; step, observe and step_many only call them. */
+static double advance(const corridor *shared, walk *it, pp_rng *rng, int64_t action,
                       uint8_t *terminated) {
   int64_t stride = action == 1 ? 1 : -1;
   if (pp_rng_double(rng) < shared->slip_probability) {
@@ -136,7 +136,7 @@ static double walk_on(const corridor *shared, walk *it, pp_rng *rng, int64_t act
  * env->action_dtype (example: envs/classic_control/pendulum.c). */
 static int step(pp_env *env, const void *action, pp_result *result) {
   result->reward[0] =
-      walk_on(env->shared, env->state, env->rng, *(const int64_t *)action, &result->terminated);
+      advance(env->shared, env->state, env->rng, *(const int64_t *)action, &result->terminated);
   return PP_OK;
 }
 
@@ -147,7 +147,7 @@ static void show(const corridor *shared, const walk *it, float *obs) {
 
 /* Writes one row: every field whose pointer is not null. It may be called again, or not at all, so
  * it must not change the state. */
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const walk *it = env->state;
   int64_t *slips = rows[1];
@@ -156,16 +156,16 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-/* Steps several environments and writes their rows, with the results of step and observe. Optional:
- * for environments so cheap that two calls for each would cost as much as the step. Environments
+/* Steps several environments and writes their rows: a loop over advance and show. Optional: for
+ * environments so cheap that two calls for each would cost as much as the step. Environments
  * whose episode has ended (run->ended) are reset afterwards, whatever is written here. */
 static int step_many(void *shared, const pp_run *run) {
   const int64_t *actions = run->actions;
   float *obs = run->fields[0];
   int64_t *slips = run->fields[1];
   for (int32_t i = 0; i < run->count; i++) {
-    walk *it = (walk *)(void *)(run->states + (size_t)i * run->state_stride);
-    run->reward[i] = walk_on(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
+    walk *it = pp_run_state(run, i);
+    run->reward[i] = advance(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
     if (obs) show(shared, it, obs + 2 * i);
     if (slips) slips[i] = it->slips;
   }
@@ -175,10 +175,9 @@ static int step_many(void *shared, const pp_run *run) {
 /* Refuses the state of a forged snapshot, before it is restored. Without this, a position anywhere
  * would be stepped and drawn. Only values that index, count or end loops need a check; an
  * environment whose state is nothing but floats to calculate with needs no check_state. */
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const walk *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const walk *it = saved->state;
   const corridor *shared = env->shared;
-  (void)size; /* state_size, as there is no load */
   return pp_state_check_range(env, "position", it->position, 0, shared->length - 1) &&
                  pp_state_check_range(env, "slips", it->slips, 0, PP_STATE_MOST)
              ? PP_OK
@@ -212,6 +211,7 @@ const pp_env_def pp_env_test_template_v0 = {
     .id = "test/Template-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 0.8,
     .max_episode_steps = 200,
     .options = options,

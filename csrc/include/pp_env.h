@@ -2,25 +2,28 @@
  *
  * An environment is one C file that ends in a definition:
  *
- *     const pp_env_def pp_env_cartpole_v1 = { .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), ... };
+ *     const pp_env_def pp_env_catch_v0 = { .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), ... };
  *
  * The build finds the definition by that line. In C++ (20 or later) the line needs extern "C" in
  * front, because a const has internal linkage there. Compilers of C and C++ and cffi read this
- * header, so it contains only enums and structs.
+ * header, so it contains only enums and structs. Members that most environments need come first in
+ * each struct. A member that is left out is zero, which means: none, or the usual.
  */
 #ifndef PP_ENV_H
 #define PP_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 5,
+  PP_ENV_ABI = 6,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
-  PP_ERROR_TEXT = 256
+  PP_ERROR_TEXT = 256,
+  PP_MAX_STEP_MANY = 256 /* environments of one call of step_many */
 };
 
 /* the result of a call; failures are negative */
@@ -57,20 +60,22 @@ enum pp_action_dtype {
   PP_UINT32,
   PP_UINT64,
   PP_FLOAT16,
-  PP_NUM_ACTION_DTYPES,
-  /* added to a dtype: the action is a Python number, which NumPy converts to the dtype of the other
-   * operand */
-  PP_PYTHON = 16,
-  /* added to action_dtypes as a bit: the callbacks also accept NaN and infinities in Box actions,
-   * which are refused otherwise */
-  PP_NOT_FINITE = 17,
-  /* the same, but only infinities are accepted, and NaN is refused */
-  PP_INFINITE = 18,
-  /* all dtypes as bits of action_dtypes, without PP_PYTHON */
-  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1,
-  /* unsigned integers as bits of action_dtypes */
+  PP_NUM_ACTION_DTYPES
+};
+
+/* Added to a dtype of an action or of an option's value: it is a Python number, which NumPy
+ * converts to the dtype of the other operand. As a bit of action_dtypes, keeps or refuses: 1 <<
+ * PP_PYTHON. */
+enum pp_dtype_flag { PP_PYTHON = 16 };
+
+/* sets of dtypes, as bits 1 << pp_dtype or pp_action_dtype */
+enum pp_dtype_set {
+  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1, /* without PP_PYTHON */
   PP_UNSIGNED_DTYPES = 1 << PP_UINT8 | 1 << PP_UINT16 | 1 << PP_UINT32 | 1 << PP_UINT64
 };
+
+/* the numbers of Box actions that the callbacks accept; the engine refuses all others */
+enum pp_numbers { PP_FINITE, PP_INFINITE /* infinities, too */, PP_NOT_FINITE /* and NaN */ };
 
 /* infos whose dtype is not always their own: that of NumPy's arithmetic with the action, or (one
  * bit or both, without the others) int64 in rows in which the reference has an int */
@@ -87,12 +92,17 @@ enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY, PP_DISC
 
 enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
 
+/* Where an environment is in its episode: in the middle, at its end, or outside of one, because it
+ * was never reset or has failed: then it is reset before its next step. PP_RUNNING must be 0: code
+ * tests phases for any set bit. */
+enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
+
 /* the rows that have an info */
 enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
 
 /* ------------------------------------------------------------------------------------ data -- */
 
-/* one failure; a callback writes text with snprintf and returns a negative status */
+/* one failure; a callback writes text with pp_fail of base/fail.h, and returns a negative status */
 typedef struct pp_error {
   int32_t code;
   int32_t env_id; /* -1: the failure is not one environment's */
@@ -108,36 +118,40 @@ typedef struct pp_error {
  *   players end when the environment terminates. */
 typedef struct pp_field {
   const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
-  int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
+  bool is_info;     /* false: part of the observation (or the action) */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */
   int32_t space;    /* pp_space */
-  int32_t per_player;
+  bool per_player;
   int32_t ndim;
   int64_t shape[PP_MAX_NDIM];
-  double low; /* Box: bounds of every element */
+  double low; /* Box: bounds of every element; without any, write -INFINITY and INFINITY */
   double high;
   const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element */
-  int32_t follows;     /* infos of floats: pp_follow; 0: the dtype is always the field's */
+
+  /* rarely needed */
+  int32_t follows; /* infos of floats: pp_follow; 0: the dtype is always the field's */
+  /* with PP_FOLLOW_ACTION: the dtype of the option that the reference multiplies the action by, as
+   * pp_value.dtype */
+  int32_t factor;
   /* per_player: the size of each player's own space, at most the field's: n of a Discrete, the
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
    * action. null: the spaces of all players are equal. */
   const int64_t *player_sizes;
-  /* with PP_FOLLOW_ACTION: the dtype of the option that the reference multiplies the action by, as
-   * pp_value.dtype */
-  int32_t factor;
 } pp_field;
 
 /* the value of one option; the option's type says which member holds it */
 typedef struct pp_value {
-  int32_t given; /* 0: the caller did not give this option */
+  bool given;    /* false: the caller did not give this option */
   int64_t i;     /* bool, int */
   double f;      /* float */
   const char *s; /* string (also zero-terminated), bytes */
   int64_t size;  /* of s */
+
+  /* rarely needed */
   int32_t dtype; /* of f, one of the option's .keeps; 0: a Python float, or the type is the same */
 } pp_value;
 
@@ -146,16 +160,18 @@ typedef struct pp_value {
 typedef struct pp_option {
   const char *name;
   int32_t type;     /* pp_option_type */
-  int32_t required; /* 1: no default */
+  bool required;    /* no default */
   double number;    /* default of bool, int and float */
   const char *text; /* default of string */
-  double low;       /* int, float: inclusive range */
+  double low;       /* int, float: inclusive range; any number if low and high are both 0 */
   double high;
   const char *doc;
-  /* 1: only reset, step and observe depend on it, and they read env->options. So environments with
+
+  /* rarely needed */
+  /* Only reset, step and observe depend on it, and they read env->options. So environments with
    * different values can share what configure makes, and a value can be drawn at each reset. All
    * values from low to high must be valid. Not for texts, nor for reset options. */
-  int32_t varies;
+  bool varies;
   /* Floats whose type changes the reference's results, because NumPy computes in it: bits of the
    * dtypes (1 << pp_dtype or pp_action_dtype; 1 << PP_PYTHON for Python's int) that the callbacks
    * distinguish by pp_value.dtype, which is PP_INT64 + PP_PYTHON for Python's int. */
@@ -184,50 +200,75 @@ typedef struct pp_seed {
 
 /* one environment, as callbacks get it */
 typedef struct pp_env {
-  void *state;                 /* state_size bytes, zeroed before init */
-  void *shared;                /* made by configure; read-only afterwards */
-  const pp_value *options;     /* one for each of the definition's options, defaults filled in;
-                                * those with .varies may change before a reset */
-  pp_rng *rng;                 /* the environment's np_random in Gymnasium */
-  const int32_t *elapsed;      /* steps taken in the current episode */
-  const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
-  pp_error *error;             /* a failing callback writes the reason here */
+  void *state;             /* state_size bytes, zeroed before init */
+  void *shared;            /* made by configure; read-only afterwards */
+  const pp_value *options; /* one for each of the definition's options, defaults filled in; those
+                            * with .varies may change before a reset */
+  pp_rng *rng;             /* the environment's np_random in Gymnasium */
+  const int32_t *elapsed;  /* steps taken in the current episode */
+  pp_error *error;         /* a failing callback writes the reason here: see base/fail.h */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit; may change at the end of a reset */
-  void *cache;               /* cache_size bytes, zeroed before init */
+
+  /* rarely needed */
+  const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
+  void *cache;                 /* cache_size bytes, zeroed before init */
 } pp_env;
 
 /* one reset */
 typedef struct pp_reset {
   const pp_value *options; /* one for each reset option; null: none was given */
-  int32_t forced;          /* 1: the caller's reset; 0: autoreset, or the first step */
+  bool forced;             /* the caller asked for it; false: autoreset, or the first step */
+
+  /* rarely needed */
+  bool continues; /* set by the callback: same episode and step count (a life was lost) */
 } pp_reset;
 
-/* the result of one reset or step; the engine zeroes it before the call */
+/* the result of one step; the engine zeroes it before the call */
 typedef struct pp_result {
   double *reward; /* num_players values */
-  float discount; /* starts at 1; counts only if has_discount is 1 */
   uint8_t terminated;
-  uint8_t truncated;    /* by the environment itself; the engine applies the time limit */
-  uint8_t continues;    /* reset only: same episode and step count (a life was lost) */
-  uint8_t has_discount; /* 0: the discount is 1, or 0 on termination */
+  uint8_t truncated; /* by the environment itself; the engine applies the time limit */
+
+  /* rarely needed */
+  bool has_discount; /* false: the discount is 1, or 0 on termination */
+  float discount;    /* starts at 1; counts only with has_discount */
 } pp_result;
 
-/* several environments for step_many; all arrays are contiguous, one entry for each environment */
+/* those environments of a run that failed; pp_run_fail of base/run.h writes it */
+typedef struct pp_failures {
+  pp_error *errors; /* one for each environment of the run */
+  int32_t count;
+  int32_t at[PP_MAX_STEP_MANY]; /* their places in the run */
+} pp_failures;
+
+/* Several environments for step_many; all arrays are contiguous, one entry for each environment.
+ * base/run.h has pp_run_state, the state of one. */
 typedef struct pp_run {
+  int32_t count;
   char *states;
   size_t state_stride;
-  const void *actions; /* num_players x action rows */
-  double *reward;      /* num_players for each; not zeroed, so write all of them */
-  uint8_t *terminated; /* zeroed */
-  uint8_t *truncated;  /* zeroed */
-  void *const *fields; /* num_fields pointers to the first row of each field; null: not wanted */
-  int32_t count;
-  int32_t action_dtype;   /* of all actions: see action_dtypes below */
+  const void *actions;    /* num_players x action rows */
+  double *reward;         /* num_players for each; not zeroed, so write all of them */
+  uint8_t *terminated;    /* zeroed */
+  uint8_t *truncated;     /* zeroed */
+  void *const *fields;    /* num_fields pointers to the first row of each field; null: not wanted */
   pp_rng *rngs;           /* as pp_env.rng */
   const int32_t *elapsed; /* as pp_env.elapsed */
   const uint8_t *ended;   /* 1: the episode has ended: see step_many below */
+
+  /* rarely needed */
+  int32_t action_dtype;  /* of all actions: see action_dtypes below */
+  pp_failures *failures; /* none at the call */
 } pp_run;
+
+/* what a snapshot would restore */
+typedef struct pp_saved {
+  const void *state; /* a copy of the plain state, aligned as env->state; or, if there is a load,
+                      * its bytes, which are not aligned */
+  int64_t size;      /* of state in bytes */
+  int32_t phase;     /* pp_phase */
+} pp_saved;
 
 /* a picture; if pixels is null, render only sets the size */
 typedef struct pp_image {
@@ -236,13 +277,12 @@ typedef struct pp_image {
   int32_t height;
 } pp_image;
 
+typedef struct pp_env_def pp_env_def;
+
 /* What configure decides, once for each pool; or, if environments of a pool have different values
  * of options without .varies, once for each combination. It starts with the definition's values. */
 typedef struct pp_config {
   const pp_value *options; /* they last until release; later callbacks find them in pp_env */
-  /* one for each option, 1: its value differs between the environments, or is drawn at each reset,
-   * and only pp_env.options holds it (options with .varies only). null: there is no such option */
-  const uint8_t *varying;
   pp_error *error;
   void *shared;
   size_t state_size;
@@ -251,10 +291,15 @@ typedef struct pp_config {
   int32_t num_fields;
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
-  const char *variant; /* the definition's */
-  /* configure sets it to 1 if step_many can't step these environments, as it reads no
-   * pp_env.options and a varying option is not in the state */
-  int32_t avoids_runs;
+
+  /* rarely needed */
+  const pp_env_def *def; /* def->data says which of a family it is */
+  /* one for each option, 1: its value differs between the environments, or is drawn at each reset,
+   * and only pp_env.options holds it (options with .varies only). null: there is no such option */
+  const uint8_t *varying;
+  /* configure sets it if step_many can't step these environments, as it reads no pp_env.options
+   * and a varying option is not in the state */
+  bool avoids_runs;
   /* Bytes for what an environment can compute again from its state, at a fixed distance from it.
    * They are in no snapshot; the engine zeroes them before init and whenever it restores a state.
    */
@@ -263,57 +308,39 @@ typedef struct pp_config {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-typedef struct pp_env_def {
+/* All callbacks return PP_OK, or a negative status with error->text set: base/fail.h. Callbacks
+ * that take a pp_env run on any thread, but for one environment never on two threads at once. */
+struct pp_env_def {
   uint32_t abi;  /* PP_ENV_ABI */
   uint32_t size; /* sizeof(pp_env_def) */
 
   const char *id;
   const char *family;        /* "classic_control", "atari", ... */
-  const char *variant;       /* Atari: the game; null if the callbacks need none */
   const char *reference;     /* the implementation whose results these equal, with its version */
-  double tolerance;          /* largest difference from the reference; 0: the same bits */
-  double reward_threshold;   /* NaN: none */
+  bool has_reward_threshold; /* the task counts as solved at a return of reward_threshold */
+  double reward_threshold;
   int32_t max_episode_steps; /* default time limit; 0: none */
 
   const pp_option *options;
   int32_t num_options;
-  const pp_option *reset_options;
-  int32_t num_reset_options;
 
   size_t state_size;
-  int32_t num_players;             /* 0 means 1 */
-  const char *const *player_names; /* num_players names; null: "player_0", "player_1", ... */
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;
-  /* The dtypes that the callbacks accept besides the action's own: bits 1 << pp_dtype,
-   * pp_action_dtype or PP_PYTHON. The engine passes a Box action of such a dtype as doubles (a
-   * Discrete action always as int64), and action_dtype is the caller's dtype. Actions of other
-   * dtypes are converted to the action's own dtype (integers to float64, if it is accepted). */
-  uint32_t action_dtypes;
-
-  /* All callbacks return PP_OK, or a negative status with error->text set. Callbacks that take a
-   * pp_env run on any thread, but for one environment never on two threads at once. */
 
   /* checks options, describes fields, and makes what all environments share; may be null. Fields,
    * action and players must be the same for all environments of a pool. */
   int (*configure)(pp_config *config);
   void (*release)(void *shared);
 
-  /* create and destroy one environment; null: the zeroed state is enough */
-  int (*init)(pp_env *env);
-  void (*fini)(pp_env *env);
-
-  /* receives a new seed, after the engine has seeded rng; null: the environment uses only rng */
-  int (*seed)(pp_env *env, const pp_seed *seed);
-
   /* starts an episode; step advances it by one action (num_players rows of it) */
-  int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
+  int (*reset)(pp_env *env, pp_reset *reset);
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
   /* Writes one row of every field: fields has num_fields pointers, and null means not wanted. A
    * value that is not written is what the memory held before. Must not change the state. */
-  int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
+  int (*observe)(pp_env *env, void *const *fields, bool is_reset);
 
   /* step and observe for several environments; null: one by one. It writes every field that is not
    * null, for each environment. The results must equal those of step and observe bit by bit: which
@@ -322,18 +349,11 @@ typedef struct pp_env_def {
    * may skip them, or step them with the others, but must not fail on their state. The engine
    * discards their results, and takes back what was drawn from their rngs. It can't take back what
    * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
-   * If the callback fails, all environments of the run fail: draw nothing before the last check.
+   * An environment that fails is named with pp_run_fail, and the callback goes on with the others;
+   * what it wrote of that one does not count. If it returns a negative status, all fail.
    * A call is for at most 256 environments, and nothing interrupts it, not even Ctrl-C: leave
    * step_many null if a step can take more than microseconds. */
   int (*step_many)(void *shared, const pp_run *run);
-
-  /* checks the reset options of a call against each other; null: their ranges are enough */
-  int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
-
-  /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
-   * the size, and writes so many bytes unless bytes is null. */
-  int64_t (*save)(pp_env *env, void *bytes);
-  int (*load)(pp_env *env, const void *bytes, int64_t size);
 
   /* Refuses states that no environment can have, before anything of a snapshot is restored; null:
    * any bytes are a state with which the callbacks stay within their memory and come to an end.
@@ -341,18 +361,53 @@ typedef struct pp_env_def {
    * of a loop or the case of a switch; a number that is only calculated with needs no check, NaN
    * included. base/state_check.h has checks of ranges and generators. A state at the end of an
    * episode is possible, and the snapshot may say that the episode goes on: step must bear that.
-   * state is a copy of the plain state, aligned as env->state, with size == state_size; or, if
-   * there is a load, its bytes and their size, which are not aligned. rng, elapsed,
-   * max_episode_steps and drawn options of env are the snapshot's, too; env->state is still the
-   * present state, and env->cache is null. The state of an environment that was never reset (zeros,
-   * or what init made) must pass. Return PP_ERR_ARGUMENT; nothing has changed then. */
-  int (*check_state)(const pp_env *env, const void *state, int64_t size);
+   * rng, elapsed, max_episode_steps and drawn options of env are the snapshot's, too; env->state is
+   * still the present state, and env->cache is null. The state of an environment that was never
+   * reset (zeros, or what init made) must pass with PP_FRESH. Return PP_ERR_ARGUMENT; nothing has
+   * changed then. */
+  int (*check_state)(const pp_env *env, const pp_saved *saved);
 
   int (*render)(pp_env *env, pp_image *image);
+
+  /* rarely needed */
+
+  /* What configure needs to know of this definition, if one configure serves several: it finds it
+   * in config->def. The engine does not look at it. */
+  const void *data;
+
+  const char *variant; /* Atari: the game */
+  double tolerance;    /* largest difference from the reference; 0: the same bits */
+
+  int32_t num_players;             /* 0 means 1 */
+  const char *const *player_names; /* num_players names; null: "player_0", "player_1", ... */
+
+  const pp_option *reset_options;
+  int32_t num_reset_options;
+  /* checks the reset options of a call against each other; null: their ranges are enough */
+  int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
+
+  /* The dtypes that the callbacks accept besides the action's own: bits 1 << pp_dtype,
+   * pp_action_dtype or PP_PYTHON. The engine passes a Box action of such a dtype as doubles (a
+   * Discrete action always as int64), and action_dtype is the caller's dtype. Actions of other
+   * dtypes are converted to the action's own dtype (integers to float64, if it is accepted). */
+  uint32_t action_dtypes;
+  int32_t action_numbers; /* pp_numbers */
+
+  /* create and destroy one environment; null: the zeroed state is enough */
+  int (*init)(pp_env *env);
+  void (*fini)(pp_env *env);
+
+  /* receives a new seed, after the engine has seeded rng; null: the environment uses only rng */
+  int (*seed)(pp_env *env, const pp_seed *seed);
+
+  /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
+   * the size, and writes so many bytes unless bytes is null. */
+  int64_t (*save)(pp_env *env, void *bytes);
+  int (*load)(pp_env *env, const void *bytes, int64_t size);
 
   /* copies the simulation into an object of the family's own type (MuJoCo: an mjData of the same
    * model) for tools that know this type; null: not supported */
   int (*expose)(pp_env *env, void *target);
-} pp_env_def;
+};
 
 #endif

@@ -89,7 +89,7 @@ typedef struct pp_pool_options {
 typedef struct pp_column {
   const char *name; /* a field's name, or the engine's: "reward", "terminated", ... */
   int32_t field;    /* index of the environment's field, -1: a column of the engine */
-  int32_t is_final; /* 1: SAME_STEP, written only in rows whose episode has just ended */
+  bool is_final;    /* SAME_STEP: written only in rows whose episode has just ended */
   int32_t dtype;    /* pp_dtype */
   int32_t ndim;     /* of one row, players included */
   int64_t shape[PP_MAX_NDIM + 1];

@@ -37,9 +37,9 @@ typedef struct pp_worker pp_worker;
 typedef struct pp_turns {
   int32_t count;     /* turns taken */
   int32_t delivered; /* the first of them, which pp_worker_deliver has published */
-  int32_t is_whole; /* 1: a plain step of every environment of the lane in order, into rows that lie
-                       one after another in one block; 0: anything else */
-  int32_t is_traced; /* 1: the parent wants a trace, so the worker calls pp_worker_mark */
+  bool is_whole;     /* a plain step of every environment of the lane in order, into rows that lie
+                        one after another in one block */
+  bool is_traced;    /* the parent wants a trace, so the worker calls pp_worker_mark */
   int32_t *env_ids;
   int32_t *command; /* a pp_command */
   int32_t *rows;    /* row in the block; in an unordered pool valid after pp_worker_claim_row */
@@ -118,9 +118,9 @@ void pp_worker_claim_row(pp_worker *worker, int32_t turn);
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn);
 
 /* Copies the fields of the environment's last row into the row of a turn: to the fields, or, if
- * is_final is 1, to the columns that show the final state of an ended episode. Does nothing in a
- * pool that does not save rows. */
-void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final);
+ * is_final, to the columns that show the final state of an ended episode. Does nothing in a pool
+ * that does not save rows. */
+void pp_worker_repeat_last(pp_worker *worker, int32_t turn, bool is_final);
 
 /* Returns the payload that the parent sent with a turn and its size. Without a payload it returns
  * null and the size 0. The bytes are valid until the turn is delivered. */
@@ -133,7 +133,7 @@ int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t 
                     pp_error *error);
 
 /* Records for the parent's trace that a turn was done in the time since the last mark, or since the
- * turns were taken. Does nothing if turns.is_traced is 0. */
+ * turns were taken. Does nothing unless turns.is_traced. */
 void pp_worker_mark(pp_worker *worker, int32_t turn);
 
 /* Delivers turns first .. first+count-1: writes the engine's columns of their rows, then publishes

@@ -108,10 +108,6 @@ static const int64_t *ns_of_row(const pp_fleet *fleet, int64_t *width) {
   return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
 }
 
-static bool accepts(const pp_fleet *fleet, int bit) {
-  return fleet->def->action_dtypes >> bit & 1;
-}
-
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
   // a pool with worker processes has no dtypes of single actions
@@ -131,7 +127,7 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
   int64_t width;
   const int64_t *ns = ns_of_row(fleet, &width);
   if (fleet->config.action.space == PP_BOX) {
-    bool is_nan = accepts(fleet, PP_INFINITE);
+    bool is_nan = fleet->def->action_numbers == PP_INFINITE;
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "the action of environment %d is %s (element %lld): send %snumbers", env_id,
                         is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
@@ -173,8 +169,8 @@ static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, i
  * the element there is not. */
 static int64_t first_refused(const pp_fleet *fleet, const void *stored, int32_t dtype, int64_t at,
                              int64_t count) {
-  if (at < 0 || accepts(fleet, PP_NOT_FINITE)) return -1;
-  if (!accepts(fleet, PP_INFINITE)) return at;
+  if (at < 0 || fleet->def->action_numbers == PP_NOT_FINITE) return -1;
+  if (fleet->def->action_numbers == PP_FINITE) return at;
   for (; at < count; at++) {
     if (dtype == PP_FLOAT32 ? isnan(((const float *)stored)[at])
                             : isnan(((const double *)stored)[at])) {

@@ -155,9 +155,9 @@ static int check_option(const subject *s, const pp_option *option) {
   if (option->type < PP_OPT_BOOL || option->type > PP_OPT_BYTES) {
     return refuse(s, "type=%d: choose a pp_option_type", option->type);
   }
-  if (option->varies && (option->varies != 1 || option->type > PP_OPT_FLOAT || option->required)) {
-    return refuse(s, "varies=%d: choose 0, or 1 for a bool, int or float with a default",
-                  option->varies);
+  if (option->varies && (option->type > PP_OPT_FLOAT || option->required)) {
+    return refuse(s,
+                  "it varies: make it a bool, int or float with a default, or leave .varies out");
   }
   status = check_types(s, option);
   if (status >= 0) status = check_text(s, "text", option->text);
@@ -366,7 +366,7 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
     return refuse(&s, "space=%d: choose PP_MULTI_DISCRETE for an action", PP_DISCRETE_TUPLE);
   }
   pp_field action = config->action;
-  action.is_info = 0;
+  action.is_info = false;
   if (is_discrete && action.dtype != PP_INT64) {
     return refuse(&s, "dtype=%d: choose PP_INT64 for a Discrete action", action.dtype);
   }
@@ -418,12 +418,12 @@ int pp_definition_check_config(const char *who, const pp_config *config, pp_erro
 
 void pp_definition_read(const pp_env_def *def, pp_config *config) {
   memset(config, 0, sizeof(*config));
+  config->def = def;
   config->state_size = def->state_size;
   config->num_players = def->num_players ? def->num_players : 1;
   config->player_names = def->player_names;
   config->num_fields = def->num_fields;
   config->action = def->action;
-  config->variant = def->variant;
   if (def->num_fields > 0) {
     memcpy(config->fields, def->fields, sizeof(pp_field) * (size_t)def->num_fields);
   }
@@ -458,6 +458,18 @@ static int check_numbers(const pp_env_def *def, pp_error *error) {
   if (def->max_episode_steps < 0) {
     return refuse(&s, "max_episode_steps=%d: choose 1 or more, or 0 for no limit",
                   def->max_episode_steps);
+  }
+  if (def->reward_threshold != 0 && !def->has_reward_threshold) {
+    return refuse(&s,
+                  "reward_threshold=%g without has_reward_threshold: set that to true, or leave "
+                  "both out",
+                  def->reward_threshold);
+  }
+  if (isnan(def->reward_threshold)) {
+    return refuse(&s, "reward_threshold=nan: choose a number, or leave has_reward_threshold out");
+  }
+  if (def->action_numbers < PP_FINITE || def->action_numbers > PP_NOT_FINITE) {
+    return refuse(&s, "action_numbers=%d: choose a pp_numbers", def->action_numbers);
   }
   if (!(def->tolerance >= 0)) {
     return refuse(&s, "tolerance=%g: choose 0 or more", def->tolerance);

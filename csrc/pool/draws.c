@@ -16,7 +16,7 @@
 static pp_option option_of(const pp_env_def *def, const pp_draw *draw) {
   if (draw->option < def->num_options) return def->options[draw->option];
   return (pp_option){
-      .name = "max_episode_steps", .type = PP_OPT_INT, .high = INT32_MAX, .varies = 1};
+      .name = "max_episode_steps", .type = PP_OPT_INT, .high = INT32_MAX, .varies = true};
 }
 
 static bool is_in_range(const pp_option *option, double value) {

@@ -14,10 +14,6 @@ enum {
   PP_SEED_WORDS = 16 /* a seed has at most 512 bits */
 };
 
-/* Where an environment is in its episode: in the middle, at its end, or outside of one, because it
- * was never reset or has failed. PP_RUNNING must be 0: code tests phases for any set bit. */
-enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
-
 /* Arrays have one entry per environment. An entry belongs to the caller while the environment is
  * idle, and to the thread that took it from the queue while it is in flight. Queue and batch hand
  * it over with release and acquire, so entries are not atomic. */

@@ -285,6 +285,10 @@ static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, i
   const char *draws = bytes + sizeof(snapshot_head) + returns_bytes(fleet);
   const char *own = bytes + sizeof(snapshot_head) + engine_bytes(fleet);
   snapshot_head head = head_of(bytes);
+  const pp_saved saved = {
+      .state = room->state ? room->state : own,
+      .size = room->state ? (int64_t)fleet->config.state_size : size - (own - bytes),
+      .phase = head.phase};
   pp_error reason = {0};
   pp_env env = fleet->envs[env_id];
   int status;
@@ -299,8 +303,7 @@ static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, i
     pp_draws_read(&fleet->draws, draws, room->options, &env.max_episode_steps);
     env.options = room->options;
   }
-  status = room->state ? def->check_state(&env, room->state, (int64_t)fleet->config.state_size)
-                       : def->check_state(&env, own, size - (own - bytes));
+  status = def->check_state(&env, &saved);
   if (status >= 0) return PP_OK;
   return pp_error_set(error, status == PP_ERR_MEMORY ? PP_ERR_MEMORY : PP_ERR_ARGUMENT,
                       "environment %d: the snapshot is damaged, it holds no state of %.60s (%s): "

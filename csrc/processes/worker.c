@@ -360,7 +360,7 @@ int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
   return worker->board.envs[worker->turns.env_ids[turn]].steps;
 }
 
-void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final) {
+void pp_worker_repeat_last(pp_worker *worker, int32_t turn, bool is_final) {
   const pp_turns *turns = &worker->turns;
   pp_board_repeat_row(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
                       turns->env_ids[turn], is_final);

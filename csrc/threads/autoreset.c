@@ -43,8 +43,6 @@ static int take_seed(pp_fleet *fleet, int32_t env_id) {
 
 /* starts an episode; a command other than PP_COMMAND_STEP means that the caller asked for it */
 static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
-  double reward[PP_MAX_PLAYERS];
-  pp_result result = {.reward = reward};
   pp_reset reset = {.forced = command != PP_COMMAND_STEP,
                     .options = command == PP_COMMAND_RESET_OPTIONS ? fleet->reset_options : NULL};
   int status;
@@ -52,9 +50,9 @@ static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
   // before the seed callback, which may read the options
   if (fleet->draws.count) draw_options(fleet, env_id);
   status = take_seed(fleet, env_id);
-  if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset, &result);
+  if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset);
   if (status < 0) return status;
-  if (!result.continues) {
+  if (!reset.continues) {
     // not before, as the callback may look at the limit of the episode that has ended
     if (fleet->draws.count) {
       pp_draws_limit(&fleet->draws, env_id, &fleet->envs[env_id].max_episode_steps);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pp_env.h"
+
 /* A chunk must be worth the cache traffic of taking it, yet short enough that threads finish at
  * about the same time. */
 enum {
@@ -15,8 +17,8 @@ enum {
   PP_GRAIN_LONG = 5000000, /* ns that no chunk of cheap work takes; measured by pp_os_now_roughly,
                               which jumps by less */
   PP_GRAIN_WAKE = 10000,   /* ns of work that are worth waking a thread for */
-  PP_GRAIN_ROWS = 256,     /* environments in the largest chunk */
-  PP_GRAIN_RUN = 16        /* environments in the longest queue entry */
+  PP_GRAIN_ROWS = PP_MAX_STEP_MANY, /* environments in the largest chunk */
+  PP_GRAIN_RUN = 16                 /* environments in the longest queue entry */
 };
 
 typedef struct pp_grain {

@@ -206,10 +206,42 @@ static void put_run_extras(const pp_fleet *fleet, const pp_layout *layout, void 
   }
 }
 
+/* Leaves those failures of a run of which something comes: an environment that is reset anyway
+ * can't fail. */
+static void drop_ended(const pp_fleet *fleet, int32_t env_id, pp_failures *failures) {
+  int32_t kept = 0;
+  for (int32_t k = 0; k < failures->count; k++) {
+    int32_t i = failures->at[k];
+    if (fleet->phase[env_id + i] == PP_ENDED) {
+      failures->errors[i].text[0] = '\0';
+    } else {
+      failures->at[kept++] = i;
+    }
+  }
+  failures->count = kept;
+}
+
+/* keeps environments that failed from being reset as if their episode had ended */
+static void hold_failed(pp_fleet *fleet, int32_t env_id, const pp_failures *failures) {
+  for (int32_t k = 0; k < failures->count; k++) fleet->phase[env_id + failures->at[k]] = PP_RUNNING;
+}
+
+/* replaces the rows of environments that failed; returns how many there are */
+static int32_t put_failed(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                          int32_t env_id, const pp_failures *failures) {
+  for (int32_t k = 0; k < failures->count; k++) {
+    int32_t i = failures->at[k], status = failures->errors[i].code;
+    pp_autoreset_fail(fleet, env_id + i, "step_many", status < 0 ? status : PP_ERR_ENV);
+    pp_row_blank(layout, memory, row + i, env_id + i);
+  }
+  return failures->count;
+}
+
 int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                      int32_t env_id, int32_t count, double *rewards) {
   void *fields[PP_MAX_FIELDS];
-  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended);
+  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
+  pp_failures failures;
   pp_run run = {.states = fleet->states + fleet->stride * (size_t)env_id,
                 .state_stride = fleet->stride,
                 .actions = pp_fleet_action(fleet, env_id),
@@ -221,10 +253,13 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
                 .action_dtype = fleet->action_dtypes[env_id],
                 .rngs = fleet->rngs + env_id,
                 .elapsed = fleet->elapsed + env_id,
-                .ended = fleet->phase + env_id};
+                .ended = fleet->phase + env_id,
+                .failures = &failures};
   pp_rng kept[PP_GRAIN_ROWS];
   int status;
 
+  failures.errors = fleet->errors + env_id;
+  failures.count = 0;
   locate_fields(fleet, layout, memory, row, count, 0, false, fields);
   memset(run.terminated, 0, (size_t)count);
   memset(run.truncated, 0, (size_t)count);
@@ -238,10 +273,15 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
     }
     return count;
   }
+  if (failures.count) drop_ended(fleet, env_id, &failures);
   put_run(fleet, layout, memory, row, env_id, count, rewards);
+  if (failures.count) hold_failed(fleet, env_id, &failures);
   put_run_extras(fleet, layout, memory, row, env_id, count);
   if (fleet->autoreset == PP_SAME_STEP) {
-    return restart_ended(fleet, layout, memory, row, env_id, count);
+    failed = restart_ended(fleet, layout, memory, row, env_id, count);
+  } else {
+    failed = reset_ended(fleet, layout, memory, row, env_id, ended, num_ended);
   }
-  return reset_ended(fleet, layout, memory, row, env_id, ended, num_ended);
+  if (failures.count) failed += put_failed(fleet, layout, memory, row, env_id, &failures);
+  return failed;
 }

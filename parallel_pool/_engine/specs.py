@@ -410,7 +410,7 @@ class Values:
 
     def _set(self, raw: CData, option: Option, value: OptionValue) -> None:
         self.checked[option.name] = value
-        raw.given = 1
+        raw.given = True
         if isinstance(value, (str, bytes)):
             data = value.encode() if isinstance(value, str) else value
             chars = ffi.new("char[]", data)
@@ -446,7 +446,7 @@ class Definition:
         self.reference = text(raw.reference)
         self.tolerance: float = raw.tolerance
         self.reward_threshold: float | None = (
-            None if math.isnan(raw.reward_threshold) else raw.reward_threshold
+            raw.reward_threshold if raw.has_reward_threshold else None
         )
         self.max_episode_steps: int | None = raw.max_episode_steps or None
         self.can_render = bool(raw.render)

@@ -20,14 +20,14 @@ typedef struct cart {
 
 static const double end = 2, top_speed = 1;
 
-/* ------------------------------------------------------- what the environment shows and takes -- */
+/* ------------------------------------------------------ what the environment shows and takes -- */
 
 static const double lows[] = {-2, -1}, highs[] = {2, 1};
 
 /* Observations first, then infos. A single observation is named "obs". */
 static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .lows = lows, .highs = highs},
-    {.name = "distance", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64},
+    {.name = "distance", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT64},
 };
 
 /* Keyword arguments of the constructor; Python checks types and ranges. */
@@ -49,9 +49,9 @@ static double between(double low, double value, double high) {
 }
 
 /* Starts an episode. All random numbers come from env->rng, which the engine seeds. */
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   cart *it = (cart *)env->state;
-  (void)how, (void)result;
+  (void)how;
   it->position = pp_rng_uniform(env->rng, -1, 1);
   it->speed = 0;
   return PP_OK;
@@ -75,7 +75,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 }
 
 /* Writes one row: each field whose pointer is not null. It must not change the state. */
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const cart *it = (const cart *)env->state;
   float *obs = (float *)rows[0];
   double *distance = (double *)rows[1];
@@ -95,6 +95,7 @@ const pp_env_def pp_env_my_env = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
     .id = "mine/MyEnv-v0",
+    .has_reward_threshold = true,
     .reward_threshold = 5,
     .max_episode_steps = 100,
     .options = options,

@@ -35,7 +35,9 @@ struct Cart {
   }
 };
 
-Cart &cart_of(pp_env *env) { return *static_cast<Cart *>(env->state); }
+Cart &cart_of(pp_env *env) {
+  return *static_cast<Cart *>(env->state);
+}
 
 // ------------------------------------------------------ what the environment shows and takes --
 
@@ -44,7 +46,7 @@ const double lows[] = {-Cart::end, -Cart::top_speed}, highs[] = {Cart::end, Cart
 // Observations first, then infos. A single observation is named "obs".
 const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .lows = lows, .highs = highs},
-    {.name = "distance", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64},
+    {.name = "distance", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT64},
 };
 
 // Keyword arguments of the constructor; Python checks types and ranges.
@@ -60,11 +62,11 @@ const pp_option options[NUM_OPTIONS] = {
 };
 
 // ------------------------------------------------------------------------------- callbacks --
-// An exception must not leave a callback: catch it, write its text into env->error->text, and
-// return PP_ERR_ENV.
+// An exception must not leave a callback: catch it, and return pp_fail(env->error, PP_ERR_ENV, "%s",
+// exception.what()), with base/fail.h.
 
 // Starts an episode. All random numbers come from env->rng, which the engine seeds.
-int reset(pp_env *env, const pp_reset *, pp_result *) {
+int reset(pp_env *env, pp_reset *) {
   cart_of(env).reset(env->rng);
   return PP_OK;
 }
@@ -78,7 +80,7 @@ int step(pp_env *env, const void *action, pp_result *result) {
 }
 
 // Writes one row: each field whose pointer is not null. It must not change the state.
-int observe(pp_env *env, void *const *rows, int32_t) {
+int observe(pp_env *env, void *const *rows, bool) {
   const Cart &cart = cart_of(env);
   auto *obs = static_cast<float *>(rows[0]);
   auto *distance = static_cast<double *>(rows[1]);
@@ -97,6 +99,7 @@ extern "C" const pp_env_def pp_env_my_env = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
     .id = "mine/MyEnv-v0",
+    .has_reward_threshold = true,
     .reward_threshold = 5,
     .max_episode_steps = 100,
     .options = options,

@@ -32,6 +32,8 @@ CPP_SUFFIXES = (".cpp", ".cc", ".cxx")
 
 # build_ffi.py compiles the built-in environments with these; results must have the same bits
 COMMON = ("-O3", "-fPIC", "-pthread", "-Wall")
+# a callback with another ABI's arguments must not compile; newer compilers and C++ refuse it anyway
+C_ERRORS = ("-Werror=incompatible-pointer-types",)
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 # only definitions leave the library: a function named like one of libc's is not replaced by that,
 # and variables of C++ templates are not shared with an older version of the library
@@ -95,7 +97,8 @@ def compiler(*, cpp: bool) -> Compiler:
     # NumPy's folder is the last: it holds more than the header that base/normal.c includes
     folders = (f"-I{get_include()}", f"-I{numpy.get_include()}")
     # results must not depend on the processor, so -ffp-contract=off follows the user's flags
-    flags = (standard, *COMMON, *own, "-ffp-contract=off", *folders)
+    errors = () if cpp else C_ERRORS
+    flags = (standard, *COMMON, *errors, *own, "-ffp-contract=off", *folders)
     path = shutil.which(found[0]) or found[0]
     return Compiler(tuple(found), flags, _version(path, os.stat(path).st_mtime_ns))
 

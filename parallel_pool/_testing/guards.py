@@ -109,14 +109,14 @@ class Guarded:
         else:
             raw.state_size += ZONE
         raw.init = self._function("int(pp_env *)", self._init)
-        raw.reset = self._function("int(pp_env *, const pp_reset *, pp_result *)", self._reset)
+        raw.reset = self._function("int(pp_env *, pp_reset *)", self._reset)
         step = self._step_by_run if by_run else self._step
         raw.step = self._function("int(pp_env *, const void *, pp_result *)", step)
-        raw.observe = self._function("int(pp_env *, void *const *, int32_t)", self._observe)
+        raw.observe = self._function("int(pp_env *, void *const *, bool)", self._observe)
         # the engine calls it only for steps that are cheaper than a function of Python's
         raw.step_many = ffi.NULL
         if raw.check_state:
-            kind = "int(pp_env *, void *, int64_t)"
+            kind = "int(pp_env *, pp_saved *)"
             raw.check_state = self._function(kind, self._check_state)
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
@@ -166,43 +166,42 @@ class Guarded:
         self._check_states("seed")
         return status
 
-    def _check_state(self, env: CData, state: CData, size: int) -> int:
+    def _check_state(self, env: CData, saved: CData) -> int:
         self._told("check_state", env.id)
-        before = ffi.buffer(state, size)[:]
+        before = ffi.buffer(saved.state, saved.size)[:]
+        own = ffi.new("pp_saved *", saved[0])
         # what load gets has no zone
-        own = size if self._original.load else self.state_size
-        status = int(self._original.check_state(env, state, own))
-        require(ffi.buffer(state, size)[:] == before, "check_state changes what it checks")
+        if not self._original.load:
+            own.size = self.state_size
+        status = int(self._original.check_state(env, own))
+        after = ffi.buffer(saved.state, saved.size)[:]
+        require(after == before, "check_state changes what it checks")
         self._check_states("check_state")
         return status
 
-    def _reset(self, env: CData, how: CData, result: CData) -> int:
-        call = self._original.reset
-        return self._with_result(env, "reset", result, lambda own: call(env, how, own))
+    def _reset(self, env: CData, how: CData) -> int:
+        self._told("reset", env.id)
+        status = int(self._original.reset(env, how))
+        self._check_states("reset")
+        return status
 
     def _step(self, env: CData, action: CData, result: CData) -> int:
-        call = self._original.step
-        return self._with_result(env, "step", result, lambda own: call(env, action, own))
-
-    def _with_result(
-        self, env: CData, name: str, result: CData, call: Callable[[CData], Any]
-    ) -> int:
-        """Calls reset or step with rewards of their own."""
-        self._told(name, env.id)
+        """Calls step with rewards of its own."""
+        self._told("step", env.id)
         size = 8 * self._num_players
         rewards = Zone(size, b"\0", self._zone)
         own = ffi.new("pp_result *", result[0])
         own.reward = ffi.cast("double *", rewards.at)
-        status = int(call(own))
-        rewards.check(f"{name}: result->reward")
-        self._check_states(name)
+        status = int(self._original.step(env, action, own))
+        rewards.check("step: result->reward")
+        self._check_states("step")
         kept = result.reward
         result[0] = own[0]
         result.reward = kept
         ffi.memmove(kept, rewards.at, size)
         return status
 
-    def _observe(self, env: CData, rows: CData, is_reset: int) -> int:
+    def _observe(self, env: CData, rows: CData, is_reset: bool) -> int:
         self._looks += 1
         seen: list[dict[int, bytes]] = []
         wanted = [i for i in range(len(self._fields)) if rows[i]]
@@ -225,7 +224,7 @@ class Guarded:
         return 0
 
     def _look_alone(
-        self, env: CData, wanted: list[int], is_reset: int, seen: dict[int, bytes]
+        self, env: CData, wanted: list[int], is_reset: bool, seen: dict[int, bytes]
     ) -> None:
         """Observes each field without the others."""
         for i in wanted:
@@ -236,7 +235,7 @@ class Guarded:
             )
 
     def _look(
-        self, env: CData, wanted: list[int], is_reset: int, blank: bytes
+        self, env: CData, wanted: list[int], is_reset: bool, blank: bytes
     ) -> tuple[int, dict[int, bytes]]:
         """Calls observe with rows of their own; returns its status, and what it wrote."""
         self._told("observe", env.id)
@@ -261,6 +260,7 @@ class Guarded:
         rewards = Zone(8 * self._num_players, BLANKS[0], self._zone)
         flags = [Zone(1, b"\0", self._zone) for _ in range(2)]
         run, ended = ffi.new("pp_run *"), ffi.new("uint8_t *", 0)
+        failures = ffi.new("pp_failures *", {"errors": env.error})
         values = {
             "states": ffi.cast("char *", env.state),
             "state_stride": self.state_size + ZONE,
@@ -274,6 +274,7 @@ class Guarded:
             "rngs": env.rng,
             "elapsed": env.elapsed,
             "ended": ended,
+            "failures": failures,
         }
         for name, value in values.items():
             setattr(run, name, value)
@@ -286,7 +287,7 @@ class Guarded:
         self._check_states("step_many")
         ffi.memmove(result.reward, rewards.at, rewards.size)
         result.terminated, result.truncated = (each.content()[0] for each in flags)
-        return status
+        return int(env.error.code) if status >= 0 and failures.count else status
 
     def _row_bytes(self, i: int) -> int:
         field = self._fields[i]

@@ -286,7 +286,7 @@ static void check_config(int which, const char *word) {
       config.action.ndim = 1;
       config.action.shape[0] = INT64_MAX;
       break;
-    case 10: config.fields[0].per_player = 1; break;
+    case 10: config.fields[0].per_player = true; break;
     case 11: lanes = 0; break;
     case 12: lanes = 5; break;
     case 13: options.num_envs = 0; break;

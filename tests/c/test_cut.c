@@ -169,7 +169,7 @@ static int held_step(pp_env *env, const void *action, pp_result *result) {
   return held_def->step(env, action, result);
 }
 
-static int held_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+static int held_observe(pp_env *env, void *const *fields, bool is_reset) {
   hold(env, &holds_row);
   return held_def->observe(env, fields, is_reset);
 }

@@ -94,8 +94,8 @@ static int step_slowly(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int reset_slowly(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)env, (void)how, (void)result;
+static int reset_slowly(pp_env *env, pp_reset *how) {
+  (void)env, (void)how;
   if (atomic_load(&slow_resets)) linger();
   return PP_OK;
 }

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <sys/wait.h>
 
+#include "base/fail.h"
+#include "base/run.h"
 #include "pool_tests.h"
 #include "threads/threads.h"
 
@@ -361,6 +363,111 @@ TEST(a_failure_without_a_reason_does_not_show_that_of_an_earlier_one) {
   CHECK_EQ(pp_pool_env_error(c.pool, 0)->text[0], 0);
   CHECK_EQ(client_step(&c, NULL, 1, &zero), PP_ERR_ENV);
   CHECK(strstr(c.error.text, "its callback step returned -6 (PP_ERR_ENV)") != NULL);
+  client_close(&c);
+}
+
+/* an environment that fails with action 1; with step_many, its neighbours do not */
+static int step_or_fail(pp_env *env, const void *action, pp_result *result) {
+  result->reward[0] = 1;
+  if (*(const int64_t *)action == 0) return PP_OK;
+  return pp_fail(env->error, PP_ERR_ENV, "action 1 in step %d", *env->elapsed);
+}
+
+static int32_t longest_run, resets;
+
+static int counted_reset(pp_env *env, pp_reset *how) {
+  (void)env, (void)how;
+  resets++;
+  return PP_OK;
+}
+
+static int step_many_or_fail(void *shared, const pp_run *run) {
+  (void)shared;
+  if (run->count > longest_run) longest_run = run->count;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    if (((const int64_t *)run->actions)[i] == 0) continue;
+    // named twice, and with what a failed step leaves behind
+    run->terminated[i] = 1;
+    pp_run_fail(run, i, PP_ERR_ENV, "first");
+    pp_run_fail(run, i, PP_ERR_ENV, "action 1 in step %d", run->elapsed[i]);
+  }
+  return PP_OK;
+}
+
+/* checks a step in which the environments of this remainder failed, as all did in step `elapsed` */
+static void check_failures(client *c, int32_t remainder, int32_t elapsed) {
+  int32_t num_failed;
+  bool has_next = elapsed == 3 && c->options.autoreset == PP_NEXT_STEP;
+  char expected[64];
+  const int32_t *failed = pp_pool_failed(c->pool, &num_failed, NULL);
+  snprintf(expected, sizeof(expected), "action 1 in step %d", elapsed);
+  CHECK_EQ(num_failed, 16);
+  for (int32_t k = 0; k < num_failed; k++) {
+    CHECK_EQ(failed[k] % 4, remainder);
+    CHECK_EQ(strcmp(pp_pool_env_error(c->pool, failed[k])->text, expected), 0);
+  }
+  for (int32_t i = 0; i < 64; i++) {
+    bool has_failed = i % 4 == remainder;
+    // the time limit has ended the episodes of the others
+    CHECK_EQ(pp_pool_needs_reset(c->pool, i), has_failed || has_next);
+    CHECK_EQ(((double *)column(c, "reward"))[i], !has_failed);
+    CHECK_EQ(((uint8_t *)column(c, "terminated"))[i], 0);
+    CHECK_EQ(((int32_t *)column(c, "env_id"))[i], i);
+  }
+}
+
+TEST(one_that_fails_in_step_many_fails_alone) {
+  for (int32_t mode = PP_NEXT_STEP; mode <= PP_SAME_STEP; mode++) {
+    client c = make_client("CartPole-v1", 64);
+    pp_env_def failing = *c.def;
+    int64_t zeros[64] = {0}, actions[64];
+    longest_run = 0;
+    failing.step = step_or_fail;
+    failing.step_many = step_many_or_fail;
+    failing.reset = counted_reset;
+    c.def = &failing;
+    c.options.autoreset = mode;
+    // the time limit ends no episode of one that fails in the same step
+    c.options.max_episode_steps = 4;
+    REQUIRE(client_open(&c));
+    for (int32_t t = 0; t < 100; t++) {
+      int32_t elapsed = t % 4;
+      resets = 0;
+      CHECK_EQ(client_reset(&c), 64);
+      for (int32_t i = 0; i < elapsed; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+      for (int32_t i = 0; i < 64; i++) actions[i] = i % 4 == t % 3;
+      CHECK_EQ(client_step(&c, NULL, 64, actions), PP_ERR_ENV);
+      check_failures(&c, t % 3, elapsed);
+      // those that failed wait for their next step, also at the time limit
+      CHECK_EQ(resets, mode == PP_SAME_STEP && elapsed == 3 ? 64 + 48 : 64);
+    }
+    CHECK(longest_run > 1);
+    client_close(&c);
+  }
+}
+
+TEST(one_that_is_reset_anyway_can_t_fail_in_step_many) {
+  client c = make_client("CartPole-v1", 64);
+  pp_env_def failing = *c.def;
+  int64_t actions[64] = {0};
+  longest_run = 0;
+  failing.step = step_or_fail;
+  failing.step_many = step_many_or_fail;
+  c.def = &failing;
+  c.options.max_episode_steps = 2;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 64);
+  // every third step is a reset, whatever its action
+  for (int32_t t = 0; t < 99; t++) {
+    for (int32_t i = 0; i < 64; i++) actions[i] = t % 3 == 2;
+    CHECK_EQ(client_step(&c, NULL, 64, actions), 64);
+    for (int32_t i = 0; i < 64; i++) {
+      CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[i], (t + 1) % 3);
+      CHECK_EQ(pp_pool_env_error(c.pool, i)->text[0], 0);
+    }
+  }
+  CHECK(longest_run > 1);
   client_close(&c);
 }
 

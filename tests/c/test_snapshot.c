@@ -413,8 +413,8 @@ static int fail(pp_env *env, const char *where) {
   return PP_ERR_ENV;
 }
 
-static int fussy_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int fussy_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(int64_t *)env->state = 0;
   return PP_OK;
 }
@@ -425,7 +425,7 @@ static int fussy_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int fussy_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int fussy_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) memcpy(rows[0], env->state, sizeof(int64_t));
   return PP_OK;
@@ -456,11 +456,11 @@ static struct {
   int32_t calls;
 } seen_state;
 
-static int fussy_check_state(const pp_env *env, const void *state, int64_t size) {
-  if (size != sizeof(int64_t)) return fail((pp_env *)(uintptr_t)env, "size");
+static int fussy_check_state(const pp_env *env, const pp_saved *saved) {
+  if (saved->size != sizeof(int64_t)) return fail((pp_env *)(uintptr_t)env, "size");
   seen_state.env = env;
-  seen_state.state = state;
-  memcpy(&seen_state.value, state, sizeof(int64_t));
+  seen_state.state = saved->state;
+  memcpy(&seen_state.value, saved->state, sizeof(int64_t));
   memcpy(&seen_state.present, env->state, sizeof(int64_t));
   seen_state.elapsed = *env->elapsed;
   seen_state.has_cache = env->cache != NULL;
@@ -621,14 +621,14 @@ TEST(check_state_sees_what_the_snapshot_would_restore) {
 /* the options of the present episode would refuse or let pass states of another one */
 static int32_t seen_length;
 
-static int check_drawn(const pp_env *env, const void *state, int64_t size) {
-  (void)state, (void)size;
+static int check_drawn(const pp_env *env, const pp_saved *saved) {
+  (void)saved;
   seen_length = (int32_t)env->options[0].i;
   return PP_OK;
 }
 
 static const pp_option drawn_options[] = {
-    {.name = "length", .type = PP_OPT_INT, .number = 5, .low = 1, .high = 1000, .varies = 1}};
+    {.name = "length", .type = PP_OPT_INT, .number = 5, .low = 1, .high = 1000, .varies = true}};
 
 TEST(check_state_sees_the_drawn_options_of_the_snapshot) {
   const pp_draw draw = {.kind = PP_DRAW_INTEGER, .first = 1, .last = 1000};

@@ -23,6 +23,7 @@ import parallel_pool
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import box2d, box2d_memory
 from parallel_pool._families.box2d_renderer import Renderer
+from parallel_pool._native import lib
 from parallel_pool._testing.forgery import sealed
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 
@@ -424,6 +425,27 @@ def test_damaged_records_of_walkers_are_refused() -> None:
         ]
         check_damaged(pool, damaged)
         pool.set_state([never])
+        assert pool.needs_reset(0)
+
+
+# C's snapshot_head: where it has the phase of the environment
+PHASE_AT = 132
+
+
+@pytest.mark.parametrize("id", [LANDER, WALKER])
+def test_an_episode_without_a_record_is_refused(id: str) -> None:
+    """The snapshot is of an environment that was never reset, but says otherwise."""
+    with Pool(id, 1, seed=1) as pool:
+        (never,) = pool.get_state()
+        pool.reset()
+        seeded = pool.get_state()[0][:PHASE_AT]
+        before = pool.observe().obs
+        for phase in (lib.PP_RUNNING, lib.PP_ENDED):
+            forged = seeded + struct.pack("<i", phase) + never[PHASE_AT + 4 :]
+            with pytest.raises(ValueError, match="an episode goes on, and has none"):
+                pool.set_state([sealed(forged)])
+            np.testing.assert_array_equal(pool.observe().obs, before)
+        pool.set_state([sealed(seeded + struct.pack("<i", lib.PP_FRESH) + never[PHASE_AT + 4 :])])
         assert pool.needs_reset(0)
 
 

@@ -33,9 +33,9 @@ static int configure(pp_config *config) {
 }
 static int init(pp_env *env) { CHOSEN(env); return FAILS("init"); }
 static int seed(pp_env *env, const pp_seed *it) { CHOSEN(env); (void)it; return FAILS("seed"); }
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   CHOSEN(env);
-  (void)how, (void)result;
+  (void)how;
   return FAILS("reset");
 }
 static int step(pp_env *env, const void *action, pp_result *result) {
@@ -43,7 +43,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   (void)action, (void)result;
   return FAILS("step");
 }
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   CHOSEN(env);
   if (rows[0]) *(int64_t *)rows[0] = 0;
   return is_reset ? PP_OK : FAILS("observe");

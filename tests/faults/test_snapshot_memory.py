@@ -19,9 +19,9 @@ SOURCE = r"""
 enum { WORDS = 8 << 20 };
 static const pp_field fields[] = {{.name = "obs", .dtype = PP_INT64, .low = 0, .high = 1e18}};
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   uint64_t *words = env->state;
-  (void)how, (void)result;
+  (void)how;
   for (int i = 1; i < WORDS; i++) words[i] = pp_rng_next64(env->rng);
   words[0] = 0;
   return PP_OK;
@@ -33,15 +33,15 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) memcpy(rows[0], env->state, 8);
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)env, (void)size;
-  return *(const int64_t *)state < 0 ? PP_ERR_ARGUMENT : PP_OK;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  (void)env;
+  return *(const int64_t *)saved->state < 0 ? PP_ERR_ARGUMENT : PP_OK;
 }
 
 const pp_env_def pp_env_large = {

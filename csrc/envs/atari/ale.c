@@ -4,7 +4,6 @@
 // screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
 // preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
 // The rules were found by running AtariEnv.
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,12 +24,12 @@ enum { OBS, LIVES, EPISODE_FRAMES, FRAMES, RAM, NUM_FIELDS };
 // configure fills in what depends on options
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .low = 0, .high = 255},
-    [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    [LIVES] = {.name = "lives", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
     [EPISODE_FRAMES] = {.name = "episode_frame_number",
-                        .is_info = 1,
+                        .is_info = true,
                         .when = PP_ALWAYS,
                         .dtype = PP_INT64},
-    [FRAMES] = {.name = "frame_number", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    [FRAMES] = {.name = "frame_number", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
     [RAM] = PP_RAM_FIELD,
 };
 
@@ -164,9 +163,8 @@ static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
 
 // ------------------------------------------------------------------------- reset and step
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   (void)how;
-  (void)result;
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
   double sticky = pp_ale_options_sticky(env);
@@ -219,7 +217,7 @@ static void write_observation(const pp_ale_options *shared, play *self, uint8_t 
   }
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -233,10 +231,9 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const pp_ale_options *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible =
       pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
       (!shared->is_preprocessed || pp_frames_check(env, &self->frames, &shared->preprocessor));

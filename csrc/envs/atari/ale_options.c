@@ -2,9 +2,10 @@
 // define.
 #include "ale_options.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 // ------------------------------------------------------------------------------- options
 
@@ -56,11 +57,8 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
                       "frames of the game in one step, or a range (low, high) to draw from"),
     [FRAMESKIP_END] = PP_INT_OPTION("frameskip_end", 0, 0, MAX_SKIP,
                                     "end of the range, never drawn itself; 0: no range"),
-    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
-                                       "probability that a frame repeats the previous action"),
-    [FULL_ACTION_SPACE] =
-        PP_BOOL_OPTION("full_action_space", false,
-                       "all actions that ALE allows, instead of those that the game uses"),
+    [STICKY] = PP_STICKY_OPTION(0.25),
+    [FULL_ACTION_SPACE] = PP_FULL_ACTION_SPACE_OPTION,
     [CONTINUOUS] = PP_BOOL_OPTION(
         "continuous", false, "actions are a stick's radius and angle, and how far FIRE is pressed"),
     [THRESHOLD] = {.name = "continuous_action_threshold",
@@ -97,9 +95,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [STACK_ZERO] =
         PP_BOOL_OPTION("stack_padding_zero", false,
                        "black pictures before a reset's picture; otherwise copies of it"),
-    [ROM] = {.name = "rom",
-             .type = PP_OPT_BYTES,
-             .doc = "the game's program; if not given, Python takes it from ale-py"},
+    [ROM] = PP_ROM_OPTION,
 };
 
 // -------------------------------------------------------------------------- creation
@@ -113,14 +109,12 @@ static int make_setup(pp_config *config, pp_ale_options *options) {
       // a continuous action can be any of the eighteen
       .full_action_space = values[FULL_ACTION_SPACE].i || values[CONTINUOUS].i,
   };
-  return pp_setup_init(&options->setup, config, config->variant, &chosen);
+  return pp_setup_init(&options->setup, config, config->def->variant, &chosen);
 }
 
 static int read_options(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[OBS_TYPE].s;
-  char *text = config->error->text;
-  size_t room = sizeof config->error->text;
   if (strcmp(kind, "rgb") == 0) {
     options->view = PP_ALE_RGB;
   } else if (strcmp(kind, "grayscale") == 0) {
@@ -128,19 +122,18 @@ static int read_options(pp_config *config, pp_ale_options *options) {
   } else if (strcmp(kind, "ram") == 0) {
     options->view = PP_ALE_RAM;
   } else {
-    snprintf(text, room, "obs_type='%.40s': choose rgb, grayscale or ram", kind);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "obs_type='%.40s': choose rgb, grayscale or ram",
+                   kind);
   }
   options->skip = (int32_t)values[FRAMESKIP].i;
   options->skip_end = (int32_t)values[FRAMESKIP_END].i;
   if (options->skip_end && options->skip_end <= options->skip) {
-    snprintf(text, room, "frameskip=(%d, %d): choose low < high", options->skip, options->skip_end);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "frameskip=(%d, %d): choose low < high",
+                   options->skip, options->skip_end);
   }
   if (values[PREPROCESSING].i && values[CONTINUOUS].i && values[NOOP_MAX].i) {
-    snprintf(text, room, "noop_max=%d with continuous=True: choose noop_max=0",
-             (int)values[NOOP_MAX].i);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "noop_max=%d with continuous=True: choose noop_max=0", (int)values[NOOP_MAX].i);
   }
   options->max_frames = (int32_t)values[MAX_FRAMES].i;
   options->threshold = values[THRESHOLD].dtype == PP_FLOAT64 ? values[THRESHOLD].f

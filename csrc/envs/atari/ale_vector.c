@@ -5,7 +5,6 @@
 // running it. Only parallel_pool/_apis/ale/vector_env.py makes these environments.
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,20 +52,17 @@ enum { OBS, LIVES, FRAMES, EPISODE_FRAMES, LOST_LIFE, NUM_FIELDS };
 static const pp_option options[NUM_OPTIONS] = {
     [GAME] = {.name = "game",
               .type = PP_OPT_STRING,
-              .required = 1,
+              .required = true,
               .doc = "ale-py's name of the game, as in space_invaders"},
     [MAX_FRAMES] =
         PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
                       "frames that truncate an episode; those of its reset are not counted"),
-    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                                       "probability that a frame repeats the previous action"),
-    [FULL_ACTION_SPACE] =
-        PP_BOOL_OPTION("full_action_space", false,
-                       "all actions that ALE allows, instead of those that the game uses"),
+    [STICKY] = PP_STICKY_OPTION(0),
+    [FULL_ACTION_SPACE] = PP_FULL_ACTION_SPACE_OPTION,
     [CONTINUOUS] = PP_BOOL_OPTION(
         "continuous", false, "an action is its number and how far a paddle turns, both float32"),
-    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
-    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [IMG_HEIGHT] = PP_IMG_HEIGHT_OPTION,
+    [IMG_WIDTH] = PP_IMG_WIDTH_OPTION,
     [GRAYSCALE] =
         PP_BOOL_OPTION("grayscale", true, "luminance; otherwise red, green and blue of each pixel"),
     [STACK_NUM] =
@@ -85,7 +81,7 @@ static const pp_option options[NUM_OPTIONS] = {
     [REWARD_CLIPPING] = PP_BOOL_OPTION("reward_clipping", true, "rewards are -1, 0 or 1"),
     [USE_FIRE_RESET] =
         PP_BOOL_OPTION("use_fire_reset", true, "a reset begins with FIRE, if the game has it"),
-    [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = 1, .doc = "the game's program"},
+    [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = true, .doc = "the game's program"},
 };
 
 // configure fills in what depends on options
@@ -97,7 +93,7 @@ static const pp_field fields[NUM_FIELDS] = {
                         .dtype = PP_INT32,
                         .low = 0,
                         .high = INT32_MAX},
-    [LOST_LIFE] = {.name = "lost_life", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL},
+    [LOST_LIFE] = {.name = "lost_life", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL},
 };
 
 // ---------------------------------------------------------------------------------- data
@@ -155,9 +151,8 @@ static void play_opening(const shared_data *shared, play *self) {
   }
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   (void)how;
-  (void)result;
   const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->counted.has_power) power_up(env, 0);
@@ -237,7 +232,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const shared_data *shared = env->shared;
   play *self = env->state;
@@ -250,10 +245,9 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const shared_data *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible = pp_counted_check(env, &self->counted, &present->counted, &shared->setup) &&
                      pp_state_check_mt19937(env, &self->noop_random) &&
                      pp_state_check_range(env, "elapsed", self->elapsed, 0, shared->max_frames) &&

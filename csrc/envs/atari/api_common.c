@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "games/games.h"
 #include "picture/palette.h"
 
@@ -54,18 +55,14 @@ static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
                        : pp_cartridge_create(bytes, size, game, &setup->cartridge);
   if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
   if (status >= 0) return PP_OK;
-  char *text = config->error->text;
-  const size_t room = sizeof config->error->text;
   if (status == PP_ERR_ATARI_GAME) {
-    snprintf(text, room, "game=%s is not a game of ale-py: choose one, such as space_invaders",
-             game);
-  } else {
-    snprintf(
-        text, room,
-        "rom of %s has %zu bytes: choose one of 2048, 4096, 8192, 16384, or 10240 to 10496 bytes",
-        game, size);
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "game=%s is not a game of ale-py: choose one, such as space_invaders", game);
   }
-  return PP_ERR_ARGUMENT;
+  return pp_fail(
+      config->error, PP_ERR_ARGUMENT,
+      "rom of %s has %zu bytes: choose one of 2048, 4096, 8192, 16384, or 10240 to 10496 bytes",
+      game, size);
 }
 
 // Chooses the vector instructions: the best that the processor has, or the build that
@@ -75,11 +72,10 @@ static int choose_build(pp_setup *setup, pp_config *config) {
   const char *build = getenv("PP_ATARI_BUILD");
   if (build == NULL || build[0] == 0) return PP_OK;
   if (pp_cartridge_use_build(setup->cartridge, build) < 0) {
-    snprintf(config->error->text, sizeof config->error->text,
-             "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
-             "processor has them, or unset the variable",
-             build);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
+                   "processor has them, or unset the variable",
+                   build);
   }
   if (strcmp(build, "v4") != 0) {
     setup->isa = pp_isa_limit(strcmp(build, "v3") == 0 ? PP_ISA_AVX2 : PP_ISA_GENERIC);

@@ -75,14 +75,30 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
    .low = lowest,                                                             \
    .high = highest,                                                           \
    .doc = text,                                                               \
-   .varies = 1}
+   .varies = true}
 #define PP_BOOL_OPTION(option, default_value, text) \
   {.name = option, .type = PP_OPT_BOOL, .number = default_value, .doc = text}
+
+// options that several APIs have
+#define PP_FULL_ACTION_SPACE_OPTION          \
+  PP_BOOL_OPTION("full_action_space", false, \
+                 "all actions that ALE allows, instead of those that the game uses")
+#define PP_STICKY_OPTION(default_value)                                     \
+  PP_VARYING_FLOAT_OPTION("repeat_action_probability", default_value, 0, 1, \
+                          "probability that a frame repeats the previous action")
+#define PP_IMG_HEIGHT_OPTION \
+  PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame")
+#define PP_IMG_WIDTH_OPTION \
+  PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame")
+#define PP_ROM_OPTION    \
+  {.name = "rom",        \
+   .type = PP_OPT_BYTES, \
+   .doc = "the game's program; if not given, Python takes it from ale-py"}
 
 // the info that holds the console's RAM
 #define PP_RAM_FIELD        \
   {.name = "ram",           \
-   .is_info = 1,            \
+   .is_info = true,         \
    .when = PP_ALWAYS,       \
    .dtype = PP_UINT8,       \
    .ndim = 1,               \
@@ -92,11 +108,11 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
 // The part of a pp_env_def that is the same for all three APIs. The file that uses it must define
 // `fields`, NUM_FIELDS, and the callbacks configure, release, init, seed, reset, step, observe,
 // check_state and render.
-#define PP_ATARI_DEF(table, count)                                                          \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = table, \
-  .num_options = count, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
-  .release = release, .init = init, .seed = seed, .reset = reset, .step = step,             \
-  .observe = observe, .check_state = check_state, .render = render,                         \
+#define PP_ATARI_DEF(table, count)                                                        \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .options = table, .num_options = count,  \
+  .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, .release = release, \
+  .init = init, .seed = seed, .reset = reset, .step = step, .observe = observe,           \
+  .check_state = check_state, .render = render,                                           \
   .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}
 
 #endif  // PP_ENVS_ATARI_API_COMMON_H_

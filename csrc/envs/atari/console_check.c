@@ -29,9 +29,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 
 enum {
@@ -44,7 +44,7 @@ enum {
 };
 
 static bool refuse(const pp_env *env, const char *reason) {
-  snprintf(env->error->text, sizeof env->error->text, "%s", reason);
+  pp_fail(env->error, PP_ERR_ARGUMENT, "%s", reason);
   return false;
 }
 

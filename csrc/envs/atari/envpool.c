@@ -6,13 +6,12 @@
 //
 // It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
 // that step reports both terminated and truncated. A time limit alone keeps the discount at 1.
-#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api_common.h"
+#include "base/fail.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
 #include "console/console.h"
@@ -70,34 +69,29 @@ static const pp_option options[NUM_OPTIONS] = {
                                    "reward is -1, 0 or 1; the info `reward` is not clipped"),
     [USE_FIRE_RESET] = PP_BOOL_OPTION("use_fire_reset", true,
                                       "press FIRE at the end of a reset, if the game has it"),
-    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
-    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [IMG_HEIGHT] = PP_IMG_HEIGHT_OPTION,
+    [IMG_WIDTH] = PP_IMG_WIDTH_OPTION,
     [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1: its first"),
     [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1: 0"),
-    [FULL_ACTION_SPACE] =
-        PP_BOOL_OPTION("full_action_space", false,
-                       "all actions that ALE allows, instead of those that the game uses"),
-    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                                       "probability that a frame repeats the previous action"),
+    [FULL_ACTION_SPACE] = PP_FULL_ACTION_SPACE_OPTION,
+    [STICKY] = PP_STICKY_OPTION(0),
     [USE_AREA] =
         PP_BOOL_OPTION("use_inter_area_resize", true,
                        "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),
     [GRAY_SCALE] =
         PP_BOOL_OPTION("gray_scale", true,
                        "one plane of luminance per frame; otherwise red, green and blue planes"),
-    [ROM] = {.name = "rom",
-             .type = PP_OPT_BYTES,
-             .doc = "the game's program; if not given, Python takes it from ale-py"},
+    [ROM] = PP_ROM_OPTION,
 };
 
 // configure fills in what depends on options
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
-    [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [LIVES] = {.name = "lives", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
     // the reward of the whole step, never clipped
-    [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
+    [RAW_REWARD] = {.name = "reward", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
     // the game is over, not merely a life lost
-    [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [GAME_OVER] = {.name = "terminated", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
     [RAM] = PP_RAM_FIELD,
 };
 
@@ -180,7 +174,7 @@ static bool play_opening(const shared_data *shared, play *self, uint32_t noops) 
   return restarted;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset(pp_env *env, pp_reset *how) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->has_power) {
@@ -194,7 +188,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
     pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
   // if a continued game ends in the no-ops, the step count goes on, but the old frames are dropped
-  result->continues = !new_game;
+  how->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
   for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
@@ -266,15 +260,15 @@ static int init(pp_env *env) {
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy, of which the console's generators take 32 bits
   if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
-    snprintf(env->error->text, sizeof env->error->text,
-             "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
-    return PP_ERR_ARGUMENT;
+    return pp_fail(
+        env->error, PP_ERR_ARGUMENT,
+        "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
   }
   power_up(env, words->words[0]);
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const shared_data *shared = env->shared;
   play *self = env->state;
@@ -286,10 +280,9 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
   const shared_data *shared = env->shared;
-  const play *self = state, *present = env->state;
+  const play *self = saved->state, *present = env->state;
   bool is_possible =
       pp_state_check_range(env, "has_power", self->has_power, 0, 1) &&
       pp_state_check_range(env, "oldest", self->oldest, 0, shared->stack_num - 1) &&
@@ -321,7 +314,7 @@ static int make_setup(pp_config *config, shared_data *shared) {
       .difficulty = values[DIFFICULTY].i,
       .full_action_space = values[FULL_ACTION_SPACE].i,
   };
-  return pp_setup_init(&shared->setup, config, config->variant, &chosen);
+  return pp_setup_init(&shared->setup, config, config->def->variant, &chosen);
 }
 
 static int make_screen(const pp_value *values, shared_data *shared) {

@@ -18,14 +18,18 @@
 
 const pp_field pp_players_fields[PP_PLAYERS_NUM_FIELDS] = {
     // configure fills in the shape
-    [PP_PLAYERS_OBS] = {.name = "obs", .dtype = PP_UINT8, .per_player = 1, .low = 0, .high = 255},
+    [PP_PLAYERS_OBS] =
+        {.name = "obs", .dtype = PP_UINT8, .per_player = true, .low = 0, .high = 255},
     [PP_PLAYERS_LIVE] =
-        {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+        {.name = "live", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
     [PP_PLAYERS_ENDED] =
-        {.name = "ended", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+        {.name = "ended", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
     [PP_PLAYERS_RAM_FIELD] = PP_RAM_FIELD,
-    [PP_PLAYERS_LIVES] =
-        {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64, .per_player = 1},
+    [PP_PLAYERS_LIVES] = {.name = "lives",
+                          .is_info = true,
+                          .when = PP_ALWAYS,
+                          .dtype = PP_INT64,
+                          .per_player = true},
 };
 
 // ----------------------------------------------------------------------------- pictures
@@ -151,8 +155,8 @@ int pp_players_seed(pp_env *env, const pp_seed *seed) {
   return PP_OK;
 }
 
-int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+int pp_players_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
   if (!match->has_power) pp_setup_load(&shared->setup, &match->console, 0, 0);
@@ -219,7 +223,7 @@ int pp_players_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-int pp_players_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+int pp_players_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
@@ -242,15 +246,14 @@ static bool check_flags(const pp_env *env, const char *state, size_t at, int64_t
   return pp_state_check_bytes(env, "flags", (const uint8_t *)state + at, count, 1);
 }
 
-int pp_players_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+int pp_players_check_state(const pp_env *env, const pp_saved *saved) {
   const pp_players_options *shared = env->shared;
-  const pp_match *match = state, *present = env->state;
+  const pp_match *match = saved->state, *present = env->state;
   bool is_possible =
-      check_flags(env, state, offsetof(pp_match, has_power), 1) &&
-      check_flags(env, state, offsetof(pp_match, has_held), 1) &&
-      check_flags(env, state, offsetof(pp_match, is_out), PP_MAX_PLAYERS) &&
-      check_flags(env, state, offsetof(pp_match, has_ended), PP_MAX_PLAYERS) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_power), 1) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_held), 1) &&
+      check_flags(env, saved->state, offsetof(pp_match, is_out), PP_MAX_PLAYERS) &&
+      check_flags(env, saved->state, offsetof(pp_match, has_ended), PP_MAX_PLAYERS) &&
       pp_state_check_bytes(env, "held", match->held, PP_MAX_PLAYERS, PP_ACTIONS - 1) &&
       pp_state_check_range(env, "frames", match->frames, 0, PP_STATE_MOST) &&
       pp_state_check_range(env, "oldest", match->oldest, 0, shared->stack - 1) &&

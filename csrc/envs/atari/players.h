@@ -39,10 +39,10 @@ int pp_players_configure(pp_config *config);
 void pp_players_release(void *shared);
 int pp_players_init(pp_env *env);
 int pp_players_seed(pp_env *env, const pp_seed *seed);
-int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result);
+int pp_players_reset(pp_env *env, pp_reset *how);
 int pp_players_step(pp_env *env, const void *action, pp_result *result);
-int pp_players_observe(pp_env *env, void *const *rows, int32_t is_reset);
-int pp_players_check_state(const pp_env *env, const void *state, int64_t size);
+int pp_players_observe(pp_env *env, void *const *rows, bool is_reset);
+int pp_players_check_state(const pp_env *env, const pp_saved *saved);
 int pp_players_render(pp_env *env, pp_image *image);
 
 #endif  // PP_ENVS_ATARI_PLAYERS_H_

@@ -2,11 +2,11 @@
 // define.
 #include "players_options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "players.h"
 
 // ------------------------------------------------------------------------------- tables
@@ -146,26 +146,19 @@ static int mode_of(pp_config *config, const char *game, int players) {
 
 // ------------------------------------------------------------------------------ creation
 
-static const struct {
+// what distinguishes a game: ale-py's name of the ROM; who plays and the mode, 0 if options say so
+typedef struct played_game {
   const char *name, *rom;
   int players, mode;
-} games[] = {
-#define GAME(game, version, rom, players, mode, options) {#game, #rom, players, mode},
-#include "games/multi_player/pettingzoo.inl"
-};
+} played_game;
 
 static int make_setup(pp_config *config, pp_players_options *options) {
   const pp_value *values = config->options;
-  size_t at = 0;
-  while (strcmp(games[at].name, config->variant) != 0) ++at;
-  int players = games[at].players;
+  const played_game *game = config->def->data;
+  int players = game->players;
   if (players == 0) players = (int)values[PP_PLAYERS_OWN].i;
-  if (players == 3) {
-    snprintf(config->error->text, sizeof config->error->text, "num_players=3: choose 2 or 4");
-    return PP_ERR_ARGUMENT;
-  }
-  bool is_chosen = games[at].mode == 0;
-  int mode = is_chosen ? mode_of(config, games[at].name, players) : games[at].mode;
+  if (players == 3) return pp_fail(config->error, PP_ERR_ARGUMENT, "num_players=3: choose 2 or 4");
+  int mode = game->mode ? game->mode : mode_of(config, game->name, players);
   if (mode < 0) return PP_ERR_ARGUMENT;
   const pp_setup_options chosen = {
       .rom = &values[PP_PLAYERS_ROM],
@@ -175,14 +168,12 @@ static int make_setup(pp_config *config, pp_players_options *options) {
       .players = players,
   };
   options->players = players;
-  return pp_setup_init(&options->setup, config, games[at].rom, &chosen);
+  return pp_setup_init(&options->setup, config, game->rom, &chosen);
 }
 
 static int read_view(pp_config *config, pp_players_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[PP_PLAYERS_OBS_TYPE].s;
-  char *text = config->error->text;
-  const size_t room = sizeof config->error->text;
   if (strcmp(kind, "rgb_image") == 0) {
     options->view = PP_PLAYERS_RGB;
   } else if (strcmp(kind, "grayscale_image") == 0) {
@@ -190,16 +181,15 @@ static int read_view(pp_config *config, pp_players_options *options) {
   } else if (strcmp(kind, "ram") == 0) {
     options->view = PP_PLAYERS_RAM;
   } else {
-    snprintf(text, room, "obs_type='%.40s': choose rgb_image, grayscale_image or ram", kind);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "obs_type='%.40s': choose rgb_image, grayscale_image or ram", kind);
   }
   bool changes =
       options->pools || options->is_resized || options->stack > 1 || options->has_indicator;
   if (options->view == PP_PLAYERS_RAM && changes) {
-    snprintf(text, room,
-             "obs_type='ram' with max_pool, screen_height, screen_width, stack_size or "
-             "agent_indicator: these are for images");
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "obs_type='ram' with max_pool, screen_height, screen_width, stack_size or "
+                   "agent_indicator: these are for images");
   }
   return PP_OK;
 }
@@ -274,16 +264,17 @@ void pp_players_options_destroy(pp_players_options *options) {
 
 #define COUNT(table) (int32_t)(sizeof(table) / sizeof(table)[0])
 
-// everything but names and options is the same for all games
-#define GAME(game, version, rom, players, mode, table)             \
+// everything but names, options and data is the same for all games
+#define GAME(game, version, rom, usual, mode_, table)              \
   {                                                                \
       .abi = PP_ENV_ABI,                                           \
       .size = sizeof(pp_env_def),                                  \
       .id = "atari/" #game "_v" #version,                          \
       .family = "atari_players",                                   \
       .variant = #game,                                            \
+      .data = &(const played_game){#game, #rom, usual, mode_},     \
       .reference = "PettingZoo 1.27.0, multi_agent_ale_py 0.1.12", \
-      .reward_threshold = NAN,                                     \
+                                                                   \
       .options = table,                                            \
       .num_options = COUNT(table),                                 \
       .state_size = sizeof(pp_match),                              \
@@ -302,7 +293,7 @@ void pp_players_options_destroy(pp_players_options *options) {
       .action = {.name = "action",                                 \
                  .dtype = PP_INT64,                                \
                  .space = PP_DISCRETE,                             \
-                 .per_player = 1,                                  \
+                 .per_player = true,                               \
                  .n = PP_ACTIONS},                                 \
   },
 

@@ -9,10 +9,10 @@
  * generator and its actions.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/half.h"
 #include "base/random.h"
 #include "base/sincos.h"
@@ -146,7 +146,7 @@ enum { HARDCORE, LINK, NUM_OPTIONS };
                     .doc = "the ground has pits, stumps and stairs"},     \
       [LINK] = {.name = "_link",                                          \
                 .type = PP_OPT_BYTES,                                     \
-                .required = 1,                                            \
+                .required = true,                                         \
                 .doc = "where the installed Box2D keeps what is needed"}, \
   }
 
@@ -291,9 +291,8 @@ static int read_free_nodes(walker *it, pp_error *error) {
   int32_t used = count_nodes(it, library->num_nodes), room = count_nodes(it, library->node_room);
 
   if (used || room < FIRST_NODES || room > MOST_NODES) {
-    snprintf(error->text, sizeof(error->text),
-             "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
-    return PP_ERR_ENV;
+    return pp_fail(error, PP_ERR_ENV,
+                   "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
   }
   it->num_nodes = room;
   for (int32_t i = 0; i < room; i++) {
@@ -333,11 +332,11 @@ static int look(walker *it, const rules *shared, float *fractions, pp_error *err
     const box2d_vector way = {to.x - from.x, to.y - from.y};
     // Box2D has an assertion that the length is positive, which would end the process
     if (!(way.x * way.x + way.y * way.y > 0)) {
-      snprintf(error->text, sizeof(error->text),
-               "the hull is at (%g, %g), where float32 can't tell the ends of a ray apart: reset "
-               "the environment",
-               (double)from.x, (double)from.y);
-      return PP_ERR_ENV;
+      return pp_fail(
+          error, PP_ERR_ENV,
+          "the hull is at (%g, %g), where float32 can't tell the ends of a ray apart: reset "
+          "the environment",
+          (double)from.x, (double)from.y);
     }
     it->ray.has_hit = false;
     it->ray.fraction = 1;
@@ -491,8 +490,8 @@ static void fini(pp_env *env) {
   *(walker **)env->state = NULL;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   walker *it = *(walker **)env->state;
 
   if (!it->has_world) begin_world(it);
@@ -526,7 +525,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return keep(it, status);
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const walker *it = *(walker **)env->state;
   if (rows[0]) memcpy(rows[0], it->obs, sizeof(it->obs));
@@ -544,10 +543,7 @@ static int expose(pp_env *env, void *target) {
   const walker *it = *(walker **)env->state;
   view *seen = target;
 
-  if (!it->hull) {
-    snprintf(env->error->text, sizeof(env->error->text), "the environment has no world: reset it");
-    return PP_ERR_STATE;
-  }
+  if (!it->hull) return pp_fail(env->error, PP_ERR_STATE, "the environment has no world: reset it");
   seen->first_rng = it->first_rng;
   seen->episode = it->episode;
   write_pose(it, it->hull, seen->poses[0]);
@@ -632,13 +628,14 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
   return status;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
 
-  if (read_end(state, size, &end)) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text),
-           "%lld bytes are not the record of an episode", (long long)size);
-  return PP_ERR_ARGUMENT;
+  if (read_end(saved->state, saved->size, &end)) {
+    return box2d_record_check(end.num_actions, saved->phase, env->error);
+  }
+  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
+                 (long long)saved->size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */
@@ -663,28 +660,20 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* what both definitions share */
-#define WALKER_DEFINITION                                                                          \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 300,       \
-  .num_options = NUM_OPTIONS, .state_size = sizeof(walker *), .num_fields = 1, .fields = fields,   \
+/* what both definitions share, and the names of one */
+#define WALKER_DEFINITION(title)                                                                   \
+  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                           \
+  .size = sizeof(pp_env_def), .family = "box2d", .has_reward_threshold = true,                     \
+  .reward_threshold = 300, .num_options = NUM_OPTIONS, .state_size = sizeof(walker *),             \
+  .num_fields = 1, .fields = fields,                                                               \
   .action =                                                                                        \
       {.name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {MOTORS}, .low = -1, .high = 1}, \
-  .action_dtypes = PP_ALL_ACTION_DTYPES | 1 << PP_INFINITE, .configure = configure,                \
+  .action_dtypes = PP_ALL_ACTION_DTYPES, .action_numbers = PP_INFINITE, .configure = configure,    \
   .release = release, .init = init, .fini = fini, .reset = reset, .step = step,                    \
   .observe = observe, .save = save, .load = load, .check_state = check_state, .expose = expose
 
-const pp_env_def pp_env_bipedal_walker_v3 = {
-    WALKER_DEFINITION,
-    .id = "BipedalWalker-v3",
-    .reference = "gymnasium 1.4.0 BipedalWalker-v3",
-    .max_episode_steps = 1600,
-    .options = options,
-};
-
-const pp_env_def pp_env_bipedal_walker_hardcore_v3 = {
-    WALKER_DEFINITION,
-    .id = "BipedalWalkerHardcore-v3",
-    .reference = "gymnasium 1.4.0 BipedalWalkerHardcore-v3",
-    .max_episode_steps = 2000,
-    .options = options_hardcore,
+const pp_env_def pp_env_bipedal_walker[2] = {
+    {WALKER_DEFINITION("BipedalWalker-v3"), .max_episode_steps = 1600, .options = options},
+    {WALKER_DEFINITION("BipedalWalkerHardcore-v3"), .max_episode_steps = 2000,
+     .options = options_hardcore},
 };

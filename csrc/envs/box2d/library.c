@@ -1,8 +1,9 @@
 /* Calls into the installed Box2D: reads the link, and fills in definitions. */
 #include "library.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 _Static_assert(sizeof(box2d_library) == 94 * sizeof(int64_t), "a member has more than 64 bits");
 
@@ -12,9 +13,8 @@ int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *e
     memcpy(library, link->s, sizeof(*library));
     return PP_OK;
   }
-  snprintf(error->text, sizeof(error->text), "_link has %lld bytes: leave it to parallel_pool",
-           (long long)link->size);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(error, PP_ERR_ARGUMENT, "_link has %lld bytes: leave it to parallel_pool",
+                 (long long)link->size);
 }
 
 void box2d_listener_init(const box2d_library *library, void (*begin)(void *, void *),

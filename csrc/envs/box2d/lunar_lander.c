@@ -9,10 +9,10 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/sincos.h"
 #include "base/state_check.h"
@@ -130,7 +130,7 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                    .low = -0x1.7ffffffffffffp+3,                                            \
                    .high = -DBL_TRUE_MIN,                                                   \
                    .doc = "gravity in m/s^2, between -12 and 0, without them",              \
-                   .varies = 1, /* Box2D's bindings refuse them */                          \
+                   .varies = true, /* Box2D's bindings refuse them */                       \
                    .refuses = PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)},                   \
       [ENABLE_WIND] = {.name = "enable_wind",                                               \
                        .type = PP_OPT_BOOL,                                                 \
@@ -139,17 +139,17 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
                       .type = PP_OPT_FLOAT,                                                 \
                       .number = 15.0,                                                       \
                       .doc = "largest force of the wind",                                   \
-                      .varies = 1,                                                          \
+                      .varies = true,                                                       \
                       .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                        \
       [TURBULENCE_POWER] = {.name = "turbulence_power",                                     \
                             .type = PP_OPT_FLOAT,                                           \
                             .number = 1.5,                                                  \
                             .doc = "largest torque of the wind",                            \
-                            .varies = 1,                                                    \
+                            .varies = true,                                                 \
                             .refuses = 1 << PP_FLOAT16 | 1 << PP_FLOAT32},                  \
       [LINK] = {.name = "_link",                                                            \
                 .type = PP_OPT_BYTES,                                                       \
-                .required = 1,                                                              \
+                .required = true,                                                           \
                 .doc = "where the installed Box2D keeps what is needed"},                   \
   }
 
@@ -187,9 +187,8 @@ static int configure(pp_config *config) {
   status = box2d_library_read(&given[LINK], &shared->library, config->error);
   if (status < 0) return status;
   if (!(-12.0 < given[GRAVITY].f && given[GRAVITY].f < 0.0)) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "gravity=%g: choose a number between -12 and 0, without them", given[GRAVITY].f);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "gravity=%g: choose a number between -12 and 0, without them", given[GRAVITY].f);
   }
   box2d_listener_init(&shared->library, begin_contact, end_contact, shared->functions);
   shared->is_continuous = given[CONTINUOUS].i != 0;
@@ -286,11 +285,11 @@ static int apply_wind(lander *it, pp_error *error) {
   double torque = wind_at(it->torque_index) * it->turbulence_power;
 
   if (is_too_large(force) || is_too_large(torque)) {
-    snprintf(error->text, sizeof(error->text),
-             "the wind's force %g or torque %g is too large for Box2D's float32: choose a smaller "
-             "wind_power or turbulence_power",
-             force, torque);
-    return PP_ERR_ENV;
+    return pp_fail(
+        error, PP_ERR_ENV,
+        "the wind's force %g or torque %g is too large for Box2D's float32: choose a smaller "
+        "wind_power or turbulence_power",
+        force, torque);
   }
   it->wind_index++;
   it->torque_index++;
@@ -480,8 +479,8 @@ static void fini(pp_env *env) {
   *(lander **)env->state = NULL;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   lander *it = *(lander **)env->state;
   read_options(it, env->options);
   return keep(it, begin_episode(it, env->shared, env->rng, env->error));
@@ -498,7 +497,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return keep(it, advance(it, shared, record, env->rng, result, env->error));
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const lander *it = *(lander **)env->state;
   if (rows[0]) memcpy(rows[0], it->obs, sizeof(it->obs));
@@ -533,14 +532,15 @@ static int64_t actions_of(const rules *shared, const char *bytes, int64_t size, 
   return end->num_actions;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
-  int64_t count = actions_of(env->shared, state, size, &end);
+  int64_t count = actions_of(env->shared, saved->state, saved->size, &end);
 
-  if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text),
-           "%lld bytes are not the record of an episode", (long long)size);
-  return PP_ERR_ARGUMENT;
+  if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) {
+    return box2d_record_check(count, saved->phase, env->error);
+  }
+  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
+                 (long long)saved->size);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning */
@@ -574,24 +574,19 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* what both definitions share */
-#define LANDER_DEFINITION                                                                    \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 200, \
-  .max_episode_steps = 1000, .num_options = NUM_OPTIONS, .state_size = sizeof(lander *),     \
-  .num_fields = 1, .fields = fields,                                                         \
-  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON | 1 << PP_NOT_FINITE,  \
-  .configure = configure, .release = release, .init = init, .fini = fini, .reset = reset,    \
-  .step = step, .observe = observe, .save = save, .load = load, .check_state = check_state
+/* what both definitions share, and the names of one */
+#define LANDER_DEFINITION(title)                                                              \
+  .id = title, .reference = "gymnasium 1.4.0 " title, .abi = PP_ENV_ABI,                      \
+  .size = sizeof(pp_env_def), .family = "box2d", .has_reward_threshold = true,                \
+  .reward_threshold = 200, .max_episode_steps = 1000, .num_options = NUM_OPTIONS,             \
+  .state_size = sizeof(lander *), .num_fields = 1, .fields = fields,                          \
+  .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON,                        \
+  .action_numbers = PP_NOT_FINITE, .configure = configure, .release = release, .init = init,  \
+  .fini = fini, .reset = reset, .step = step, .observe = observe, .save = save, .load = load, \
+  .check_state = check_state
 
-const pp_env_def pp_env_lunar_lander_v3 = {
-    LANDER_DEFINITION,  .id = "LunarLander-v3", .reference = "gymnasium 1.4.0 LunarLander-v3",
-    .options = options, .action = engines,
-};
-
-const pp_env_def pp_env_lunar_lander_continuous_v3 = {
-    LANDER_DEFINITION,
-    .id = "LunarLanderContinuous-v3",
-    .reference = "gymnasium 1.4.0 LunarLanderContinuous-v3",
-    .options = options_continuous,
-    .action = throttles,
+const pp_env_def pp_env_lunar_lander[2] = {
+    {LANDER_DEFINITION("LunarLander-v3"), .options = options, .action = engines},
+    {LANDER_DEFINITION("LunarLanderContinuous-v3"), .options = options_continuous,
+     .action = throttles},
 };

@@ -1,8 +1,9 @@
 /* The actions of an episode, which play it again. */
 #include "record.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/fail.h"
 
 enum { FIRST_ROOM = 128 };
 
@@ -15,9 +16,8 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
   if (room <= record->room) return PP_OK;
   char *entries = realloc(record->entries, (size_t)room * record->entry_size);
   if (!entries) {
-    snprintf(error->text, sizeof(error->text), "no memory for the %lld actions of an episode",
-             (long long)room);
-    return PP_ERR_MEMORY;
+    return pp_fail(error, PP_ERR_MEMORY, "no memory for the %lld actions of an episode",
+                   (long long)room);
   }
   record->entries = entries;
   record->room = room;
@@ -25,11 +25,6 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
 }
 
 int box2d_record_add(box2d_record *record, void **entry, pp_error *error) {
-  if (record->count < 0) {
-    snprintf(error->text, sizeof(error->text),
-             "the snapshot is damaged: it says that an episode goes on, and has none");
-    return PP_ERR_ENV;
-  }
   if (record->count == record->room) {
     int status = box2d_record_reserve(record, 2 * record->room, error);
     if (status < 0) return status;
@@ -38,10 +33,14 @@ int box2d_record_add(box2d_record *record, void **entry, pp_error *error) {
   return PP_OK;
 }
 
+int box2d_record_check(int64_t count, int32_t phase, pp_error *error) {
+  if (count >= 0 || phase == PP_FRESH) return PP_OK;
+  return pp_fail(error, PP_ERR_ARGUMENT, "it says that an episode goes on, and has none");
+}
+
 int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error) {
   if (record->count == count) return PP_OK;
-  snprintf(error->text, sizeof(error->text),
-           "the snapshot is damaged: its episode ends after %lld of %lld actions",
-           (long long)record->count, (long long)count);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(error, PP_ERR_ARGUMENT,
+                 "the snapshot is damaged: its episode ends after %lld of %lld actions",
+                 (long long)record->count, (long long)count);
 }

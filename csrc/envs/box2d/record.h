@@ -21,8 +21,13 @@ int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error);
 /* makes room for so many entries */
 int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error);
 
-/* Adds an entry, which the caller writes. Returns the status: there may be no memory, and a forged
- * snapshot may go on with an episode that it has no record of. */
+/* Refuses a snapshot with a record of so many entries that is in the middle or at the end of an
+ * episode, but has none. */
+int box2d_record_check(int64_t count, int32_t phase, pp_error *error);
+
+/* Adds an entry, which the caller writes, to an episode. Returns the status: there may be no
+ * memory.
+ */
 int box2d_record_add(box2d_record *record, void **entry, pp_error *error);
 
 /* Says that the episode ends with the last entry, of `count` to be played. Returns the status: only

@@ -3,10 +3,17 @@
 
 #include <string.h>
 
+#include "base/run.h"
 #include "base/state_check.h"
 
-int grid_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+/* the rules are read-only, and nothing is released */
+int grid_configure(pp_config *config) {
+  config->shared = (void *)config->def->data;
+  return PP_OK;
+}
+
+int grid_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(grid_state *)env->state = (grid_state){0};
   return PP_OK;
 }
@@ -72,21 +79,23 @@ static void write_row(const grid_state *it, void *const *fields, int32_t row,
   }
 }
 
-int grid_step(pp_env *env, const void *action, pp_result *result, const grid_rules *rules) {
-  move(env->state, action, rules, result->reward, &result->terminated, &result->truncated);
+int grid_step(pp_env *env, const void *action, pp_result *result) {
+  move(env->state, action, env->shared, result->reward, &result->terminated, &result->truncated);
   return PP_OK;
 }
 
-int grid_observe(pp_env *env, void *const *fields, const grid_rules *rules) {
-  write_row(env->state, fields, 0, rules);
+int grid_observe(pp_env *env, void *const *fields, bool is_reset) {
+  (void)is_reset;
+  write_row(env->state, fields, 0, env->shared);
   return PP_OK;
 }
 
-int grid_step_many(const pp_run *run, const grid_rules *rules) {
+int grid_step_many(void *shared, const pp_run *run) {
+  const grid_rules *rules = shared;
   const int64_t *actions = run->actions;
   memset(run->reward, 0, sizeof(double) * GRID_PLAYERS * (size_t)run->count);
   for (int32_t i = 0; i < run->count; i++) {
-    grid_state *it = (grid_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    grid_state *it = pp_run_state(run, i);
     // the engine resets this game, and shows nothing of this step
     if (run->ended[i]) continue;
     move(it, actions + GRID_PLAYERS * i, rules, run->reward + GRID_PLAYERS * i, &run->terminated[i],
@@ -96,8 +105,9 @@ int grid_step_many(const pp_run *run, const grid_rules *rules) {
   return PP_OK;
 }
 
-int grid_check_state(const pp_env *env, const void *state, const grid_rules *rules) {
-  const grid_state *it = state;
+int grid_check_state(const pp_env *env, const pp_saved *saved) {
+  const grid_state *it = saved->state;
+  const grid_rules *rules = env->shared;
   return pp_state_check_bytes(env, "cells", it->cells, GRID_MAX_CELLS, GRID_PLAYERS) &&
                  pp_state_check_range(env, "is_over", it->is_over, 0, 1) &&
                  pp_state_check_range(env, "selected", it->selected, 0, GRID_PLAYERS - 1) &&

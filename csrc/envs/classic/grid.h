@@ -34,47 +34,44 @@ typedef struct grid_rules {
 
 /* what a player sees of `height` x `width` cells: its own pieces and the other's, and legal moves
  */
-#define GRID_FIELDS(height, width, moves)  \
-  {.name = "observation",                  \
-   .dtype = PP_INT8,                       \
-   .per_player = 1,                        \
-   .ndim = 3,                              \
-   .shape = {height, width, GRID_PLAYERS}, \
-   .high = 1},                             \
-      {.name = "action_mask",              \
-       .dtype = PP_INT8,                   \
-       .per_player = 1,                    \
-       .ndim = 1,                          \
-       .shape = {moves},                   \
-       .high = 1},                         \
-      {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1}
+#define GRID_FIELDS(height, width, moves)                                                    \
+  {.name = "observation",                                                                    \
+   .dtype = PP_INT8,                                                                         \
+   .per_player = true,                                                                       \
+   .ndim = 3,                                                                                \
+   .shape = {height, width, GRID_PLAYERS},                                                   \
+   .high = 1},                                                                               \
+      {.name = "action_mask",                                                                \
+       .dtype = PP_INT8,                                                                     \
+       .per_player = true,                                                                   \
+       .ndim = 1,                                                                            \
+       .shape = {moves},                                                                     \
+       .high = 1},                                                                           \
+  {                                                                                          \
+    .name = "live", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true \
+  }
 
 enum { GRID_NUM_FIELDS = 3 };
 
 /* the members that are equal for all definitions of this kind */
 #define GRID_DEFINITION(title, moves)                                                           \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "classic/" title, .family = "classic",   \
-  .reference = "pettingzoo 1.27.0 " title, .reward_threshold = NAN,                             \
-  .state_size = sizeof(grid_state), .num_players = GRID_PLAYERS, .num_fields = GRID_NUM_FIELDS, \
+  .reference = "pettingzoo 1.27.0 " title, .state_size = sizeof(grid_state),                    \
+  .num_players = GRID_PLAYERS, .num_fields = GRID_NUM_FIELDS,                                   \
   .action = {.name = "action",                                                                  \
              .dtype = PP_INT64,                                                                 \
              .space = PP_DISCRETE,                                                              \
-             .per_player = 1,                                                                   \
+             .per_player = true,                                                                \
              .n = moves},                                                                       \
-  .reset = grid_reset
+  .configure = grid_configure, .reset = grid_reset, .step = grid_step, .observe = grid_observe, \
+  .step_many = grid_step_many, .check_state = grid_check_state
 
-int grid_reset(pp_env *env, const pp_reset *how, pp_result *result);
-
-/* Makes the move of the player whose turn it is, from a row of both players' actions. */
-int grid_step(pp_env *env, const void *action, pp_result *result, const grid_rules *rules);
-
-/* Writes the rows of GRID_FIELDS. */
-int grid_observe(pp_env *env, void *const *fields, const grid_rules *rules);
-
-/* Refuses a game that can't be: cells, pieces and players out of range. */
-int grid_check_state(const pp_env *env, const void *state, const grid_rules *rules);
-
-/* Steps and observes several environments. */
-int grid_step_many(const pp_run *run, const grid_rules *rules);
+/* the callbacks of a definition, whose data is the game's grid_rules */
+int grid_configure(pp_config *config);
+int grid_reset(pp_env *env, pp_reset *how);
+int grid_step(pp_env *env, const void *action, pp_result *result);
+int grid_observe(pp_env *env, void *const *fields, bool is_reset);
+int grid_step_many(void *shared, const pp_run *run);
+int grid_check_state(const pp_env *env, const pp_saved *saved);
 
 #endif

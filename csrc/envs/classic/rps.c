@@ -2,10 +2,9 @@
  *
  * Equals the `parallel_env()` of PettingZoo 1.27.0: both players choose in the same step.
  */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -28,9 +27,8 @@ static int32_t compare(int64_t first, int64_t second) {
 static int configure(pp_config *config) {
   int64_t hands = config->options[NUM_ACTIONS].i;
   if (hands % 2 == 0) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "num_actions=%lld: choose an odd number", (long long)hands);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "num_actions=%lld: choose an odd number",
+                   (long long)hands);
   }
   config->action.n = hands;
   // the last observation is "none yet"
@@ -38,8 +36,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   *(match *)env->state = (match){0};
   return PP_OK;
 }
@@ -57,7 +55,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *fields, int32_t is_reset) {
+static int observe(pp_env *env, void *const *fields, bool is_reset) {
   const match *it = env->state;
   int64_t *last = fields[0];
   (void)is_reset;
@@ -69,10 +67,9 @@ static int observe(pp_env *env, void *const *fields, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const match *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const match *it = saved->state;
   int64_t hands = env->options[NUM_ACTIONS].i;
-  (void)size;
   for (int32_t i = 0; i < SHOWN_ROUNDS * PLAYERS; i++) {
     int32_t hand = it->hands[i / PLAYERS][i % PLAYERS];
     if (!pp_state_check_range(env, "hand", hand, 0, hands)) return PP_ERR_ARGUMENT;
@@ -106,7 +103,7 @@ static const pp_field fields[] = {
     {.name = "obs", /* the other player's last hand */
      .dtype = PP_INT64,
      .space = PP_DISCRETE,
-     .per_player = 1,
+     .per_player = true,
      .n = 4},
 };
 
@@ -116,14 +113,14 @@ const pp_env_def pp_env_classic_rps_v2 = {
     .id = "classic/rps_v2",
     .family = "classic",
     .reference = "pettingzoo 1.27.0 rps_v2",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(match),
     .num_players = PLAYERS,
     .num_fields = 1,
     .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = 1, .n = 3},
+    .action =
+        {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = true, .n = 3},
     .configure = configure,
     .reset = reset,
     .step = step,

@@ -23,25 +23,6 @@ static bool wins(const uint8_t *cells, int32_t last) {
 static const grid_rules rules = {
     .num_cells = CELLS, .num_moves = CELLS, .land = land, .wins = wins};
 
-static int step(pp_env *env, const void *action, pp_result *result) {
-  return grid_step(env, action, result, &rules);
-}
-
-static int observe(pp_env *env, void *const *fields, int32_t is_reset) {
-  (void)is_reset;
-  return grid_observe(env, fields, &rules);
-}
-
-static int step_many(void *shared, const pp_run *run) {
-  (void)shared;
-  return grid_step_many(run, &rules);
-}
-
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
-  return grid_check_state(env, state, &rules);
-}
-
 static const char *const players[] = {"player_1", "player_2"};
 static const pp_field fields[] = {GRID_FIELDS(3, 3, CELLS)};
 static const pp_option options[] = {{.name = "screen_height",
@@ -57,8 +38,5 @@ const pp_env_def pp_env_classic_tictactoe_v3 = {
     .options = options,
     .num_options = 1,
     .fields = fields,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_state = check_state,
+    .data = &rules,
 };

@@ -8,8 +8,8 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "base/float_trig.h"
 #include "base/interval.h"
 #include "base/random.h"
@@ -155,8 +155,7 @@ static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   return pp_interval_check(values[0].f, values[1].f, error);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   acrobot *it = env->state;
   double low = how->options ? how->options[0].f : reset_options[0].number;
   double high = how->options ? how->options[1].f : reset_options[1].number;
@@ -173,16 +172,14 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 
 static int step(pp_env *env, const void *action, pp_result *result) {
   int status = advance(env->state, *(const int64_t *)action, result->reward, &result->terminated);
-  if (status != PP_OK) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "an angle exceeds %g rad, which would take seconds or forever to wrap: reset with "
-             "smaller bounds",
-             MAX_ANGLE);
-  }
-  return status;
+  if (status == PP_OK) return PP_OK;
+  return pp_fail(env->error, status,
+                 "an angle exceeds %g rad, which would take seconds or forever to wrap: reset with "
+                 "smaller bounds",
+                 MAX_ANGLE);
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) write_observation(env->state, rows[0]);
   return PP_OK;
@@ -196,6 +193,7 @@ const pp_env_def pp_env_acrobot_v1 = {
     .id = "Acrobot-v1",
     .family = "classic_control",
     .reference = "gymnasium 1.4.0 Acrobot-v1",
+    .has_reward_threshold = true,
     .reward_threshold = -100.0,
     .max_episode_steps = 500,
     .reset_options = reset_options,

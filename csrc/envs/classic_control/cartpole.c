@@ -92,7 +92,7 @@ enum { SUTTON_BARTO, GRAVITY, MASSCART, MASSPOLE, LENGTH, FORCE_MAG, TAU, NUM_OP
    .low = (least),                              \
    .high = DBL_MAX,                             \
    .doc = (text),                               \
-   .varies = 1,                                 \
+   .varies = true,                              \
    __VA_ARGS__}
 
 /* NumPy adds and multiplies these in their own types; all others meet a float64 first */
@@ -209,8 +209,7 @@ static physics read_physics(const pp_value *chosen) {
                    .tau = chosen[TAU].f};
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   cartpole *cart = env->state;
   const rules *shared = env->shared;
   if (shared->is_varied) ((varied_cartpole *)env->state)->physics = read_physics(env->options);
@@ -251,7 +250,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const cartpole *cart = env->state;
   if (rows[0]) write_observation(*cart, rows[0]);
@@ -316,52 +315,19 @@ static int step_many(void *shared, const pp_run *run) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-const pp_env_def pp_env_cartpole_v0 = {
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
-    .id = "CartPole-v0",
-    .family = "classic_control",
-    .reference = "gymnasium 1.4.0 CartPole-v0",
-    .reward_threshold = 195.0,
-    .max_episode_steps = 200,
-    .options = options,
-    .num_options = NUM_OPTIONS,
-    .reset_options = reset_options,
-    .num_reset_options = 2,
-    .state_size = sizeof(cartpole),
-    .num_fields = 1,
-    .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
-    .configure = configure,
-    .release = release,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_reset = check_reset,
-};
+/* what both definitions share, and the names of one */
+#define CARTPOLE_DEFINITION(title)                                                              \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = title, .family = "classic_control",      \
+  .reference = "gymnasium 1.4.0 " title, .options = options, .num_options = NUM_OPTIONS,        \
+  .reset_options = reset_options, .num_reset_options = 2, .state_size = sizeof(cartpole),       \
+  .num_fields = 1, .fields = fields,                                                            \
+  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},                \
+  .configure = configure, .release = release, .reset = reset, .step = step, .observe = observe, \
+  .step_many = step_many, .check_reset = check_reset
 
-const pp_env_def pp_env_cartpole_v1 = {
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
-    .id = "CartPole-v1",
-    .family = "classic_control",
-    .reference = "gymnasium 1.4.0 CartPole-v1",
-    .reward_threshold = 475.0,
-    .max_episode_steps = 500,
-    .options = options,
-    .num_options = NUM_OPTIONS,
-    .reset_options = reset_options,
-    .num_reset_options = 2,
-    .state_size = sizeof(cartpole),
-    .num_fields = 1,
-    .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
-    .configure = configure,
-    .release = release,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_reset = check_reset,
+const pp_env_def pp_env_cartpole[2] = {
+    {CARTPOLE_DEFINITION("CartPole-v0"), .has_reward_threshold = true, .reward_threshold = 195.0,
+     .max_episode_steps = 200},
+    {CARTPOLE_DEFINITION("CartPole-v1"), .has_reward_threshold = true, .reward_threshold = 475.0,
+     .max_episode_steps = 500},
 };

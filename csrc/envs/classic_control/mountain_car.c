@@ -3,6 +3,7 @@
  * Equals gymnasium 1.4.0 (envs/classic_control/mountain_car.py) bit for bit: float64 dynamics,
  * float32 observation. Model: A. Moore, "Efficient memory-based learning for robot control", 1990.
  */
+#include "base/run.h"
 #include "valley.h"
 
 #define GOAL_POSITION 0.5
@@ -55,7 +56,7 @@ static int step_many(void *shared, const pp_run *run) {
   float *row = run->fields[0];
   double first = first_direction(run->action_dtype);
   for (int32_t i = 0; i < run->count; i++) {
-    car *it = (car *)(void *)(run->states + (size_t)i * run->state_stride);
+    car *it = pp_run_state(run, i);
     run->terminated[i] = advance(it, shared, actions[i], first);
     run->reward[i] = -1;
     if (row) write_observation(it, row + 2 * i);
@@ -69,6 +70,7 @@ const pp_env_def pp_env_mountain_car_v0 = {
     VALLEY_DEFINITION,
     .id = "MountainCar-v0",
     .reference = "gymnasium 1.4.0 MountainCar-v0",
+    .has_reward_threshold = true,
     .reward_threshold = -110.0,
     .max_episode_steps = 200,
     .state_size = sizeof(car),

@@ -7,6 +7,7 @@
  * and all others in float32, unless the action is a NumPy float64. A value that was clipped to a
  * Python float stays in float64 until it is combined with a float32.
  */
+#include "base/run.h"
 #include "base/scalar.h"
 #include "base/square.h"
 #include "valley.h"
@@ -100,10 +101,10 @@ static inline bool advance(narrowing_car *it, const rules *shared, double action
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
-static int reset_wide(pp_env *env, const pp_reset *how, pp_result *result) {
+static int reset_wide(pp_env *env, pp_reset *how) {
   narrowing_car *it = env->state;
   it->is_narrow = 0;
-  return reset(env, how, result);
+  return reset(env, how);
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
@@ -119,7 +120,7 @@ static inline void step_run(const rules *shared, const pp_run *run, int32_t dtyp
   const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
-    narrowing_car *it = (narrowing_car *)(void *)(run->states + (size_t)i * run->state_stride);
+    narrowing_car *it = pp_run_state(run, i);
     double action = dtype == PP_FLOAT32 ? floats[i] : doubles[i];
     run->terminated[i] = advance(it, shared, action, dtype, &run->reward[i]);
     if (row) write_observation(&it->car, row + 2 * i);
@@ -142,6 +143,7 @@ const pp_env_def pp_env_mountain_car_continuous_v0 = {
     VALLEY_DEFINITION,
     .id = "MountainCarContinuous-v0",
     .reference = "gymnasium 1.4.0 MountainCarContinuous-v0",
+    .has_reward_threshold = true,
     .reward_threshold = 90.0,
     .max_episode_steps = 999,
     .state_size = sizeof(narrowing_car),

@@ -10,6 +10,7 @@
 
 #include "base/half.h"
 #include "base/random.h"
+#include "base/run.h"
 #include "base/scalar.h"
 #include "base/sincos.h"
 #include "base/square.h"
@@ -67,7 +68,7 @@ static const pp_option options[NUM_OPTIONS] = {
                  .low = -DBL_MAX,
                  .high = DBL_MAX,
                  .doc = "acceleration of gravity in m/s^2",
-                 .varies = 1,
+                 .varies = true,
                  .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [MASS] = {.name = "m",
               .type = PP_OPT_FLOAT,
@@ -75,7 +76,7 @@ static const pp_option options[NUM_OPTIONS] = {
               .low = DBL_TRUE_MIN,
               .high = DBL_MAX,
               .doc = "mass in kg",
-              .varies = 1,
+              .varies = true,
               .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
     [LENGTH] = {.name = "l",
                 .type = PP_OPT_FLOAT,
@@ -83,7 +84,7 @@ static const pp_option options[NUM_OPTIONS] = {
                 .low = DBL_TRUE_MIN,
                 .high = DBL_MAX,
                 .doc = "length in m",
-                .varies = 1,
+                .varies = true,
                 .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
@@ -234,8 +235,7 @@ static void release(void *shared) {
   free(shared);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   pendulum *it = env->state;
   double angle = how->options ? how->options[0].f : reset_options[0].number;
   double speed = how->options ? how->options[1].f : reset_options[1].number;
@@ -264,7 +264,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) write_observation(env->state, rows[0]);
   return PP_OK;
@@ -275,7 +275,7 @@ static inline void step_run(const rules *shared, int is_varied, const pp_run *ru
   const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
-    void *state = run->states + (size_t)i * run->state_stride;
+    void *state = pp_run_state(run, i);
     pendulum *it = state;
     double pull = is_varied ? ((varied_pendulum *)state)->pull : shared->pull;
     double torque = run->action_dtype == PP_FLOAT32 ? floats[i] : doubles[i];
@@ -304,7 +304,6 @@ const pp_env_def pp_env_pendulum_v1 = {
     .id = "Pendulum-v1",
     .family = "classic_control",
     .reference = "gymnasium 1.4.0 Pendulum-v1",
-    .reward_threshold = NAN,
     .max_episode_steps = 200,
     .options = options,
     .num_options = NUM_OPTIONS,

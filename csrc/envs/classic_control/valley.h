@@ -89,8 +89,7 @@ static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   return pp_interval_check(values[0].f, values[1].f, error);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)result;
+static int reset(pp_env *env, pp_reset *how) {
   car *it = env->state;
   double low = how->options ? how->options[0].f : reset_options[0].number;
   double high = how->options ? how->options[1].f : reset_options[1].number;
@@ -99,7 +98,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) write_observation(env->state, rows[0]);
   return PP_OK;

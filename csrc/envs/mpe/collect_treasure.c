@@ -3,6 +3,7 @@
  * world->own: of a collector the kind of the treasure that it holds, of a deposit the kind that it
  * takes, of a treasure its kind; NOTHING for a free collector and for a treasure that is not there.
  */
+#include "base/fail.h"
 #include "base/state_check.h"
 #include "world.h"
 
@@ -237,7 +238,7 @@ static bool check(const mpe_world *world, const pp_env *env) {
   }
   // the first reset makes it, after it has seeded the engine's
   if (pp_state_check_rng(&world->state->rng, env->rng->inc_low & 1)) return true;
-  snprintf(env->error->text, sizeof(env->error->text), "the second generator is none");
+  pp_fail(env->error, PP_ERR_ARGUMENT, "the second generator is none");
   return false;
 }
 
@@ -250,10 +251,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .after_step = after_step,
                                       .check = check,
                                       .benchmark = benchmark};
-
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
 
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
@@ -268,4 +265,4 @@ static const pp_option options[NUM_OPTIONS] = {
 };
 
 const pp_env_def pp_env_mpe_collect_treasure_v1 = {
-    MPE_DEFINITION("collect_treasure_v1", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("collect_treasure_v1", options, NUM_OPTIONS, scenario)};

@@ -23,11 +23,7 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
 static const mpe_scenario scenario = {
     .make = make, .reset = reset, .reward = reward, .observe = observe};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[] = {MPE_COMMON_OPTIONS};
 
 const pp_env_def pp_env_mpe_simple_v3 = {
-    MPE_DEFINITION("simple_v3", options, MPE_NUM_COMMON, configure)};
+    MPE_DEFINITION("simple_v3", options, MPE_NUM_COMMON, scenario)};

@@ -62,10 +62,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .observe = observe,
                                       .benchmark = benchmark};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [N] = MPE_COUNT("N", 2, 1, "agents, and landmarks; there is one adversary more"),
@@ -74,4 +70,4 @@ static const pp_option options[NUM_OPTIONS] = {
 };
 
 const pp_env_def pp_env_mpe_simple_adversary_v3 = {
-    MPE_DEFINITION("simple_adversary_v3", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("simple_adversary_v3", options, NUM_OPTIONS, scenario)};

@@ -70,11 +70,7 @@ static void benchmark(const mpe_world *world, int32_t agent, double *out) {
 static const mpe_scenario scenario = {
     .make = make, .reset = reset, .reward = reward, .observe = observe, .benchmark = benchmark};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[] = {MPE_COMMON_OPTIONS};
 
 const pp_env_def pp_env_mpe_simple_crypto_v3 = {
-    MPE_DEFINITION("simple_crypto_v3", options, MPE_NUM_COMMON, configure)};
+    MPE_DEFINITION("simple_crypto_v3", options, MPE_NUM_COMMON, scenario)};

@@ -45,9 +45,5 @@ static const mpe_scenario scenario = {.make = make,
                                       .is_over = mpe_is_matched,
                                       .observe = mpe_put_plain};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 const pp_env_def pp_env_mpe_simple_line_v1 = {
-    MPE_DEFINITION("simple_line_v1", mpe_matching_options, MPE_MATCHING_NUM_OPTIONS, configure)};
+    MPE_DEFINITION("simple_line_v1", mpe_matching_options, MPE_MATCHING_NUM_OPTIONS, scenario)};

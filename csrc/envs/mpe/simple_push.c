@@ -56,11 +56,7 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
 static const mpe_scenario scenario = {
     .make = make, .reset = mpe_scatter_with_goal, .reward = reward, .observe = observe};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[] = {MPE_COMMON_OPTIONS};
 
 const pp_env_def pp_env_mpe_simple_push_v3 = {
-    MPE_DEFINITION("simple_push_v3", options, MPE_NUM_COMMON, configure)};
+    MPE_DEFINITION("simple_push_v3", options, MPE_NUM_COMMON, scenario)};

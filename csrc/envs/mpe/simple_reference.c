@@ -52,14 +52,10 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
 static const mpe_scenario scenario = {
     .make = make, .reset = reset, .reward = reward, .observe = observe};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [LOCAL_RATIO] = MPE_LOCAL_RATIO,
 };
 
 const pp_env_def pp_env_mpe_simple_reference_v3 = {
-    MPE_DEFINITION("simple_reference_v3", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("simple_reference_v3", options, NUM_OPTIONS, scenario)};

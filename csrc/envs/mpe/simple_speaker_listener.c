@@ -47,11 +47,7 @@ static const mpe_scenario scenario = {.make = make,
                                       .observe = observe,
                                       .benchmark = benchmark};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[] = {MPE_COMMON_OPTIONS};
 
 const pp_env_def pp_env_mpe_simple_speaker_listener_v4 = {
-    MPE_DEFINITION("simple_speaker_listener_v4", options, MPE_NUM_COMMON, configure)};
+    MPE_DEFINITION("simple_speaker_listener_v4", options, MPE_NUM_COMMON, scenario)};

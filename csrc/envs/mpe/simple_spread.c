@@ -109,10 +109,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .observe = observe,
                                       .benchmark = benchmark};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [N] = MPE_COUNT("N", 3, 1, "agents, and landmarks"),
@@ -128,7 +124,7 @@ static const pp_option options[NUM_OPTIONS] = {
 static const pp_option reset_options[] = {MPE_STAGE(1)};
 
 const pp_env_def pp_env_mpe_simple_spread_v3 = {
-    MPE_DEFINITION("simple_spread_v3", options, NUM_OPTIONS, configure),
+    MPE_DEFINITION("simple_spread_v3", options, NUM_OPTIONS, scenario),
     .reset_options = reset_options,
     .num_reset_options = 1,
 };

@@ -132,10 +132,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .observe = observe,
                                       .benchmark = mpe_count_caught};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [GOOD] = MPE_COUNT("num_good", 1, 0, "agents that are chased"),
@@ -152,7 +148,7 @@ static const pp_option options[NUM_OPTIONS] = {
 static const pp_option reset_options[] = {MPE_STAGE(MPE_MAX_STAGE)};
 
 const pp_env_def pp_env_mpe_simple_tag_v3 = {
-    MPE_DEFINITION("simple_tag_v3", options, NUM_OPTIONS, configure),
+    MPE_DEFINITION("simple_tag_v3", options, NUM_OPTIONS, scenario),
     .reset_options = reset_options,
     .num_reset_options = 1,
 };

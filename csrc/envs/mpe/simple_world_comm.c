@@ -170,10 +170,6 @@ static const mpe_scenario scenario = {.make = make,
                                       .observe = observe,
                                       .benchmark = mpe_count_caught};
 
-static int configure(pp_config *config) {
-  return mpe_configure(config, &scenario);
-}
-
 static const pp_option options[NUM_OPTIONS] = {
     MPE_COMMON_OPTIONS,
     [GOOD] = MPE_COUNT("num_good", 2, 1, "agents that are chased"),
@@ -184,4 +180,4 @@ static const pp_option options[NUM_OPTIONS] = {
 };
 
 const pp_env_def pp_env_mpe_simple_world_comm_v3 = {
-    MPE_DEFINITION("simple_world_comm_v3", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("simple_world_comm_v3", options, NUM_OPTIONS, scenario)};

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fail.h"
 #include "base/half.h"
 #include "base/state_check.h"
 
@@ -16,10 +17,9 @@ enum { CONTROLS = 5 /* none, left, right, down, up */ };
 
 int mpe_populate(mpe_shared *shared, int64_t agents, int64_t landmarks, pp_error *error) {
   if (agents < 1 || agents > MPE_MAX_AGENTS || landmarks > MPE_MAX_LANDMARKS) {
-    snprintf(error->text, sizeof(error->text),
-             "%lld agents and %lld landmarks: choose 1 to %d agents and at most %d landmarks",
-             (long long)agents, (long long)landmarks, MPE_MAX_AGENTS, MPE_MAX_LANDMARKS);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(error, PP_ERR_ARGUMENT,
+                   "%lld agents and %lld landmarks: choose 1 to %d agents and at most %d landmarks",
+                   (long long)agents, (long long)landmarks, MPE_MAX_AGENTS, MPE_MAX_LANDMARKS);
   }
   shared->num_agents = (int32_t)agents;
   shared->num_landmarks = (int32_t)landmarks;
@@ -90,7 +90,7 @@ static void describe(pp_config *config, mpe_shared *shared) {
   config->state_size = state_size(shared);
   config->fields[0] = (pp_field){.name = "obs",
                                  .dtype = PP_FLOAT32,
-                                 .per_player = 1,
+                                 .per_player = true,
                                  .ndim = 1,
                                  .shape = {shared->observation_width},
                                  .low = -INFINITY,
@@ -99,17 +99,17 @@ static void describe(pp_config *config, mpe_shared *shared) {
   config->num_fields = 1;
   if (shared->benchmark_size) {
     config->fields[config->num_fields++] = (pp_field){.name = "benchmark_data",
-                                                      .is_info = 1,
+                                                      .is_info = true,
                                                       .when = PP_ON_STEP,
                                                       .dtype = PP_FLOAT64,
-                                                      .per_player = 1,
+                                                      .per_player = true,
                                                       .ndim = 1,
                                                       .shape = {shared->benchmark_size}};
   }
   if (shared->is_continuous) {
     config->action = (pp_field){.name = "action",
                                 .dtype = PP_FLOAT32,
-                                .per_player = 1,
+                                .per_player = true,
                                 .ndim = 1,
                                 .shape = {shared->action_width},
                                 .low = 0,
@@ -118,13 +118,14 @@ static void describe(pp_config *config, mpe_shared *shared) {
     config->action = (pp_field){.name = "action",
                                 .dtype = PP_INT64,
                                 .space = PP_DISCRETE,
-                                .per_player = 1,
+                                .per_player = true,
                                 .n = shared->action_width};
   }
   config->action.player_sizes = shared->action_sizes;
 }
 
-int mpe_configure(pp_config *config, const mpe_scenario *scenario) {
+int mpe_configure(pp_config *config) {
+  const mpe_scenario *scenario = config->def->data;
   const pp_value *options = config->options;
   mpe_shared *shared = calloc(1, sizeof(*shared));
   int status;
@@ -135,10 +136,9 @@ int mpe_configure(pp_config *config, const mpe_scenario *scenario) {
   status = scenario->make(shared, options, config->error);
   if (!options[MPE_BENCHMARK].i) shared->benchmark_size = 0;
   if (status >= 0 && !pp_numpy_read(&shared->numpy, &options[MPE_NUMPY])) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "_numpy has %lld bytes: leave it to parallel_pool",
-             (long long)options[MPE_NUMPY].size);
-    status = PP_ERR_ARGUMENT;
+    status =
+        pp_fail(config->error, PP_ERR_ARGUMENT, "_numpy has %lld bytes: leave it to parallel_pool",
+                (long long)options[MPE_NUMPY].size);
   }
   if (status < 0) {
     free(shared);
@@ -437,10 +437,9 @@ static double range_of(const mpe_world *world) {
   return most;
 }
 
-int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+int mpe_reset(pp_env *env, pp_reset *how) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
-  (void)result;
   world.state->cycles = 0;
   world.state->speed = 1;
   if (shared->has_curriculum && how->options && how->options[0].given) {
@@ -471,7 +470,7 @@ int mpe_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+int mpe_observe(pp_env *env, void *const *fields, bool is_reset) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
   int64_t width = shared->observation_width;
@@ -496,10 +495,9 @@ int mpe_expose(pp_env *env, void *target) {
   int32_t size = MPE_VIEW_ENTITIES + MPE_VIEW_ENTITY * entities + messages;
   double *view = target, *out = view + MPE_VIEW_ENTITIES;
   if (view[MPE_VIEW_SIZE] != size) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "there is room for %g numbers, and the world has %d: give room for so many",
-             view[MPE_VIEW_SIZE], size);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(env->error, PP_ERR_ARGUMENT,
+                   "there is room for %g numbers, and the world has %d: give room for so many",
+                   view[MPE_VIEW_SIZE], size);
   }
   view[MPE_VIEW_RANGE] = world.state->range;
   for (int32_t i = 0; i < 2; i++) view[MPE_VIEW_GOALS + i] = world.state->goals[i];
@@ -512,14 +510,13 @@ int mpe_expose(pp_env *env, void *target) {
   return PP_OK;
 }
 
-int mpe_check_state(const pp_env *env, const void *state, int64_t size) {
+int mpe_check_state(const pp_env *env, const pp_saved *saved) {
   const mpe_shared *shared = env->shared;
   // only read
-  mpe_world world = world_of(shared, (void *)(uintptr_t)state);
+  mpe_world world = world_of(shared, (void *)(uintptr_t)saved->state);
   const mpe_state *it = world.state;
   // worlds without goals leave them 0
   int32_t last = shared->num_landmarks ? shared->num_landmarks - 1 : 0;
-  (void)size;
   return pp_state_check_range(env, "cycles", it->cycles, 0, INT32_MAX - 1) &&
                  pp_state_check_range(env, "stage", it->stage, 0, MPE_MAX_STAGE) &&
                  pp_state_check_range(env, "goals[0]", it->goals[0], 0, last) &&

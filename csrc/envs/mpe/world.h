@@ -180,22 +180,22 @@ static inline int32_t mpe_neighbors(const pp_value *value) {
    .high = last,               \
    .doc = "stage of the curriculum, from this reset on"}
 
-/* everything in a definition that the worlds share */
-#define MPE_DEFINITION(title, table, count, make_it)                                              \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "mpe/" title, .family = "mpe",             \
-  .reference = "mpe2 1.1.1 " title, .reward_threshold = NAN, .options = table,                    \
-  .num_options = count, .action_dtypes = 1 << PP_FLOAT64 | 1 << PP_FLOAT16, .configure = make_it, \
-  .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe,           \
-  .expose = mpe_expose, .check_state = mpe_check_state
+/* everything in a definition that the worlds share; world: its mpe_scenario */
+#define MPE_DEFINITION(title, table, count, world)                                          \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "mpe/" title, .family = "mpe",       \
+  .reference = "mpe2 1.1.1 " title, .options = table, .num_options = count,                 \
+  .action_dtypes = 1 << PP_FLOAT64 | 1 << PP_FLOAT16, .data = &(world),                     \
+  .configure = mpe_configure, .release = mpe_release, .reset = mpe_reset, .step = mpe_step, \
+  .observe = mpe_observe, .expose = mpe_expose, .check_state = mpe_check_state
 
 /* Makes what all environments share; the pool's fields and sizes follow from it. */
-int mpe_configure(pp_config *config, const mpe_scenario *scenario);
+int mpe_configure(pp_config *config);
 void mpe_release(void *shared);
-int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result);
+int mpe_reset(pp_env *env, pp_reset *how);
 int mpe_step(pp_env *env, const void *action, pp_result *result);
-int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset);
+int mpe_observe(pp_env *env, void *const *fields, bool is_reset);
 int mpe_expose(pp_env *env, void *target);
-int mpe_check_state(const pp_env *env, const void *state, int64_t size);
+int mpe_check_state(const pp_env *env, const pp_saved *saved);
 
 /* Sets the number of agents and landmarks, with mpe2's default properties. Returns PP_ERR_ARGUMENT
  * if there are too many. */

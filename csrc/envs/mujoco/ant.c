@@ -2,8 +2,8 @@
  *
  * Equals gymnasium 1.4.0 (envs/mujoco/ant_v4.py, ant_v5.py) bit for bit.
  */
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */
@@ -90,15 +90,17 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body)
   int64_t body = options[MAIN_BODY].i;
 
   if (body >= shared->nbody) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "main_body=%lld: the model has bodies 0 to %d", (long long)body, shared->nbody - 1);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "main_body=%lld: the model has bodies 0 to %d",
+                   (long long)body, shared->nbody - 1);
   }
   shared->ids[MAIN] = (int32_t)body;
   mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 2 : 0);
   if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->nbody - first_body);
   return PP_OK;
 }
+
+/* v4, if it observes the contact forces: the info reward_ctrl then has them */
+static const mujoco_task task_v4_with_forces;
 
 /* v4 observes the contact forces on the world too. They cost only if they are observed. */
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
@@ -107,6 +109,7 @@ static int prepare_v4(pp_config *config, mujoco_shared *shared) {
 
   if (status >= 0 && shared->ids[MAIN] < 0) status = mujoco_find_bodies(config, shared, &torso, 1);
   shared->needs_constraint_forces = shared->options[INCLUDE_FORCES].i != 0;
+  if (shared->needs_constraint_forces) shared->task = &task_v4_with_forces;
   return status;
 }
 
@@ -233,37 +236,12 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  bool has_forces = config->options[INCLUDE_FORCES].i != 0;
-  return mujoco_configure(config, has_forces ? &task_v4_with_forces : &task_v4);
-}
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 6000.0, \
+      .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 6000.0, .max_episode_steps = 1000
-
-const pp_env_def pp_env_ant_v3 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v3),
-    .id = "Ant-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_ant_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Ant-v4",
-    .reference = "gymnasium 1.4.0 Ant-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_ant_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Ant-v5",
-    .reference = "gymnasium 1.4.0 Ant-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_ant[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v3), MUJOCO_ENVPOOL("Ant-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Ant-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Ant-v5"), .data = &task_v5},
 };

@@ -73,35 +73,12 @@ static void after_step(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {TASK, MUJOCO_INFOS(infos_v4)};
 static const mujoco_task task_v5 = {TASK, MUJOCO_INFOS(infos_v5)};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 4800.0, .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION                                                             \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 4800.0, \
-      .max_episode_steps = 1000
-
-const pp_env_def pp_env_half_cheetah_v3 = {
-    DEFINITION,
-    .id = "HalfCheetah-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_half_cheetah_v4 = {
-    DEFINITION,
-    .id = "HalfCheetah-v4",
-    .reference = "gymnasium 1.4.0 HalfCheetah-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_half_cheetah_v5 = {
-    DEFINITION,
-    .id = "HalfCheetah-v5",
-    .reference = "gymnasium 1.4.0 HalfCheetah-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_half_cheetah[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("HalfCheetah-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("HalfCheetah-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("HalfCheetah-v5"), .data = &task_v5},
 };

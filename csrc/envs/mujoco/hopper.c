@@ -41,36 +41,12 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
 static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 3800.0, \
+      .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 3800.0, .max_episode_steps = 1000
-
-const pp_env_def pp_env_hopper_v3 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Hopper-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_hopper_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Hopper-v4",
-    .reference = "gymnasium 1.4.0 Hopper-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_hopper_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Hopper-v5",
-    .reference = "gymnasium 1.4.0 Hopper-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_hopper[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Hopper-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Hopper-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Hopper-v5"), .data = &task_v5},
 };

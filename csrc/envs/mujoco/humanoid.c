@@ -194,36 +194,10 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION MUJOCO_DEFINITION, .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = NAN, .max_episode_steps = 1000
-
-const pp_env_def pp_env_humanoid_v3 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Humanoid-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_humanoid_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Humanoid-v4",
-    .reference = "gymnasium 1.4.0 Humanoid-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_humanoid_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Humanoid-v5",
-    .reference = "gymnasium 1.4.0 Humanoid-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_humanoid[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Humanoid-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Humanoid-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Humanoid-v5"), .data = &task_v5},
 };

@@ -109,35 +109,10 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION                                                          \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = NAN, \
-      .max_episode_steps = 1000
-
-const pp_env_def pp_env_humanoid_standup_v2 = {
-    DEFINITION,
-    .id = "HumanoidStandup-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_humanoid_standup_v4 = {
-    DEFINITION,
-    .id = "HumanoidStandup-v4",
-    .reference = "gymnasium 1.4.0 HumanoidStandup-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_humanoid_standup_v5 = {
-    DEFINITION,
-    .id = "HumanoidStandup-v5",
-    .reference = "gymnasium 1.4.0 HumanoidStandup-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_humanoid_standup[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("HumanoidStandup-v2"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("HumanoidStandup-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("HumanoidStandup-v5"), .data = &task_v5},
 };

@@ -112,36 +112,15 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 9100.0, \
+      .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 9100.0, .max_episode_steps = 1000
-
-const pp_env_def pp_env_inverted_double_pendulum_v2 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "InvertedDoublePendulum-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_inverted_double_pendulum_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "InvertedDoublePendulum-v4",
-    .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_inverted_double_pendulum_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "InvertedDoublePendulum-v5",
-    .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_inverted_double_pendulum[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("InvertedDoublePendulum-v2"),
+     .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("InvertedDoublePendulum-v4"),
+     .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("InvertedDoublePendulum-v5"),
+     .data = &task_v5},
 };

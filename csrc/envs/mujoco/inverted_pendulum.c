@@ -47,35 +47,12 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {TASK, .after_step = after_step_v4};
 static const mujoco_task task_v5 = {TASK, .after_step = after_step_v5, MUJOCO_INFOS(infos_v5)};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 950.0, .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 950.0, \
-      .max_episode_steps = 1000
-
-const pp_env_def pp_env_inverted_pendulum_v2 = {
-    DEFINITION,
-    .id = "InvertedPendulum-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_inverted_pendulum_v4 = {
-    DEFINITION,
-    .id = "InvertedPendulum-v4",
-    .reference = "gymnasium 1.4.0 InvertedPendulum-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_inverted_pendulum_v5 = {
-    DEFINITION,
-    .id = "InvertedPendulum-v5",
-    .reference = "gymnasium 1.4.0 InvertedPendulum-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_inverted_pendulum[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("InvertedPendulum-v2"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("InvertedPendulum-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("InvertedPendulum-v5"), .data = &task_v5},
 };

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 /* ------------------------------------------------------------------------------------ link -- */
 
 /* returns the text after "name=" at the start of a line; null: no such line */
@@ -23,9 +25,8 @@ static const char *find(const pp_value *link, const char *name) {
 int mujoco_link_number(const pp_value *link, const char *name, int64_t *number, pp_error *error) {
   const char *text = find(link, name);
   if (!text) {
-    snprintf(error->text, sizeof(error->text),
-             "the installed MuJoCo has no %s: install a version from 3.1 to 4.x", name);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(error, PP_ERR_ARGUMENT,
+                   "the installed MuJoCo has no %s: install a version from 3.1 to 4.x", name);
   }
   *number = strtoll(text, NULL, 10);
   return PP_OK;
@@ -75,9 +76,9 @@ int mujoco_link_read(const pp_value *link, mujoco_library *library, mujoco_place
     memcpy((char *)library + functions[i].offset, &address, sizeof(address));
   }
   if (!library->set_log && !(library->set_error && library->set_warning)) {
-    snprintf(error->text, sizeof(error->text),
-             "the installed MuJoCo has no handlers of errors: install a version from 3.1 to 4.x");
-    return PP_ERR_ARGUMENT;
+    return pp_fail(
+        error, PP_ERR_ARGUMENT,
+        "the installed MuJoCo has no handlers of errors: install a version from 3.1 to 4.x");
   }
   for (size_t i = 0; i < COUNT(places_of_fields); i++) {
     int64_t place = 0;

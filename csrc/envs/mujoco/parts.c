@@ -1,7 +1,7 @@
 /* What several MuJoCo tasks do alike. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/normal.h"
 #include "base/random.h"
 #include "base/scalar.h"
@@ -12,9 +12,7 @@ int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *con
   for (int32_t i = 0; i < count; i++) {
     shared->ids[i] = shared->library.mj_name2id(shared->model, MUJOCO_BODY, names[i]);
     if (shared->ids[i] >= 0) continue;
-    snprintf(config->error->text, sizeof(config->error->text), "the model has no body named \"%s\"",
-             names[i]);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "the model has no body named \"%s\"", names[i]);
   }
   return PP_OK;
 }

@@ -137,36 +137,11 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION \
+  MUJOCO_DEFINITION, .has_reward_threshold = true, .reward_threshold = 0.0, .max_episode_steps = 100
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 0.0, .max_episode_steps = 100
-
-const pp_env_def pp_env_pusher_v2 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Pusher-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_pusher_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Pusher-v4",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_pusher_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Pusher-v5",
-    .reference = "gymnasium 1.4.0 Pusher-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_pusher[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Pusher-v2"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Pusher-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Pusher-v5"), .data = &task_v5},
 };

@@ -3,9 +3,9 @@
  * Equals gymnasium 1.4.0 (envs/mujoco/reacher_v4.py, reacher_v5.py) bit for bit.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "task.h"
 
@@ -24,7 +24,7 @@ static const pp_option option_table[] = {
      .low = -HUGE_VAL,
      .high = HUGE_VAL,
      .doc = "weight of the squared action in the reward",
-     .varies = 1,
+     .varies = true,
      .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON},
 };
 
@@ -49,9 +49,8 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
 
   // the size of the observation is fixed
   if (shared->nq != NQ) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "the model has nq=%d: Reacher needs nq=%d", shared->nq, NQ);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT, "the model has nq=%d: Reacher needs nq=%d",
+                   shared->nq, NQ);
   }
   shared->parameters[AXES] = axes;
   shared->obs_size = 8 + axes;
@@ -136,35 +135,12 @@ static const mujoco_task task_v4 = {
 };
 static const mujoco_task task_v5 = {TASK, .prepare = prepare_v5, .after_step = after_step_v5};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = -3.75, .max_episode_steps = 50
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = -3.75, \
-      .max_episode_steps = 50
-
-const pp_env_def pp_env_reacher_v2 = {
-    DEFINITION,
-    .id = "Reacher-v2",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_reacher_v4 = {
-    DEFINITION,
-    .id = "Reacher-v4",
-    .reference = "gymnasium 1.4.0 Reacher-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_reacher_v5 = {
-    DEFINITION,
-    .id = "Reacher-v5",
-    .reference = "gymnasium 1.4.0 Reacher-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_reacher[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("Reacher-v2"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Reacher-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Reacher-v5"), .data = &task_v5},
 };

@@ -118,35 +118,12 @@ static const mujoco_task task_v5 = {
     MUJOCO_INFOS(infos_v5),
 };
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION                                                               \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .has_reward_threshold = true, \
+      .reward_threshold = 360.0, .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION                                                            \
-  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 360.0, \
-      .max_episode_steps = 1000
-
-const pp_env_def pp_env_swimmer_v3 = {
-    DEFINITION,
-    .id = "Swimmer-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_swimmer_v4 = {
-    DEFINITION,
-    .id = "Swimmer-v4",
-    .reference = "gymnasium 1.4.0 Swimmer-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_swimmer_v5 = {
-    DEFINITION,
-    .id = "Swimmer-v5",
-    .reference = "gymnasium 1.4.0 Swimmer-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_swimmer[3] = {
+    {DEFINITION, MUJOCO_ENVPOOL("Swimmer-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Swimmer-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_GYMNASIUM("Swimmer-v5"), .data = &task_v5},
 };

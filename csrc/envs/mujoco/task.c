@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 
 /* An environment's state is plain numbers: this head, then state_doubles() doubles. These are two
@@ -64,11 +65,6 @@ static size_t state_doubles(const mujoco_shared *shared) {
 
 /* ------------------------------------------------------------------------------- configure -- */
 
-static int fail(pp_config *config, int status, const char *text) {
-  snprintf(config->error->text, sizeof(config->error->text), "%s", text);
-  return status;
-}
-
 /* one call of mj_copyModel */
 typedef struct model_copy {
   const mujoco_library *library;
@@ -122,9 +118,8 @@ static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_er
 
   if (status < 0) return status;
   if (count < 0 || count > MUJOCO_PARTS) {
-    snprintf(error->text, sizeof(error->text), "state_parts=%lld: choose 0 to %d", (long long)count,
-             MUJOCO_PARTS);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(error, PP_ERR_ARGUMENT, "state_parts=%lld: choose 0 to %d", (long long)count,
+                   MUJOCO_PARTS);
   }
   for (int32_t i = 0; i < count; i++) {
     const char *suffixes[3] = {"", "_inline", "_size"};
@@ -168,10 +163,9 @@ static int check_parts(pp_config *config, const mujoco_shared *shared) {
 
   for (int32_t i = 0; i < workspaces->num_parts; i++) numbers += workspaces->parts[i].size;
   if (!workspaces->num_parts || numbers == shared->state_numbers) return PP_OK;
-  snprintf(config->error->text, sizeof(config->error->text),
-           "the parts of a state have %d numbers, but MuJoCo's state has %d", numbers,
-           shared->state_numbers);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "the parts of a state have %d numbers, but MuJoCo's state has %d", numbers,
+                 shared->state_numbers);
 }
 
 /* Copies arrays of the model, which Python owns, so that they last as long as the pool. */
@@ -253,12 +247,11 @@ static int check_sizes(pp_config *config, const mujoco_shared *shared) {
       shared->nsite >= task->least_nsite) {
     return PP_OK;
   }
-  snprintf(config->error->text, sizeof(config->error->text),
-           "the model has nq=%d, nv=%d, nu=%d, nsite=%d: the task needs nq >= %d, nv >= %d, "
-           "nu >= 1, nsite >= %d",
-           shared->nq, shared->nv, shared->nu, shared->nsite, task->least_nq, task->least_nv,
-           task->least_nsite);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "the model has nq=%d, nv=%d, nu=%d, nsite=%d: the task needs nq >= %d, nv >= %d, "
+                 "nu >= 1, nsite >= %d",
+                 shared->nq, shared->nv, shared->nu, shared->nsite, task->least_nq, task->least_nv,
+                 task->least_nsite);
 }
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
@@ -279,7 +272,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   mujoco_mute_clock(&shared->library);
   char text[PP_ERROR_TEXT] = "no memory";
   status = mujoco_call(&shared->library, copy_model, &copy, text);
-  if (status < 0 || !copy.model) return fail(config, PP_ERR_MEMORY, text);
+  if (status < 0 || !copy.model) return pp_fail(config->error, PP_ERR_MEMORY, "%s", text);
   shared->model = copy.model;
   shared->workspaces.library = &shared->library;
   shared->workspaces.places = &shared->places;
@@ -295,14 +288,14 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   return PP_OK;
 }
 
-int mujoco_configure(pp_config *config, const mujoco_task *task) {
+int mujoco_configure(pp_config *config) {
   // the workspaces' slots are aligned to cache lines, which calloc's memory is not
   mujoco_shared *shared = aligned_alloc(_Alignof(mujoco_shared), sizeof(*shared));
   int status;
 
   if (!shared) return PP_ERR_MEMORY;
   memset(shared, 0, sizeof(*shared));
-  shared->task = task;
+  shared->task = config->def->data;
   status = prepare(config, shared);
   if (status < 0) {
     mujoco_release(shared);
@@ -397,7 +390,7 @@ static int run(simulation *it, void (*work)(void *)) {
   char text[PP_ERROR_TEXT];
   int status = mujoco_call(&shared->library, work, it, text);
   if (status >= 0) return status;
-  snprintf(it->env->error->text, sizeof(it->env->error->text), "MuJoCo: %.240s", text);
+  pp_fail(it->env->error, status, "MuJoCo: %.240s", text);
   mujoco_discard(&shared->workspaces, it->in);
   return status;
 }
@@ -434,9 +427,8 @@ static mujoco_transition transition_of(const simulation *it) {
                              .action_dtype = *it->env->action_dtype};
 }
 
-int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+int mujoco_reset(pp_env *env, pp_reset *how) {
   (void)how;
-  (void)result;
   simulation it = {.env = env};
   state_head *head = env->state;
   int status = run(&it, simulate_reset);
@@ -479,7 +471,7 @@ static void write_info(void *field, int32_t dtype, const double *numbers, int32_
   }
 }
 
-int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+int mujoco_observe(pp_env *env, void *const *fields, bool is_reset) {
   (void)is_reset;
   const mujoco_shared *shared = env->shared;
   const double *infos = state_infos(env);
@@ -502,8 +494,7 @@ static bool check_cursors(const pp_env *env, const double *numbers) {
     const mujoco_cursor *cursor = &shared->cursors[i];
     double value = numbers[cursor->place];
     if (value >= 0 && value < cursor->length) continue;
-    snprintf(env->error->text, sizeof(env->error->text), "cursor %d of %d signals is %g", i,
-             cursor->length, value);
+    pp_fail(env->error, PP_ERR_ARGUMENT, "cursor %d of %d signals is %g", i, cursor->length, value);
     return false;
   }
   return true;
@@ -515,7 +506,7 @@ static bool check_infos(const pp_env *env, const double *infos) {
   for (int32_t i = 0; i < shared->task->num_infos; i++) {
     const pp_field *info = &shared->task->infos[i];
     if (info->dtype == PP_INT64 && !(fabs(*infos) <= 0x1p53)) {
-      snprintf(env->error->text, sizeof(env->error->text), "%s=%g", info->name, *infos);
+      pp_fail(env->error, PP_ERR_ARGUMENT, "%s=%g", info->name, *infos);
       return false;
     }
     infos += numbers_of(shared, info);
@@ -525,10 +516,9 @@ static bool check_infos(const pp_env *env, const double *infos) {
 
 /* The head indexes the states. All numbers but cursors are only calculated with: MuJoCo resets a
  * simulation whose numbers are huge or NaN (docs/internals/mujoco.md). */
-int mujoco_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
+int mujoco_check_state(const pp_env *env, const pp_saved *saved) {
   const mujoco_shared *shared = env->shared;
-  const state_head *head = state;
+  const state_head *head = saved->state;
   const double *numbers = (const double *)(const void *)(head + 1);
   const double *infos = numbers + (state_infos(env) - state_numbers(env));
   bool is_possible = pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&

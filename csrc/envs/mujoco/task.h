@@ -116,13 +116,13 @@ struct mujoco_task {
   int32_t survive_info;
 };
 
-/* the callbacks of a definition; the task's own configure calls mujoco_configure with the task */
-int mujoco_configure(pp_config *config, const mujoco_task *task);
+/* the callbacks of a definition, whose data is the mujoco_task */
+int mujoco_configure(pp_config *config);
 void mujoco_release(void *shared);
-int mujoco_reset(pp_env *env, const pp_reset *reset, pp_result *result);
+int mujoco_reset(pp_env *env, pp_reset *reset);
 int mujoco_step(pp_env *env, const void *action, pp_result *result);
-int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset);
-int mujoco_check_state(const pp_env *env, const void *state, int64_t size);
+int mujoco_observe(pp_env *env, void *const *fields, bool is_reset);
+int mujoco_check_state(const pp_env *env, const pp_saved *saved);
 int mujoco_expose(pp_env *env, void *target);
 
 /* ---------------------------------------------------------------------------------- options -- */
@@ -150,17 +150,17 @@ enum {
 /* a number that only rewards and terminations depend on; it may be drawn anew at each reset */
 #define MUJOCO_WEIGHT(id, value, text)                                                             \
   {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
-   .doc = text, .varies = 1}
+   .doc = text, .varies = true}
 
 /* the weight of np.sum(np.square(action)): the product's dtype depends on both */
 #define MUJOCO_ACTION_WEIGHT(id, value, text)                                                      \
   {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
-   .doc = text, .varies = 1, .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON}
+   .doc = text, .varies = true, .keeps = PP_ALL_ACTION_DTYPES | 1 << PP_PYTHON}
 
 /* a healthy reward that is an info, times a bool (v5): the info has its type */
 #define MUJOCO_SURVIVE_WEIGHT(value, text)                                                         \
   {.name = "healthy_reward", .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL,              \
-   .high = HUGE_VAL, .doc = text, .varies = 1,                                                     \
+   .high = HUGE_VAL, .doc = text, .varies = true,                                                     \
    .keeps = MUJOCO_INFO_DTYPES | 1 << PP_PYTHON,                                                   \
    .refuses = PP_ALL_ACTION_DTYPES & ~(MUJOCO_INFO_DTYPES | 1 << PP_FLOAT64)}
 #define MUJOCO_INFO_DTYPES (1 << PP_FLOAT32 | 1 << PP_INT32 | 1 << PP_INT64)
@@ -168,7 +168,7 @@ enum {
 /* the same times a Python float (v4), so that integers become floats */
 #define MUJOCO_FLOAT_SURVIVE_WEIGHT(value, text)                                                   \
   {.name = "healthy_reward", .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL,              \
-   .high = HUGE_VAL, .doc = text, .varies = 1, .keeps = 1 << PP_FLOAT32,                           \
+   .high = HUGE_VAL, .doc = text, .varies = true, .keeps = 1 << PP_FLOAT32,                           \
    .refuses = 1 << PP_FLOAT16}
 
 /* one that is no info */
@@ -178,13 +178,13 @@ enum {
  * an unsigned scale wraps. */
 #define MUJOCO_NOISE_SCALE(value)                                                                  \
   {.name = "reset_noise_scale", .type = PP_OPT_FLOAT, .number = value, .high = DBL_MAX / 2,        \
-   .doc = "size of the noise in initial states", .varies = 1, .refuses = PP_UNSIGNED_DTYPES}
+   .doc = "size of the noise in initial states", .varies = true, .refuses = PP_UNSIGNED_DTYPES}
 
 /* the common options, with a task's defaults of xml_file and frame_skip */
 #define MUJOCO_COMMON_OPTIONS(xml, skip)                                                           \
-  {.name = "_link", .type = PP_OPT_STRING, .required = 1,                                          \
+  {.name = "_link", .type = PP_OPT_STRING, .required = true,                                          \
    .doc = "addresses in the MuJoCo library and in the model; set by parallel_pool"},               \
-  {.name = "model_digest", .type = PP_OPT_BYTES, .required = 1,                                    \
+  {.name = "model_digest", .type = PP_OPT_BYTES, .required = true,                                    \
    .doc = "digest of the compiled model; set by parallel_pool"},                                   \
   {.name = "xml_file", .type = PP_OPT_STRING, .text = xml,                                         \
    .doc = "model: a path that begins with '/', '.' or '~', or the name of a Gymnasium model"},     \
@@ -196,30 +196,32 @@ enum {
               "set MuJoCo options that are faster, where they are proven to give the same bits")
 
 /* an info that only steps have */
-#define MUJOCO_STEP_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = type}
+#define MUJOCO_STEP_INFO(id, type) {.name = id, .is_info = true, .when = PP_ON_STEP, .dtype = type}
 /* the same, in the dtype of NumPy's arithmetic with the action */
 #define MUJOCO_ACTION_INFO(id)                                                                     \
-  {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_ACTION}
+  {.name = id, .is_info = true, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_ACTION}
 /* an info that steps and resets have */
-#define MUJOCO_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = type}
+#define MUJOCO_INFO(id, type) {.name = id, .is_info = true, .when = PP_ALWAYS, .dtype = type}
 /* the same, with one number for each tendon */
 #define MUJOCO_TENDON_INFO(id) \
-  {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .ndim = 1}
+  {.name = id, .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .ndim = 1}
 /* clang-format on */
 
-/* what all definitions share; mujoco_configure describes the fields and the action */
-#define MUJOCO_DEFINITION                                                                       \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release, \
-  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe,                        \
-  .check_state = mujoco_check_state, .expose = mujoco_expose,                                   \
-  .action_dtypes = PP_ALL_ACTION_DTYPES
+/* what all definitions share; mujoco_configure describes the fields and the action. A task's file
+ * adds what its versions share, and has a table with one row for each version. */
+#define MUJOCO_DEFINITION                                                            \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco",                 \
+  .configure = mujoco_configure, .release = mujoco_release, .reset = mujoco_reset,   \
+  .step = mujoco_step, .observe = mujoco_observe, .check_state = mujoco_check_state, \
+  .expose = mujoco_expose, .action_dtypes = PP_ALL_ACTION_DTYPES
 
 /* members that hold a table and its length */
 #define MUJOCO_OPTIONS(table) .options = table, .num_options = sizeof(table) / sizeof(*(table))
 #define MUJOCO_INFOS(table) .infos = table, .num_infos = sizeof(table) / sizeof(*(table))
 
-/* for ids that only EnvPool has: they run the v4 code under another name */
-#define MUJOCO_NO_REFERENCE "none: EnvPool's id for the v4 code"
+/* the names of an id of Gymnasium's, and of one that only EnvPool has: it runs the v4 code */
+#define MUJOCO_GYMNASIUM(title) .id = title, .reference = "gymnasium 1.4.0 " title
+#define MUJOCO_ENVPOOL(title) .id = title, .reference = "none: EnvPool's id for the v4 code"
 
 /* ----------------------------------------------------------------------------------- parts -- */
 

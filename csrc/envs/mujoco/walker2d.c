@@ -23,36 +23,10 @@ static void after_step_v5(mujoco_transition *transition) {
 static const mujoco_task task_v4 = {UPRIGHT_TASK(v4, V4)};
 static const mujoco_task task_v5 = {UPRIGHT_TASK(v5, V5)};
 
-static int configure_v4(pp_config *config) {
-  return mujoco_configure(config, &task_v4);
-}
+#define DEFINITION MUJOCO_DEFINITION, .max_episode_steps = 1000
 
-static int configure_v5(pp_config *config) {
-  return mujoco_configure(config, &task_v5);
-}
-
-#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = NAN, .max_episode_steps = 1000
-
-const pp_env_def pp_env_walker2d_v3 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Walker2d-v3",
-    .reference = MUJOCO_NO_REFERENCE,
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_walker2d_v4 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v4),
-    .id = "Walker2d-v4",
-    .reference = "gymnasium 1.4.0 Walker2d-v4",
-    .configure = configure_v4,
-};
-
-const pp_env_def pp_env_walker2d_v5 = {
-    DEFINITION,
-    MUJOCO_OPTIONS(options_v5),
-    .id = "Walker2d-v5",
-    .reference = "gymnasium 1.4.0 Walker2d-v5",
-    .configure = configure_v5,
+const pp_env_def pp_env_walker2d[3] = {
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_ENVPOOL("Walker2d-v3"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Walker2d-v4"), .data = &task_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Walker2d-v5"), .data = &task_v5},
 };

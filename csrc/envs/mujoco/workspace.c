@@ -1,9 +1,10 @@
 /* Workspaces: makes mjData, hands them to threads, and copies states in and out. */
 #include "workspace.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 /* The slot where this thread looks first, so that a workspace stays in one core's caches; 0: not
  * chosen yet. */
@@ -39,7 +40,7 @@ static mujoco_workspace *make_workspace(mujoco_workspaces *all, pp_error *error)
   char text[PP_ERROR_TEXT] = "no memory";
 
   if (!it || mujoco_call(all->library, make_data, &request, text) < 0 || !request.data) {
-    snprintf(error->text, sizeof(error->text), "MuJoCo can't make an mjData: %.200s", text);
+    pp_fail(error, PP_ERR_MEMORY, "MuJoCo can't make an mjData: %.200s", text);
     free(it);
     return NULL;
   }

@@ -19,28 +19,28 @@ typedef struct duel {
 static const pp_field fields[] = {
     {.name = "score", /* the player's own, the other player's */
      .dtype = PP_FLOAT32,
-     .per_player = 1,
+     .per_player = true,
      .ndim = 1,
      .shape = {2},
      .low = 0,
      .high = 1000},
     {.name = "stake", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
     {.name = "last_move",
-     .is_info = 1,
+     .is_info = true,
      .when = PP_ON_STEP,
      .dtype = PP_INT64,
      .space = PP_DISCRETE,
-     .per_player = 1,
+     .per_player = true,
      .n = NUM_MOVES},
-    {.name = "round", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    {.name = "round", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
 };
 
 static void draw_stake(duel *game, pp_rng *rng) {
   game->stake = pp_rng_integers(rng, 0, 3) == 0 ? 2 : 1;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   duel *game = env->state;
   *game = (duel){0};
   draw_stake(game, env->rng);
@@ -68,7 +68,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const duel *game = env->state;
   float *score = rows[0];
@@ -86,9 +86,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const duel *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const duel *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "score", game->score[i], 0, INT32_MAX / 2) ||
         !pp_state_check_range(env, "last_move", game->last_moves[i], 0, NUM_MOVES - 1)) {
@@ -107,6 +106,7 @@ const pp_env_def pp_env_test_duel_v0 = {
     .id = "test/Duel-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 5.0,
     .max_episode_steps = 50,
     .state_size = sizeof(duel),
@@ -116,7 +116,7 @@ const pp_env_def pp_env_test_duel_v0 = {
     .action = {.name = "action",
                .dtype = PP_INT64,
                .space = PP_DISCRETE,
-               .per_player = 1,
+               .per_player = true,
                .n = NUM_MOVES},
     .reset = reset,
     .step = step,

@@ -22,13 +22,15 @@ static const pp_field fields[NUM_FIELDS] = {
     /* the player's points, and the number of players left; zeros for a player that is out */
     [OBS] = {.name = "obs",
              .dtype = PP_INT64,
-             .per_player = 1,
+             .per_player = true,
              .ndim = 1,
              .shape = {2},
              .low = 0,
              .high = FIRST_POINTS + NUM_PLAYERS},
-    [LIVE] = {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
-    [ENDED] = {.name = "ended", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [LIVE] =
+        {.name = "live", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
+    [ENDED] =
+        {.name = "ended", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
 };
 
 static int players_left(const elimination *game) {
@@ -37,8 +39,8 @@ static int players_left(const elimination *game) {
   return left;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   elimination *game = env->state;
   *game = (elimination){0};
   for (int i = 0; i < NUM_PLAYERS; i++) {
@@ -68,7 +70,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const elimination *game = env->state;
   int64_t *obs = rows[OBS];
@@ -85,9 +87,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const elimination *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const elimination *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "points", game->points[i], 0, FIRST_POINTS + NUM_PLAYERS)) {
       return PP_ERR_ARGUMENT;
@@ -108,7 +109,8 @@ const pp_env_def pp_env_test_elimination_v0 = {
     .num_players = NUM_PLAYERS,
     .num_fields = NUM_FIELDS,
     .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = 1, .n = 3},
+    .action =
+        {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .per_player = true, .n = 3},
     .reset = reset,
     .step = step,
     .observe = observe,

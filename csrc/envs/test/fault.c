@@ -2,10 +2,10 @@
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/fail.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -20,7 +20,7 @@ typedef struct fault {
 
 static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {1}, .low = 0, .high = 1e9},
-    {.name = "count", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "count", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
 static const pp_option options[NUM_OPTIONS] = {
@@ -66,9 +66,8 @@ static int configure(pp_config *config) {
   for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
     if (strcmp(chosen, known[i]) == 0) return PP_OK;
   }
-  snprintf(config->error->text, sizeof(config->error->text),
-           "fail_on='%.80s': choose none, step, reset, init or observe", chosen);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "fail_on='%.80s': choose none, step, reset, init or observe", chosen);
 }
 
 /* Fails if the options name this callback and this count. */
@@ -77,9 +76,7 @@ static int maybe_fail(pp_env *env, const char *where, int64_t count) {
   int64_t which = chosen[FAIL_ENV].i;
   if (strcmp(chosen[FAIL_ON].s, where) != 0 || (which >= 0 && which != env->id)) return PP_OK;
   if (count != chosen[FAIL_AT_STEP].i) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text), "made to fail in %s %lld", where,
-           (long long)count);
-  return PP_ERR_ENV;
+  return pp_fail(env->error, PP_ERR_ENV, "made to fail in %s %lld", where, (long long)count);
 }
 
 /* runs once for each environment, so the count is ignored */
@@ -87,8 +84,8 @@ static int init(pp_env *env) {
   return maybe_fail(env, "init", env->options[FAIL_AT_STEP].i);
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   fault *it = env->state;
   return maybe_fail(env, "reset", ++it->resets);
 }
@@ -109,7 +106,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return maybe_fail(env, "step", it->steps);
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const fault *it = env->state;
   float *obs = rows[0];
   int64_t *count = rows[1];
@@ -118,9 +115,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return is_reset ? PP_OK : maybe_fail(env, "observe", it->steps);
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const fault *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const fault *it = saved->state;
   return pp_state_check_range(env, "steps", it->steps, 0, PP_STATE_MOST) &&
                  pp_state_check_range(env, "resets", it->resets, 0, PP_STATE_MOST)
              ? PP_OK
@@ -133,6 +129,7 @@ const pp_env_def pp_env_test_fault_v0 = {
     .id = "test/Fault-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 1e6,
     .options = options,
     .num_options = NUM_OPTIONS,

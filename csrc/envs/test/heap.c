@@ -3,10 +3,10 @@
  * Every step appends the action plus a random number to the diary, so the size of a snapshot grows
  * during an episode. It needs all of init, fini, save, load and check_state.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/state_check.h"
 #include "pp_env.h"
@@ -26,7 +26,7 @@ static const pp_field fields[] = {
      .shape = {2},
      .low = 0,
      .high = 1e9},
-    {.name = "last", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_INT64},
+    {.name = "last", .is_info = true, .when = PP_ON_STEP, .dtype = PP_INT64},
 };
 
 static int make_room(pp_env *env, int64_t capacity) {
@@ -34,9 +34,7 @@ static int make_room(pp_env *env, int64_t capacity) {
   if (capacity <= book->capacity) return PP_OK;
   int64_t *entries = realloc(book->entries, (size_t)capacity * sizeof(*entries));
   if (!entries) {
-    snprintf(env->error->text, sizeof(env->error->text), "no memory for %lld entries",
-             (long long)capacity);
-    return PP_ERR_MEMORY;
+    return pp_fail(env->error, PP_ERR_MEMORY, "no memory for %lld entries", (long long)capacity);
   }
   book->entries = entries;
   book->capacity = capacity;
@@ -53,8 +51,8 @@ static void fini(pp_env *env) {
   *book = (diary){0};
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   diary *book = env->state;
   book->length = 0;
   return PP_OK;
@@ -73,7 +71,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const diary *book = env->state;
   int64_t *summary = rows[0], *last = rows[1];
@@ -94,16 +92,15 @@ static int64_t save(pp_env *env, void *bytes) {
 }
 
 /* Refuses what load must not get. The entries are not aligned here, and observe adds them up. */
-static int check_state(const pp_env *env, const void *bytes, int64_t size) {
+static int check_state(const pp_env *env, const pp_saved *saved) {
   int64_t entry;
   const int64_t entry_size = (int64_t)sizeof(entry);
-  if (size % entry_size != 0) {
-    snprintf(env->error->text, sizeof(env->error->text),
-             "%lld bytes are no whole number of entries", (long long)size);
-    return PP_ERR_ARGUMENT;
+  if (saved->size % entry_size != 0) {
+    return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are no whole number of entries",
+                   (long long)saved->size);
   }
-  for (int64_t at = 0; at < size; at += entry_size) {
-    memcpy(&entry, (const char *)bytes + at, sizeof(entry));
+  for (int64_t at = 0; at < saved->size; at += entry_size) {
+    memcpy(&entry, (const char *)saved->state + at, sizeof(entry));
     if (!pp_state_check_range(env, "entry", entry, 0, MAX_ENTRY)) return PP_ERR_ARGUMENT;
   }
   return PP_OK;
@@ -125,6 +122,7 @@ const pp_env_def pp_env_test_heap_v0 = {
     .id = "test/Heap-v0",
     .family = "test",
     .reference = "none",
+    .has_reward_threshold = true,
     .reward_threshold = 1e6,
     .max_episode_steps = 1000,
     .state_size = sizeof(diary),

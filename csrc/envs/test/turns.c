@@ -4,8 +4,8 @@
  * it gives: action[0] is its own reward, action[1] that of the next player. The bank gives each
  * player as much as its number. The episode ends after 5 to 8 turns, or with the time limit.
  */
-#include <stdio.h>
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "base/state_check.h"
 #include "pp_env.h"
@@ -33,19 +33,23 @@ static const pp_field fields[NUM_FIELDS] = {
     /* what the player and the next one have got so far */
     [SEEN] = {.name = "seen",
               .dtype = PP_FLOAT32,
-              .per_player = 1,
+              .per_player = true,
               .ndim = 1,
               .shape = {2},
               .low = -100,
               .high = 100},
     [TURN] = {.name = "turn", .dtype = PP_INT64, .space = PP_DISCRETE, .n = FIRST_LIMIT + 4},
-    [MOVES] =
-        {.name = "moves", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64, .per_player = 1},
-    [LIVE] = {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [MOVES] = {.name = "moves",
+               .is_info = true,
+               .when = PP_ALWAYS,
+               .dtype = PP_INT64,
+               .per_player = true},
+    [LIVE] =
+        {.name = "live", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = true},
 };
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   turns *game = env->state;
   *game = (turns){.limit = FIRST_LIMIT + pp_rng_integers(env->rng, 0, 4)};
   return PP_OK;
@@ -56,8 +60,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const float *gifts = action;
   int64_t mover = game->turn % ROUND;
   if (game->turn == env->options[0].i) {
-    snprintf(env->error->text, sizeof(env->error->text), "turn %d", (int)game->turn);
-    return PP_ERR_ENV;
+    return pp_fail(env->error, PP_ERR_ENV, "turn %d", (int)game->turn);
   }
   if (mover < NUM_PLAYERS) {
     result->reward[mover] = gifts[2 * mover];
@@ -71,7 +74,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const turns *game = env->state;
   float *seen = rows[SEEN];
@@ -89,9 +92,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const turns *game = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const turns *game = saved->state;
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (!pp_state_check_range(env, "moves", game->moves[i], 0, PP_STATE_MOST)) {
       return PP_ERR_ARGUMENT;
@@ -118,7 +120,7 @@ const pp_env_def pp_env_test_turns_v0 = {
     .fields = fields,
     .action = {.name = "action",
                .dtype = PP_FLOAT32,
-               .per_player = 1,
+               .per_player = true,
                .ndim = 1,
                .shape = {2},
                .low = -1,

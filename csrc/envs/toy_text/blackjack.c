@@ -4,11 +4,11 @@
  * that only its pictures show. Model: Sutton and Barto, "Reinforcement Learning: An Introduction",
  * example 5.1.
  */
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -125,8 +125,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   table_of_two *it = env->state;
   *it = (table_of_two){0};
   for (int i = 0; i < 2; i++) draw_card(env->rng, &it->dealer);
@@ -142,7 +142,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   if (rows[0]) show(env->state, rows[0]);
   return PP_OK;
@@ -154,7 +154,7 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* a third of all rows are resets */
     if (run->ended[i]) continue;
-    table_of_two *it = (table_of_two *)(void *)(run->states + (size_t)i * run->state_stride);
+    table_of_two *it = pp_run_state(run, i);
     run->reward[i] = play(it, shared, &run->rngs[i], actions[i], &run->terminated[i]);
     if (row) show(it, row + 3 * i);
   }
@@ -170,9 +170,8 @@ static bool is_hand(const pp_env *env, const hand *it) {
          pp_state_check_range(env, "has_ace", it->has_ace, 0, 1);
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const table_of_two *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const table_of_two *it = saved->state;
   return is_hand(env, &it->player) && is_hand(env, &it->dealer) &&
                  pp_state_check_range(env, "suit", it->suit, 0, SUITS - 1) &&
                  pp_state_check_range(env, "face", it->face, 0, FACES - 1)
@@ -188,7 +187,6 @@ const pp_env_def pp_env_blackjack_v1 = {
     .id = "Blackjack-v1",
     .family = "toy_text",
     .reference = "gymnasium 1.4.0 Blackjack-v1",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(table_of_two),

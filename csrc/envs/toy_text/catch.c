@@ -3,11 +3,11 @@
  * Equals EnvPool 1.2.5 bit for bit, its generator included. (EnvPool writes outside of its memory
  * with a height of 1.) Model: V. Mnih et al., "Recurrent Models of Visual Attention", 2014.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mt19937.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -65,8 +65,8 @@ static int seed(pp_env *env, const pp_seed *given) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   catch_state *it = env->state;
   const board *shared = env->shared;
   uint32_t width = (uint32_t)shared->width;
@@ -102,7 +102,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const board *shared = env->shared;
   if (!rows[0]) return PP_OK;
@@ -119,17 +119,16 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* the ball would fall out of the board */
     if (run->ended[i]) continue;
-    catch_state *it = (catch_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    catch_state *it = pp_run_state(run, i);
     run->reward[i] = move(it, shared, actions[i], &run->terminated[i]);
     if (rows) mark(it, shared, rows + (size_t)i * cells);
   }
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const catch_state *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const catch_state *it = saved->state;
   const board *shared = env->shared;
-  (void)size;
   return pp_state_check_mt19937(env, &it->random) &&
                  pp_state_check_range(env, "ball_row", it->ball_row, 0, shared->height - 1) &&
                  pp_state_check_range(env, "ball_column", it->ball_column, 0, shared->width - 1) &&
@@ -144,7 +143,6 @@ const pp_env_def pp_env_catch_v0 = {
     .id = "Catch-v0",
     .family = "envpool_toy_text",
     .reference = "envpool 1.2.5 Catch-v0",
-    .reward_threshold = NAN,
     .options = options,
     .num_options = NUM_OPTIONS,
     .state_size = sizeof(catch_state),

@@ -73,18 +73,13 @@ static int configure(pp_config *config) {
 
 /* the members that both definitions share */
 #define CLIFF_DEFINITION(title)                                                                   \
-  TABLE_DEFINITION(title), .reward_threshold = NAN, .num_options = 1,                             \
-      .state_size = sizeof(table_state), .num_fields = 2, .fields = fields,                       \
+  TABLE_DEFINITION(title), .num_options = 1, .state_size = sizeof(table_state), .num_fields = 2,  \
+      .fields = fields,                                                                           \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},    \
       .configure = configure, .release = table_release, .reset = table_reset, .step = table_step, \
       .observe = table_observe, .step_many = table_step_many, .check_state = table_check_state
 
-const pp_env_def pp_env_cliff_walking_v1 = {
-    CLIFF_DEFINITION("CliffWalking-v1"),
-    .options = options,
-};
-
-const pp_env_def pp_env_cliff_walking_slippery_v1 = {
-    CLIFF_DEFINITION("CliffWalkingSlippery-v1"),
-    .options = slippery_options,
+const pp_env_def pp_env_cliff_walking[2] = {
+    {CLIFF_DEFINITION("CliffWalking-v1"), .options = options},
+    {CLIFF_DEFINITION("CliffWalkingSlippery-v1"), .options = slippery_options},
 };

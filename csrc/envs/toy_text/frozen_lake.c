@@ -5,10 +5,11 @@
  * lists: S is a start, H a hole, G a goal, and every other letter frozen.
  */
 #include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+#include "base/run.h"
 #include "base/scalar.h"
 #include "table.h"
 
@@ -52,7 +53,7 @@ static const pp_field fields[] = {
    .low = -INFINITY,               \
    .high = INFINITY,               \
    .doc = (text),                  \
-   .varies = 1}
+   .varies = true}
 
 /* The info prob shows the type of success_rate. */
 #define RATE_DTYPES (1 << PP_FLOAT32 | 1 << PP_INT64)
@@ -78,7 +79,7 @@ static const pp_field fields[] = {
                         .low = -DBL_MAX,                                                         \
                         .high = DBL_MAX,                                                         \
                         .doc = "probability that a move on slippery ice goes where it is meant", \
-                        .varies = 1,                                                             \
+                        .varies = true,                                                          \
                         .keeps = RATE_DTYPES | 1 << PP_PYTHON,                                   \
                         .refuses = PP_ALL_ACTION_DTYPES & ~(RATE_DTYPES | 1 << PP_FLOAT64)},     \
       [REWARD_GOAL] = REWARD("reward_goal", 1, "of reaching the goal"),                          \
@@ -121,15 +122,13 @@ static int find_map(pp_config *config, lake *it) {
     if (!strcmp(name->s, map_names[i])) it->rows = maps[i];
   }
   if (!*it->rows) {
-    snprintf(config->error->text, sizeof(config->error->text),
-             "map_name=%.40s: choose 4x4 or 8x8, or give desc", name->s);
-    return PP_ERR_ARGUMENT;
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "map_name=%.40s: choose 4x4 or 8x8, or give desc", name->s);
   }
   if (measure(it)) return PP_OK;
-  snprintf(config->error->text, sizeof(config->error->text),
-           "desc=%.60s: give rows of one length, of less than %d cells in all", it->rows,
-           MAX_CELLS);
-  return PP_ERR_ARGUMENT;
+  return pp_fail(config->error, PP_ERR_ARGUMENT,
+                 "desc=%.60s: give rows of one length, of less than %d cells in all", it->rows,
+                 MAX_CELLS);
 }
 
 /* ------------------------------------------------------------------------------ transitions -- */
@@ -191,7 +190,7 @@ static void set_numbers(table *it, const pp_value *chosen) {
 
 static int configure(pp_config *config) {
   const pp_value *chosen = config->options;
-  lake map;
+  lake map = {0};
   int status = find_map(config, &map);
   if (status < 0) return status;
   table *it = table_create(map.height * map.width, NUM_ACTIONS);
@@ -236,7 +235,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const table *shared = env->shared;
   void *const first[2] = {rows[0], NULL};
   if (!shared->has_float_prob) return table_observe(env, rows, is_reset);
@@ -254,8 +253,8 @@ static int step_many(void *shared, const pp_run *run) {
   table_act_many(it, run);
   table_observe_many(&states);
   for (int32_t i = 0; row && i < run->count; i++) {
-    const char *state = run->states + (size_t)i * run->state_stride;
-    row[i] = (float)((const table_state *)(const void *)state)->probability;
+    const table_state *state = pp_run_state(run, i);
+    row[i] = (float)state->probability;
   }
   return PP_OK;
 }
@@ -270,16 +269,9 @@ static int step_many(void *shared, const pp_run *run) {
       .configure = configure, .release = table_release, .reset = table_reset, .step = step,    \
       .observe = observe, .step_many = step_many, .check_state = table_check_state
 
-const pp_env_def pp_env_frozen_lake_v1 = {
-    LAKE_DEFINITION("FrozenLake-v1"),
-    .options = options,
-    .reward_threshold = 0.70,
-    .max_episode_steps = 100,
-};
-
-const pp_env_def pp_env_frozen_lake_8x8_v1 = {
-    LAKE_DEFINITION("FrozenLake8x8-v1"),
-    .options = options_8x8,
-    .reward_threshold = 0.85,
-    .max_episode_steps = 200,
+const pp_env_def pp_env_frozen_lake[2] = {
+    {LAKE_DEFINITION("FrozenLake-v1"), .options = options, .has_reward_threshold = true,
+     .reward_threshold = 0.70, .max_episode_steps = 100},
+    {LAKE_DEFINITION("FrozenLake8x8-v1"), .options = options_8x8, .has_reward_threshold = true,
+     .reward_threshold = 0.85, .max_episode_steps = 200},
 };

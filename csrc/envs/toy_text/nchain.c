@@ -3,10 +3,10 @@
  * Equals EnvPool 1.2.5 bit for bit, its generator included. Model: M. Strens, "A Bayesian Framework
  * for Reinforcement Learning", 2000.
  */
-#include <math.h>
 #include <stdbool.h>
 
 #include "base/mt19937.h"
+#include "base/run.h"
 #include "base/state_check.h"
 #include "pp_env.h"
 
@@ -37,8 +37,8 @@ static int seed(pp_env *env, const pp_seed *given) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   chain *it = env->state;
   it->position = 0;
   return PP_OK;
@@ -68,23 +68,22 @@ static int step_many(void *shared, const pp_run *run) {
   for (int32_t i = 0; i < run->count; i++) {
     /* the engine can't take back what a generator in the state draws */
     if (run->ended[i]) continue;
-    chain *it = (chain *)(void *)(run->states + (size_t)i * run->state_stride);
+    chain *it = pp_run_state(run, i);
     run->reward[i] = go(it, actions[i]);
     if (row) row[i] = it->position;
   }
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const chain *it = env->state;
   if (rows[0]) *(int64_t *)rows[0] = it->position;
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const chain *it = state;
-  (void)size;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const chain *it = saved->state;
   return pp_state_check_mt19937(env, &it->random) &&
                  pp_state_check_range(env, "position", it->position, 0, LENGTH - 1)
              ? PP_OK
@@ -97,7 +96,6 @@ const pp_env_def pp_env_nchain_v0 = {
     .id = "NChain-v0",
     .family = "envpool_toy_text",
     .reference = "envpool 1.2.5 NChain-v0",
-    .reward_threshold = NAN,
     .max_episode_steps = 1000,
     .state_size = sizeof(chain),
     .num_fields = 1,

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/run.h"
 #include "base/state_check.h"
 
 /* ------------------------------------------------------------------------------- the table -- */
@@ -115,7 +116,7 @@ void table_act_many(const table *it, const pp_run *run) {
   const pp_run all = *run; /* a copy, as stores might change what run points to */
   const int64_t *actions = all.actions;
   for (int32_t i = 0; i < all.count; i++) {
-    table_state *state = (table_state *)(void *)(all.states + (size_t)i * all.state_stride);
+    table_state *state = pp_run_state(&all, i);
     all.reward[i] = act(it, &all.rngs[i], actions[i], state, &all.terminated[i]);
   }
 }
@@ -124,8 +125,7 @@ void table_observe_many(const pp_run *run) {
   int64_t *observations = run->fields[0];
   double *probabilities = run->fields[1];
   for (int32_t i = 0; i < run->count; i++) {
-    const table_state *state =
-        (const table_state *)(const void *)(run->states + (size_t)i * run->state_stride);
+    const table_state *state = pp_run_state(run, i);
     if (observations) observations[i] = state->state;
     if (probabilities) probabilities[i] = state->probability;
   }
@@ -137,13 +137,12 @@ bool table_has(const table *it, const pp_env *env, const table_state *state) {
          pp_state_check_range(env, "resets", state->resets, 0, PP_STATE_MOST);
 }
 
-int table_check_state(const pp_env *env, const void *state, int64_t size) {
-  (void)size;
-  return table_has(env->shared, env, state) ? PP_OK : PP_ERR_ARGUMENT;
+int table_check_state(const pp_env *env, const pp_saved *saved) {
+  return table_has(env->shared, env, saved->state) ? PP_OK : PP_ERR_ARGUMENT;
 }
 
-int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+int table_reset(pp_env *env, pp_reset *how) {
+  (void)how;
   table_begin(env->shared, env->rng, env->state);
   return PP_OK;
 }
@@ -160,7 +159,7 @@ int table_step_many(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-int table_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+int table_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const table_state *state = env->state;
   if (rows[0]) *(int64_t *)rows[0] = state->state;

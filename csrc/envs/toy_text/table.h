@@ -54,7 +54,7 @@ typedef struct table_state {
 
 /* the info that all these environments have; `integer` says where the reference's is an int */
 #define TABLE_PROB(integer) \
-  {.name = "prob", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .follows = (integer)}
+  {.name = "prob", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .follows = (integer)}
 
 /* the members that are equal for all definitions of this kind */
 #define TABLE_DEFINITION(title)                                                     \
@@ -98,11 +98,11 @@ bool table_has(const table *it, const pp_env *env, const table_state *state);
 
 /* Callbacks of environments whose state is a table_state, whose fields are the state and prob, and
  * which share nothing but the table. table_observe needs only that they begin with these. */
-int table_reset(pp_env *env, const pp_reset *how, pp_result *result);
+int table_reset(pp_env *env, pp_reset *how);
 int table_step(pp_env *env, const void *action, pp_result *result);
 int table_step_many(void *shared, const pp_run *run);
-int table_observe(pp_env *env, void *const *rows, int32_t is_reset);
-int table_check_state(const pp_env *env, const void *state, int64_t size);
+int table_observe(pp_env *env, void *const *rows, bool is_reset);
+int table_check_state(const pp_env *env, const pp_saved *saved);
 void table_release(void *shared);
 
 #endif

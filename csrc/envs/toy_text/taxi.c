@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/run.h"
 #include "base/scalar.h"
 #include "base/state_check.h"
 #include "table.h"
@@ -55,7 +56,7 @@ static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_STATES},
     TABLE_PROB(0),
     {.name = "action_mask",
-     .is_info = 1,
+     .is_info = true,
      .when = PP_ALWAYS,
      .dtype = PP_INT8,
      .ndim = 1,
@@ -75,14 +76,14 @@ static const pp_option options[NUM_OPTIONS] = {
                            .type = PP_OPT_FLOAT,
                            .number = 0.8,
                            .doc = "probability that a move in the rain goes where it is meant",
-                           .varies = 1,
+                           .varies = true,
                            // the info prob has this type in some rows, and is a float in others
                            .refuses = (PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)) | 1 << PP_PYTHON},
     [FICKLE_PROBABILITY] = {.name = "fickle_probability",
                             .type = PP_OPT_FLOAT,
                             .number = 0.3,
                             .doc = "probability of a change in an episode",
-                            .varies = 1,
+                            .varies = true,
                             .keeps = 1 << PP_FLOAT32,
                             .refuses = 1 << PP_FLOAT16},
 };
@@ -222,8 +223,8 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  (void)how, (void)result;
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
   taxi *it = env->state;
   const rules *shared = env->shared;
   table_begin(shared->transitions, env->rng, &it->at);
@@ -274,7 +275,7 @@ static int step_many(void *shared, const pp_run *run) {
     table_act_many(all->transitions, run);
   } else {
     for (int32_t i = 0; i < run->count; i++) {
-      taxi *it = (taxi *)(void *)(run->states + (size_t)i * run->state_stride);
+      taxi *it = pp_run_state(run, i);
       int64_t before = it->at.state, action = ((const int64_t *)run->actions)[i];
       run->reward[i] =
           table_act(all->transitions, &run->rngs[i], action, &it->at, &run->terminated[i]);
@@ -283,13 +284,13 @@ static int step_many(void *shared, const pp_run *run) {
   }
   table_observe_many(run);
   for (int32_t i = 0; run->fields[2] && i < run->count; i++) {
-    const taxi *it = (const taxi *)(const void *)(run->states + (size_t)i * run->state_stride);
+    const taxi *it = pp_run_state(run, i);
     memcpy((int8_t *)run->fields[2] + i * NUM_ACTIONS, all->masks[it->at.state], NUM_ACTIONS);
   }
   return PP_OK;
 }
 
-static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
   const taxi *it = env->state;
   const rules *shared = env->shared;
   table_observe(env, rows, is_reset);
@@ -297,10 +298,9 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int check_state(const pp_env *env, const void *state, int64_t size) {
-  const taxi *it = state;
+static int check_state(const pp_env *env, const pp_saved *saved) {
+  const taxi *it = saved->state;
   const rules *shared = env->shared;
-  (void)size;
   return table_has(shared->transitions, env, &it->at) &&
                  pp_state_check_bytes(env, "is_fickle", &it->is_fickle, 1, 1)
              ? PP_OK
@@ -309,15 +309,22 @@ static int check_state(const pp_env *env, const void *state, int64_t size) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* the members that both definitions share */
-#define TAXI_DEFINITION(title)                                                                  \
-  TABLE_DEFINITION(title), .reward_threshold = 8, .max_episode_steps = 200, .options = options, \
-      .num_options = NUM_OPTIONS, .state_size = sizeof(taxi), .num_fields = NUM_FIELDS,         \
-      .fields = fields,                                                                         \
-      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},  \
-      .configure = configure, .release = release, .reset = reset, .step = step,                 \
-      .observe = observe, .step_many = step_many, .check_state = check_state
-
 const pp_env_def pp_env_taxi_v4 = {
-    TAXI_DEFINITION("Taxi-v4"),
+    TABLE_DEFINITION("Taxi-v4"),
+    .has_reward_threshold = true,
+    .reward_threshold = 8,
+    .max_episode_steps = 200,
+    .options = options,
+    .num_options = NUM_OPTIONS,
+    .state_size = sizeof(taxi),
+    .num_fields = NUM_FIELDS,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
+    .configure = configure,
+    .release = release,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .step_many = step_many,
+    .check_state = check_state,
 };

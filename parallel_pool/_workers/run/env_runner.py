@@ -347,7 +347,7 @@ class EnvRunner(LaneMemory):
         if self._last[i] is not NOTHING:
             self._write_row(turn, arrays, row, self._last[i], {})
         elif self._has_observation(i):
-            lib.pp_worker_repeat_last(self._worker, turn, 0)
+            lib.pp_worker_repeat_last(self._worker, turn, False)
         else:
             raise StateError(
                 f"environment {self._env_ids[turn]} has no observation yet: reset it first"
@@ -444,14 +444,14 @@ class EnvRunner(LaneMemory):
         self._rewards[turn] = 0.0
         if not self._same_step:
             self._claim_row(turn)
-            lib.pp_worker_repeat_last(self._worker, turn, 0)
+            lib.pp_worker_repeat_last(self._worker, turn, False)
             self._phases[i] = ENDED
             self._kinds[turn] = lib.PP_TURN_REPEAT
             self._reply(turn, {INFO: info})
             return
         observation, reset_info = self._reset(i, {})
         arrays, row = self._claim_row(turn)
-        lib.pp_worker_repeat_last(self._worker, turn, 1)
+        lib.pp_worker_repeat_last(self._worker, turn, True)
         self._kinds[turn] = lib.PP_TURN_CUT
         reply = {INFO: {**reset_info, **info}, FINAL_INFO: {}}
         self._write_row(turn, arrays, row, observation, reply)
