@@ -23,6 +23,8 @@ STATES = {IDLE: "idle", INTERRUPTED: "interrupted", BUSY: "receiving", SHARED: "
 
 # what holds the pool, or the environment that does: in PoolVectorEnv and most others `pool`
 HOLDERS = ("pool", "_pool", "envs", "_envs")
+# more than any environment has in a row
+MOST_HOLDERS = 8
 
 
 @dataclass(frozen=True)
@@ -92,16 +94,17 @@ def inspect(source: Any) -> Inspection:
 def _pool_of(source: Any) -> BasePool:
     """Returns the pool of an environment."""
     inner = source
-    while not isinstance(inner, BasePool):
+    # objects may hold one another, and stand-ins have every attribute
+    for _ in range(MOST_HOLDERS):
+        if isinstance(inner, BasePool):
+            return inner
         inner = getattr(inner, "unwrapped", inner)
-        found = (getattr(inner, name, None) for name in HOLDERS)
-        inner = next((each for each in found if each is not None), None)
-        if inner is None:
-            raise TypeError(
-                f"{a_type(source)} has no pool in this process: give a Pool, a ProcessPool, or an"
-                " environment that has one"
-            )
-    return inner
+        held = (getattr(inner, name, None) for name in HOLDERS)
+        inner = next((each for each in held if each is not None), None)
+    raise TypeError(
+        f"{a_type(source)} has no pool in this process: give a Pool, a ProcessPool, or an"
+        " environment that has one"
+    )
 
 
 def _stepping(pool: BasePool) -> Iterator[int]:
