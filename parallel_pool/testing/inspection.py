@@ -37,7 +37,8 @@ class Inspection:
             the last wait for one; "shared": compiled programs may use the pool; "closed".
         in_flight: environments that were sent an action or a reset and not yet received.
         stepping: ids of the environments that are in a step or reset now; of those that a thread
-            steps in one call, all. Not those that the caller's own thread steps.
+            steps in one call, all. Not those that the caller's own thread steps. A row may be
+            received a moment before its step has ended.
         blocks: blocks of memory that it holds for batches, those of results that you keep included.
         worker_pids: process ids, by lane; None while a lane has no worker.
         deaths: by lane, how its last worker died.
