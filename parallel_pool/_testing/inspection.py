@@ -23,6 +23,8 @@ STATES = {IDLE: "idle", INTERRUPTED: "interrupted", BUSY: "receiving", SHARED: "
 
 # what holds the pool, or the environment that does: in PoolVectorEnv and most others `pool`
 HOLDERS = ("pool", "envs")
+# more than any environment has in a row
+MAX_HOLDERS = 8
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Inspection:
             the last wait for one; "shared": compiled programs may use the pool; "closed".
         in_flight: environments that were sent an action or a reset and not yet received.
         stepping: ids of the environments that are in a step or reset now; of those that a thread
-            steps in one call, all. Not those that the caller's own thread steps.
+            steps in one call, all. Not those that the caller's own thread steps. A row may be
+            received a moment before its step has ended.
         blocks: blocks of memory that it holds for batches, those of results that you keep included.
         worker_pids: process ids, by lane; None while a lane has no worker.
         deaths: by lane, how its last worker died.
@@ -92,16 +95,17 @@ def inspect(source: Any) -> Inspection:
 def _pool_of(source: Any) -> BasePool:
     """Returns the pool of an environment."""
     inner = source
-    while not isinstance(inner, BasePool):
+    # objects may hold one another, and stand-ins have every attribute
+    for _ in range(MAX_HOLDERS):
+        if isinstance(inner, BasePool):
+            return inner
         inner = getattr(inner, "unwrapped", inner)
-        found = (getattr(inner, name, None) for name in HOLDERS)
-        inner = next((each for each in found if each is not None), None)
-        if inner is None:
-            raise TypeError(
-                f"{a_type(source)} has no pool in this process: give a Pool, a ProcessPool, or an"
-                " environment that has one"
-            )
-    return inner
+        held = (getattr(inner, name, None) for name in HOLDERS)
+        inner = next((each for each in held if each is not None), None)
+    raise TypeError(
+        f"{a_type(source)} has no pool in this process: give a Pool, a ProcessPool, or an"
+        " environment that has one"
+    )
 
 
 def _stepping(pool: BasePool) -> Iterator[int]:
