@@ -39,30 +39,31 @@ WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 SLOWEST = ("--durations=10", "--durations-min=0.5")
 
 # Tests that do not run under the sanitizers: those that run none of our C code, those that compile
-# C themselves or link the shipped module's objects, where no sanitizer is (tests/test_c.py runs
+# C themselves or link the shipped module's objects, where no sanitizer is (tests/c/test_c.py runs
 # sanitizers itself and looks for leaks), and those that repeat another test with many more
 # settings.
 NOT_FOR_SANITIZERS = [
-    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_stages.py"),
+    *("package/*", "c/test_c.py", "core/test_base_math.py", "core/test_registered.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
-    *("parity/test_atari_facts.py", "parity/test_atari_microroms.py", "test_base_math.py"),
+    *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_atari_line_memo.py", "parity/test_atari_translation.py"),
     "parity/test_atari_superinstructions.py",
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
     # tests of Python code, and tests whose workers die by signals that a sanitizer handles itself
-    *("test_fusion.py", "test_fused_wrappers.py", "test_backends.py", "test_sb3*.py"),
-    *("test_pettingzoo.py", "test_worker*.py", "test_process_vector_env*.py", "benchmarks/*.py"),
-    *("test_gymnasium_specs.py", "test_public_paths.py", "test_cli.py", "test_registered.py"),
-    *("test_envpool_programs.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
-    *("parity/test_mujoco_rendering.py", "faults/test_worker_*.py", "parity/test_mpe*.py"),
-    *("parity/test_atari_players.py", "test_jax.py", "test_xla_abi.py"),
-    *("test_torch_env.py", "test_source*.py", "test_check.py", "test_step_waits.py"),
-    *("test_agent_vec*.py", "test_odd_infos.py", "test_row_infos.py", "test_dm_*.py"),
-    *("test_profile.py", "test_trace_report.py", "test_cluster_*.py", "test_hints.py"),
+    *("apis/cluster/*", "apis/jax/*", "apis/pettingzoo/*", "apis/sb3/*", "apis/torch/*"),
+    *("apis/gymnasium/test_backends.py", "apis/gymnasium/test_fus*.py"),
+    *("apis/gymnasium/test_gymnasium_specs.py", "apis/gymnasium/test_odd_infos.py"),
+    *("apis/gymnasium/test_process_vector_env*.py", "apis/gymnasium/test_vector_infos.py"),
+    *("apis/dm_env/test_dm_env.py", "apis/envpool/test_envpool_programs.py", "benchmarks/*"),
+    *("workers/test_dm_adapter.py", "workers/test_step_waits.py", "workers/test_worker*.py"),
+    *("faults/test_worker_*.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
+    *("parity/test_mujoco_rendering.py", "parity/test_mpe*.py", "parity/test_atari_players.py"),
+    *("tools/test_check.py", "tools/test_cli.py", "tools/test_profile.py", "tools/test_source*.py"),
+    "tools/test_trace_report.py",
     # tests of sources, tables, names and installations
-    *("test_atari_sources.py", "test_prove_atari.py", "test_planted_defects.py"),
-    *("test_dependencies.py", "test_mujoco_packages.py", "test_top_level.py", "test_mosaic.py"),
-    "faults/test_long_names.py",
+    *("families/test_atari_sources.py", "families/test_mujoco_packages.py"),
+    *("tools/test_mosaic.py", "tools/test_planted_defects.py", "tools/test_prove_atari.py"),
+    *("tools/test_stages.py", "faults/test_long_names.py"),
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
 # TSan runs the tests in which data crosses threads. Restoring snapshots takes long and happens in
@@ -70,9 +71,12 @@ ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SA
 # is left out.
 THREAD_TESTS = [
     *("tests/contract", "tests/faults/test_env_errors.py", "tests/faults/test_interrupt.py"),
-    *("tests/faults/test_threads.py", "tests/test_async.py", "tests/test_envpool_api.py"),
-    *("tests/test_envpool_async.py", "tests/test_envpool_make.py", "tests/test_envpool_misuse.py"),
-    "tests/test_state_machine.py",
+    *(
+        "tests/faults/test_threads.py",
+        "tests/core/test_async.py",
+        "tests/core/test_state_machine.py",
+    ),
+    *(f"tests/apis/envpool/test_envpool_{name}.py" for name in ("api", "async", "make", "misuse")),
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
 ]
 
@@ -176,7 +180,7 @@ def quick() -> None:
 
 
 def tests() -> None:
-    """All tests of Python and, through tests/test_c.py, of C with its sanitizers."""
+    """All tests of Python and, through tests/c/test_c.py, of C with its sanitizers."""
     pytest("tests", *WORKERS, "-m", "not package and not cluster", "tests")
 
 
@@ -199,7 +203,7 @@ def package() -> None:
 def cluster() -> None:
     """The tests on Ray clusters of several nodes."""
     # by file: each of the two pytest workers starts a cluster
-    pytest("cluster", "-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/cluster")
+    pytest("cluster", "-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/apis/cluster")
 
 
 def integration() -> None:

@@ -5,7 +5,7 @@
     python integration/compare_envpool_atari.py --sets default life --steps 20000
     python integration/compare_envpool_atari.py --subject parallel_pool --games all --sets default
 
-The subject is the model in tests/reference/envpool_atari.py or parallel_pool itself. Each run plays
+The subject is the model in tests/support/reference/envpool_atari.py, or parallel_pool. Each run plays
 random actions on two environments, with two forced resets (one partial) in between. Every step
 compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
 and elapsed_step, and, in the sets that use the dm API, step_type and discount. A run stops at its
@@ -32,7 +32,7 @@ from ale_py import roms
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
+from tests.support.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
 
 NUM_ENVS = 2
 Array = NDArray[Any]
@@ -104,7 +104,7 @@ class EnvPool:
 
 
 class Model:
-    """The model in tests/reference/envpool_atari.py."""
+    """The model in tests/support/reference/envpool_atari.py."""
 
     def __init__(self, task: str, seed: int, options: Mapping[str, Any]) -> None:
         rom = rom_name(task)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from parallel_pool import PoolVectorEnv
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 NUM_ENVS, NUM_WORKERS = 3, 2
 SEED = 5

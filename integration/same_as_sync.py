@@ -15,7 +15,7 @@ import gymnasium
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool  # noqa: F401  adds a mode to make_vec
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 NUM_ENVS, NUM_WORKERS = 4, 2
 SEED = 3

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import jax
 
 from parallel_pool._engine import registry
-from tests.jax_scans import compare
+from tests.support.jax_scans import compare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

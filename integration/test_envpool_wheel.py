@@ -11,7 +11,7 @@ import pytest
 import parallel_pool
 from integration import compare_envpool_api, compare_envpool_names, newest_envpool
 from integration.compare_envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
-from tests.test_envpool_programs import Statistics
+from tests.apis.envpool.test_envpool_programs import Statistics
 
 STEPS = 400
 

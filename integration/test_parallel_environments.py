@@ -13,8 +13,8 @@ from gymnasium.vector import AutoresetMode
 from mpe2 import simple_speaker_listener_v4, simple_spread_v3
 
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from tests.parallel_loop import Loop, sample
-from tests.same import assert_same
+from tests.support.parallel_loop import Loop, sample
+from tests.support.same import assert_same
 
 NUM_ENVS = 4
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP

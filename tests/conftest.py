@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from parallel_pool._apis.common.import_hook import after_import
-from tests.timeouts import limited
+from tests.support.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
 # wait for ever. Processes that tests start inherit what is set here.
@@ -64,13 +64,13 @@ def alarm() -> Iterator[None]:
 
 @pytest.fixture
 def start() -> Iterator[Any]:
-    """Starts workers with a function of `tests.workers_targets` as target.
+    """Starts workers with a function of `tests.support.workers_targets` as target.
 
     They end with the test, and must leave nothing behind. Fork servers and the resource tracker
     outlive a test, so they do not count.
     """
     from parallel_pool._workers.start import child_process, forkserver, launch
-    from tests.worker_processes import TARGETS, children, kinds
+    from tests.support.worker_processes import TARGETS, children, kinds
 
     forkserver.current()
     child_process.tracker_fd()

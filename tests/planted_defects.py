@@ -6,8 +6,8 @@
     python -m tests.planted_defects --check              # only looks for the anchors
 
 Each defect is a small edit to an anchor text that stands exactly once in the tree, so that the list
-holds for trees of another layout, too (tests/test_planted_defects.py looks whether it does for this
-tree). A defect is built in a worktree of its own and meets the quick tests, which stop at the first
+holds for trees of another layout, too (tests/tools/test_planted_defects.py looks whether it does
+for this tree). A defect is built in a worktree of its own and meets the quick tests, which stop at the first
 failure: first those files that are likely to find it, then all. Those that survive meet the slow
 tests. The result is a table in Markdown: the defect, what found it, after how many seconds.
 """
@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {"C": (".c", ".h", ".inl"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
-ENGINE = ("test_c.py", "contract")
+ENGINE = ("**/test_c.py", "contract")
 QUICK = "not package and not cluster and not slow"
 SLOW = "not package and (cluster or slow)"
 
@@ -239,23 +239,23 @@ DEFECTS = (
             "if getrefcount(block.owner) != block.unheld:",
             "if getrefcount(block.owner) > block.unheld + 1:",
         ),
-        near=["test_pool.py", "test_base_pool.py"],
+        near=["**/test_pool.py", "**/test_base_pool.py"],
     ),
     python(
         "a batch that an exception kept back is forgotten",
         ("int(lib.pp_pool_last_result(self._handle, self._ring.fresh))", "0"),
         ("int(lib.pp_pool_taken(self._handle, self._ring.fresh))", "0"),
-        near=["faults/test_interrupt.py", "test_async.py"],
+        near=["faults/test_interrupt.py", "**/test_async.py"],
     ),
     python(
         "environment i gets the seed of all",
         ("return [first + i for i in range(count)]", "return [first for i in range(count)]"),
-        near=["test_pool.py", "test_gymnasium_api.py"],
+        near=["**/test_pool.py", "**/test_gymnasium_api.py"],
     ),
     python(
         "a long seed loses its last bits",
         ("-(-seed.bit_length() // 32))", "seed.bit_length() // 32)"),
-        near=["test_random.py", "test_pool.py"],
+        near=["**/test_random.py", "**/test_pool.py"],
     ),
     python(
         "infos of resets and of steps share one mask",
@@ -273,7 +273,7 @@ DEFECTS = (
     python(
         "no info says that an episode was cut off",
         ("infos[TRUNCATED] = is_truncated", "infos[TRUNCATED] = False"),
-        near=["test_sb3*.py"],
+        near=["**/test_sb3*.py"],
     ),
     python(
         "one restart more than allowed",
@@ -297,27 +297,27 @@ DEFECTS = (
         "a part of a deadline outlasts the whole",
         ("return self if left is not None and left < seconds else", "return"),
         ("return self if remaining is not None and remaining < seconds else", "return"),
-        near=["test_workers_launch.py", "faults/test_worker_timeouts.py"],
+        near=["**/test_workers_launch.py", "faults/test_worker_timeouts.py"],
     ),
     python(
         "a reset mask may name no environment",
         ("if not mask.any():", "if mask is None:"),
-        near=["test_gymnasium_*.py", "faults/test_misuse.py"],
+        near=["**/test_gymnasium_*.py", "faults/test_misuse.py"],
     ),
     python(
         "an action column may be transposed",
         ("array = np.ascontiguousarray(array, dtype)", "array = np.asarray(array, dtype)"),
-        near=["parity/test_actions.py", "test_action_dtypes.py"],
+        near=["parity/test_actions.py", "**/test_action_dtypes.py"],
     ),
     python(
         "values of any number are written into a column",
         ('np.can_cast(number, dtype, "same_kind")', 'np.can_cast(number, dtype, "unsafe")'),
-        near=["test_worker_spaces.py", "faults/test_worker_rows.py"],
+        near=["**/test_worker_spaces.py", "faults/test_worker_rows.py"],
     ),
     python(
         "a fused ClipReward does not clip from below",
         ("a_min=min_reward, a_max=max_reward", "a_min=None, a_max=max_reward"),
-        near=["test_fus*.py"],
+        near=["**/test_fus*.py"],
     ),
     python(
         "an empty list of live agents is the list of all",
@@ -329,7 +329,7 @@ DEFECTS = (
             "        self._live = live\n        self._mark_live(marks)",
             "        self._live = live or self.possible_agents\n        self._mark_live(marks)",
         ),
-        near=["test_pettingzoo.py"],
+        near=["**/test_pettingzoo.py"],
     ),
 )
 
@@ -414,7 +414,7 @@ def first_failure(tree: Path, marks: str, paths: Sequence[str] = ("tests",)) -> 
             "no:cacheprovider",
         ),
         # which finds every one, because its anchor is gone
-        "--ignore=tests/test_planted_defects.py",
+        "--ignore=tests/tools/test_planted_defects.py",
         *("-m", marks, *paths),
     )
     if done.returncode == 0:

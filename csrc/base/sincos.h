@@ -1,7 +1,7 @@
 /* Sine and cosine of the same angle, with the bits of the C library's sin and cos.
  *
  * NumPy and Python's math module call the sin and cos of the same library.
- * tests/test_base_math.py compares all of them.
+ * tests/core/test_base_math.py compares all of them.
  */
 #ifndef PP_BASE_SINCOS_H
 #define PP_BASE_SINCOS_H

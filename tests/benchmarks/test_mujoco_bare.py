@@ -13,7 +13,7 @@ from benchmarks import (
 )
 from benchmarks.outcome import Row
 from benchmarks.rounds import Spread
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 
 @pytest.mark.parametrize("name", thinned(scenes.MUJOCO, 3))

@@ -12,7 +12,7 @@ from benchmarks import (
     rivals,
     scenes,
 )
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 
 def test_names_are_unique() -> None:

@@ -12,7 +12,7 @@ from benchmarks.rounds import Spread
 from benchmarks.tracing import PROGRAMS, Outcome, Program
 from parallel_pool._tracing.report import Report
 from parallel_pool.errors import StateError
-from tests.made_records import MS, Loop
+from tests.support.made_records import MS, Loop
 
 # in a few milliseconds
 TINY = ("--rounds", "1", "--seconds", "0.02")

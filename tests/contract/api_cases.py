@@ -29,7 +29,7 @@ from tests.contract.episodes import (
     Rows,
 )
 from tests.contract.reading import agent_finals, by_agent, by_env, chosen, plain, rows
-from tests.timeouts import wait_for
+from tests.support.timeouts import wait_for
 
 Calls = dict[str, Callable[[], Any]]
 # returns an action for each of these environments

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 NEXT_STEP, SAME_STEP, DISABLED = "next_step", "same_step", "disabled"
 

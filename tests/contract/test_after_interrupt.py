@@ -25,8 +25,8 @@ from parallel_pool._native import lib
 from parallel_pool._workers.start import forkserver
 from tests.contract.api_cases import CASES, Case, Gate
 from tests.contract.test_refused_calls import compare
-from tests.timeouts import wait_for
-from tests.worker_processes import children
+from tests.support.timeouts import wait_for
+from tests.support.worker_processes import children
 
 TURNS = 3
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.contract.api_cases import CASES, Case, Gate
 from tests.contract.test_refused_calls import compare, made
-from tests.forked import in_child
+from tests.support.forked import in_child
 
 NAME = operator.attrgetter("name")
 # as PettingZoo's

@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool._engine import registry
 from parallel_pool._testing import contract, guards
-from tests.sampling import sampled
+from tests.support.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
 EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "mujoco")

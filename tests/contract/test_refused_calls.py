@@ -21,9 +21,9 @@ from parallel_pool._engine import base_pool
 from parallel_pool.errors import StateError
 from tests.contract.api_cases import CASES, VALUES, Case, Gate
 from tests.contract.reading import plain
-from tests.forked import in_child
-from tests.same import assert_same
-from tests.timeouts import TEST_TIMEOUT
+from tests.support.forked import in_child
+from tests.support.same import assert_same
+from tests.support.timeouts import TEST_TIMEOUT
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # what states refuse calls with; everything else would be an error of its own

@@ -18,7 +18,7 @@ import pytest
 from tests.contract.api_cases import CASES, Case, Gate
 from tests.contract.episodes import Rows, assert_rows
 from tests.contract.reading import plain
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 # more than an episode of the environments in Python
 TURNS = 5

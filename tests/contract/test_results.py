@@ -12,7 +12,7 @@ import pytest
 from tests.contract.api_cases import CASES, Case
 from tests.contract.reading import plain
 from tests.contract.test_refused_calls import compare, made
-from tests.same import leaves
+from tests.support.same import leaves
 
 pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # calls of `play`: more than an episode of the environments in Python, whose arrays would be reused

@@ -11,7 +11,7 @@ import pytest
 
 from parallel_pool._engine.base_pool import BasePool
 from tests.contract.api_cases import CASES, Case, Game, Gate, Single, Turns
-from tests.test_trace import assert_valid, assert_whole
+from tests.tools.test_trace import assert_valid, assert_whole
 
 # those of one environment do not go on after an episode's end
 CALLS, FEW_CALLS = 20, 6

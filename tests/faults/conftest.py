@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.programs import PRELUDE, Program
+from tests.support.programs import PRELUDE, Program
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import numpy as np
 
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.testing import inspect
-from tests.timeouts import wait_for
+from tests.support.timeouts import wait_for
 
 # columns of a batch
 OBS, REWARD, TERMINATED, TRUNCATED, ENV_ID = range(5)

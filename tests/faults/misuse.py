@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._engine.pool import Pool
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 NUM_ENVS = 3
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]

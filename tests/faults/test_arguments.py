@@ -20,8 +20,8 @@ from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._engine.pool import Pool, expose
 from parallel_pool._native import ffi, lib, new_error, text
 from parallel_pool._workers.process_pool import ProcessPool
-from tests.python_ids import PYTHON_ID
-from tests.same import assert_same
+from tests.support.python_ids import PYTHON_ID
+from tests.support.same import assert_same
 
 NUM_ENVS = 3
 ZEROS = np.zeros(NUM_ENVS, np.int64)

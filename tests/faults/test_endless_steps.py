@@ -18,8 +18,8 @@ from parallel_pool._engine import closing
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, PoolTimeoutError
 from parallel_pool.testing import inspect
-from tests.sampling import thinned
-from tests.timeouts import TEST_TIMEOUT, wait_for
+from tests.support.sampling import thinned
+from tests.support.timeouts import TEST_TIMEOUT, wait_for
 
 # the last environment spins in its first step, for ever
 START = """

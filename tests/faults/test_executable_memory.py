@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.c_library import build_library
-from tests.timeouts import TEST_TIMEOUT
+from tests.support.c_library import build_library
+from tests.support.timeouts import TEST_TIMEOUT
 
 # refuses to make memory executable, as hardened systems do, and writes how often it did
 REFUSING = """

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._engine.pool import Pool
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 # seconds after which a process counts as hanging
 TEST_TIMEOUT = 120

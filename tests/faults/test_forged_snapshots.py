@@ -14,8 +14,8 @@ import pytest
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._testing import forgery
-from tests import forged_states
-from tests.sampling import ATARI_GAMES, FEW_ATARI_GAMES
+from tests.support import forged_states
+from tests.support.sampling import ATARI_GAMES, FEW_ATARI_GAMES
 
 IDS = sorted(registry.definitions())
 FAMILIES = sorted({registry.find(env).family for env in IDS})

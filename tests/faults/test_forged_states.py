@@ -25,9 +25,9 @@ from parallel_pool._engine.specs import Definition
 from parallel_pool._families import mujoco as family
 from parallel_pool._testing.forgery import HEAD_BYTES, literal, sealed, unpacked
 from parallel_pool.errors import EnvError
-from tests.c_library import compile_c
-from tests.forked import in_child
-from tests.sampling import sampled
+from tests.support.c_library import compile_c
+from tests.support.forked import in_child
+from tests.support.sampling import sampled
 
 NO_STATE = "the snapshot is damaged, it holds no state of"
 

@@ -13,10 +13,10 @@ import pytest
 
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ForkedError
-from tests.forked import in_child
-from tests.receiving import receiving
-from tests.same import assert_same
-from tests.timeouts import TEST_TIMEOUT
+from tests.support.forked import in_child
+from tests.support.receiving import receiving
+from tests.support.same import assert_same
+from tests.support.timeouts import TEST_TIMEOUT
 
 
 def assert_not_its_own(pool: Pool) -> None:

@@ -26,8 +26,8 @@ from tests.faults.misuse import (
     sends,
     twins,
 )
-from tests.receiving import receiving
-from tests.same import assert_same
+from tests.support.receiving import receiving
+from tests.support.same import assert_same
 
 # -------------------------------------------------------------------------- environments' ids --
 

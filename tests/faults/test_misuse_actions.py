@@ -14,7 +14,7 @@ from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.registry import find
 from tests.faults.misuse import INTEGERS, NUM_ENVS, assert_refused, good_actions, sends, twins
-from tests.same import assert_same
+from tests.support.same import assert_same
 
 # ------------------------------------------------------------------------------------ actions --
 

@@ -21,9 +21,9 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import mujoco as family
 from parallel_pool.errors import EnvError, MissingDependencyError
-from tests.forked import in_child
-from tests.same import assert_same
-from tests.sampling import MUJOCO_TASKS, sampled
+from tests.support.forked import in_child
+from tests.support.same import assert_same
+from tests.support.sampling import MUJOCO_TASKS, sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parallel_pool._source import cache
-from tests.programs import Program
+from tests.support.programs import Program
 
 # a state of 64 MB of random numbers, which do not shrink when they are packed
 SOURCE = r"""

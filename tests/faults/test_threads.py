@@ -12,8 +12,8 @@ import pytest
 
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, StateError
-from tests.receiving import wait_until_receiving
-from tests.same import assert_same
+from tests.support.receiving import wait_until_receiving
+from tests.support.same import assert_same
 
 # seconds after which a thread counts as hanging
 TEST_TIMEOUT = 120

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.programs import Program
+from tests.support.programs import Program
 
 # each limit in a child process of its own, because it can't be raised again
 SCRIPT = """

@@ -19,9 +19,9 @@ import pytest
 
 from parallel_pool._workers.start import connection
 from parallel_pool._workers.start.connection import HEADER, Connection
-from tests import workers_targets
-from tests.timeouts import TEST_TIMEOUT
-from tests.worker_processes import descriptors
+from tests.support import workers_targets
+from tests.support.timeouts import TEST_TIMEOUT
+from tests.support.worker_processes import descriptors
 
 
 @pytest.fixture

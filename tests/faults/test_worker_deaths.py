@@ -45,10 +45,10 @@ from tests.faults.failing_envs import (
 )
 from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
-from tests.forked import in_child
-from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
-from tests.worker_processes import methods
-from tests.workers_targets import crash
+from tests.support.forked import in_child
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
+from tests.support.worker_processes import methods
+from tests.support.workers_targets import crash
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool._workers.process_pool import ProcessPool
 from tests.faults.failing_envs import ACTIONS, OBS, Counting, pid_of, pool_of
-from tests.timeouts import has_ended, wait_for
+from tests.support.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

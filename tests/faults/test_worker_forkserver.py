@@ -17,8 +17,8 @@ from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool.errors import WorkerError
 from parallel_pool.testing import inspect
 from tests.faults.failing_envs import ACTIONS, pid_of, pool_of, until_restarted
-from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
-from tests.worker_processes import TARGETS, Start
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
+from tests.support.worker_processes import TARGETS, Start
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from parallel_pool._workers.start import forkserver, launch
-from tests.programs import Program
-from tests.timeouts import TEST_TIMEOUT
-from tests.worker_processes import methods
+from tests.support.programs import Program
+from tests.support.timeouts import TEST_TIMEOUT
+from tests.support.worker_processes import methods
 
 Start = Callable[..., Program]
 
@@ -243,7 +243,7 @@ def with_interrupts(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> 
 
 @methods
 def test_a_worker_ignores_sigint_from_its_first_moment_on(method: str) -> None:
-    workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
+    workers = launch.start(method, "tests.support.workers_targets:echo", [1, 2], name="w")
     pids = [worker.pid for worker in workers]
     received = with_interrupts(
         lambda: pids, lambda: [worker.connection.recv(TEST_TIMEOUT) for worker in workers]
@@ -258,7 +258,7 @@ def test_the_fork_server_ignores_sigint_from_its_first_moment_on() -> None:
     made = forkserver.current()
 
     def begin() -> Any:
-        (worker,) = launch.start("forkserver", "tests.workers_targets:echo", [1], name="w")
+        (worker,) = launch.start("forkserver", "tests.support.workers_targets:echo", [1], name="w")
         received = worker.connection.recv(TEST_TIMEOUT)
         worker.close()
         return received[0][2]

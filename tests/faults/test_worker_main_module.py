@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.timeouts import TEST_TIMEOUT
+from tests.support.timeouts import TEST_TIMEOUT
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -25,8 +25,8 @@ from parallel_pool._workers.start import child_process, forkserver
 from parallel_pool.errors import SlowWorkerWarning
 from tests.faults import asking_envs
 from tests.faults.asking_envs import Asking
-from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
-from tests.worker_processes import SPAWN, methods
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
+from tests.support.worker_processes import SPAWN, methods
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

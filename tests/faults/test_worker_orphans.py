@@ -14,8 +14,8 @@ import pytest
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start.launch import METHODS
 from tests.faults.failing_envs import Counting, kill
-from tests.programs import Program
-from tests.timeouts import has_ended, wait_for
+from tests.support.programs import Program
+from tests.support.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

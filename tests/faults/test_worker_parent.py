@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from parallel_pool._workers.start.launch import METHODS
-from tests.programs import Program
+from tests.support.programs import Program
 
 # each runs a program for a few seconds
 pytestmark = pytest.mark.slow

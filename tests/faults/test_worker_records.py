@@ -16,7 +16,7 @@ from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
 from tests.faults.failing_envs import Counting, WaitFor, until_stepping
-from tests.timeouts import wait_for
+from tests.support.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -25,11 +25,11 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start import child_process, forkserver
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
-from tests.forked import in_child
-from tests.programs import Program
-from tests.timeouts import TEST_TIMEOUT, limited, wait_for
-from tests.worker_processes import children, descriptors, kinds, methods
-from tests.workers_targets import Env
+from tests.support.forked import in_child
+from tests.support.programs import Program
+from tests.support.timeouts import TEST_TIMEOUT, limited, wait_for
+from tests.support.worker_processes import children, descriptors, kinds, methods
+from tests.support.workers_targets import Env
 
 Start = Callable[..., Program]
 

@@ -36,8 +36,8 @@ from tests.faults.failing_envs import (
     until_restarted,
     until_stepping,
 )
-from tests.sampling import thinned
-from tests.timeouts import wait_for
+from tests.support.sampling import thinned
+from tests.support.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import EnvError
 from tests.faults.life_envs import ALL, ONE, Life, Lost, flags, lives, pool_of
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -19,10 +19,10 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start.launch import METHODS
 from parallel_pool.errors import EnvError, WorkerError
-from tests.programs import PRELUDE, Program
-from tests.timeouts import limited, wait_for
-from tests.worker_processes import children, methods, pickling_methods
-from tests.workers_targets import crash
+from tests.support.programs import PRELUDE, Program
+from tests.support.timeouts import limited, wait_for
+from tests.support.worker_processes import children, methods, pickling_methods
+from tests.support.workers_targets import crash
 
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 

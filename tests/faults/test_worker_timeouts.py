@@ -44,7 +44,7 @@ from tests.faults.failing_envs import (
     sleep_for_ever,
     until_stepping,
 )
-from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -22,7 +22,7 @@ from tests.faults.failing_envs import (
     sleep_for_ever,
     until_stepping,
 )
-from tests.programs import Program
+from tests.support.programs import Program
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -11,8 +11,8 @@ import pytest
 
 from parallel_pool._workers.start.launch import Worker
 from parallel_pool._workers.watch.watch import Watcher
-from tests.timeouts import TEST_TIMEOUT, wait_for
-from tests.worker_processes import Ends, Start, methods
+from tests.support.timeouts import TEST_TIMEOUT, wait_for
+from tests.support.worker_processes import Ends, Start, methods
 
 
 @methods

@@ -14,8 +14,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
-from tests.same import assert_same
-from tests.sampling import sampled, thinned
+from tests.support.same import assert_same
+from tests.support.sampling import sampled, thinned
 
 Array = np.ndarray[Any, Any]
 

@@ -34,9 +34,9 @@ from parallel_pool._apis.gymnasium import backends
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import atari
-from tests.pairs import pair
-from tests.same import assert_same
-from tests.sampling import sampled
+from tests.support.pairs import pair
+from tests.support.same import assert_same
+from tests.support.sampling import sampled
 
 # importing ale_py registers its environments, which linters cannot see
 assert ale_py.__version__

@@ -19,8 +19,8 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Batch, Pool
 from parallel_pool._families import atari, atari_proofs
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
-from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
-from tests.sampling import sampled, thinned
+from tests.support.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
+from tests.support.sampling import sampled, thinned
 
 # the games on which the sets of options are tried
 GAMES = {"Pong-v5": "pong", "Breakout-v5": "breakout"}

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
-from tests.sampling import FEW_ATARI_GAMES, sampled
+from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from tests.parity.atari_microroms import (
     store,
     wait,
 )
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 ADC, SBC = 0x69, 0xE9
 

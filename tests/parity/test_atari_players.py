@@ -29,9 +29,9 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._families import atari_proofs
 from parallel_pool._prove_atari import players
 from parallel_pool.compat.pettingzoo import env, parallel_env
-from tests.parallel_loop import Loop, sample
-from tests.same import assert_same
-from tests.sampling import sampled
+from tests.support.parallel_loop import Loop, sample
+from tests.support.same import assert_same
+from tests.support.sampling import sampled
 
 MODES = list(AutoresetMode)
 GAMES = list(players.ids())

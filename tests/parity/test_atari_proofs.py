@@ -16,7 +16,7 @@ from parallel_pool._prove_atari import builds, game, sources
 from parallel_pool._prove_atari.match import Outcome
 from parallel_pool._prove_atari.schedule import SEARCHED, Session, Style
 from parallel_pool._prove_atari.sides import Theirs, ids
-from tests.sampling import FEW_ATARI_GAMES, sampled
+from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
 TABLE = atari_proofs.committed()
 

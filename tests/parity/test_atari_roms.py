@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.parity import atari_core, atari_roms
-from tests.sampling import ATARI_GAMES, FEW_ATARI_GAMES, sampled
+from tests.support.sampling import ATARI_GAMES, FEW_ATARI_GAMES, sampled
 
 
 @pytest.fixture(scope="module")

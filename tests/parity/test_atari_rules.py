@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.parity import atari_core, atari_rules
-from tests.sampling import FEW_ATARI_GAMES, sampled
+from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
 FRAMES = 150
 

@@ -22,7 +22,7 @@ import pytest
 from ale_py import roms
 from numpy.typing import NDArray
 
-from tests.sampling import sampled, thinned
+from tests.support.sampling import sampled, thinned
 
 ATARI = Path(__file__).resolve().parents[2] / "csrc" / "envs" / "atari"
 SOURCES = (

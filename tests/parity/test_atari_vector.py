@@ -20,8 +20,8 @@ from parallel_pool._engine import registry
 from parallel_pool._families import atari
 from parallel_pool.compat.ale import ActionError, AtariVectorEnv
 from parallel_pool.errors import ClosedError, StateError, UnprovenError
-from tests.same import assert_same
-from tests.sampling import sampled
+from tests.support.same import assert_same
+from tests.support.sampling import sampled
 
 NUM_ENVS = 2
 STEPS = 180

@@ -17,10 +17,10 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool._engine.pool import Pool
-from tests.pairs import pair
-from tests.partial_resets import check_partial_resets
-from tests.same import assert_same
-from tests.sampling import sampled, thinned
+from tests.support.pairs import pair
+from tests.support.partial_resets import check_partial_resets
+from tests.support.same import assert_same
+from tests.support.sampling import sampled, thinned
 
 Array = npt.NDArray[Any]
 

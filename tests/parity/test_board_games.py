@@ -23,10 +23,10 @@ from parallel_pool import MissingDependencyError, PoolParallelEnv
 from parallel_pool._apis.pettingzoo import single
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
-from tests.agent_arrays import check_order_only
-from tests.parallel_loop import Loop, sample
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.agent_arrays import check_order_only
+from tests.support.parallel_loop import Loop, sample
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 MODULES = {
     "classic/tictactoe_v3": "pettingzoo.classic.tictactoe.tictactoe",

@@ -16,10 +16,10 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool._engine.pool import Pool
-from tests.pairs import pair
-from tests.partial_resets import check_partial_resets
-from tests.same import assert_same, leaves
-from tests.sampling import paired, thinned
+from tests.support.pairs import pair
+from tests.support.partial_resets import check_partial_resets
+from tests.support.same import assert_same, leaves
+from tests.support.sampling import paired, thinned
 
 Array = npt.NDArray[Any]
 

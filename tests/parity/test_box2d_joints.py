@@ -13,7 +13,7 @@ import pytest
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import box2d, box2d_joints
 from parallel_pool.errors import UnprovenError
-from tests.sampling import sampled
+from tests.support.sampling import sampled
 
 COUNT = 16
 

@@ -17,7 +17,7 @@ import pytest
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 Array = npt.NDArray[Any]
 

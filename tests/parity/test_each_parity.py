@@ -17,8 +17,8 @@ from parallel_pool import Pool, PoolVectorEnv, each, each_reset
 from parallel_pool._apis.common import ale_ids, physics
 from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool._engine import registry
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 MODES = ["next_step", "same_step", "disabled"]
 NUM_ENVS = 5

@@ -14,7 +14,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import numpy_loops
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 WORLDS: list[tuple[str, dict[str, Any]]] = [
     ("simple_v3", {}),

@@ -13,10 +13,10 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool import PoolParallelEnv
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool.errors import StateError
-from tests.agent_arrays import check_order_only, stacked
-from tests.parallel_loop import Loop, sample
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.agent_arrays import check_order_only, stacked
+from tests.support.parallel_loop import Loop, sample
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 MODES = list(AutoresetMode)
 NUM_ENVS = 5

@@ -16,7 +16,7 @@ from parallel_pool._engine.pool import expose
 from parallel_pool._families.mpe_renderer import Renderer
 from parallel_pool.compat import pettingzoo
 from tests.parity.test_mpe_single import WORLDS, draw
-from tests.sampling import thinned
+from tests.support.sampling import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

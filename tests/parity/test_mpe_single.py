@@ -25,8 +25,8 @@ from pettingzoo.utils import conversions
 
 from parallel_pool._engine import registry
 from parallel_pool.compat import pettingzoo
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 IDS = [env_id for env_id in registry.builtin() if env_id.startswith("mpe/")]
 

@@ -16,9 +16,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import mujoco as family
-from tests.pairs import pair
-from tests.same import assert_same
-from tests.sampling import MUJOCO_TASKS, sampled, thinned
+from tests.support.pairs import pair
+from tests.support.same import assert_same
+from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

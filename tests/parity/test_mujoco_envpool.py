@@ -9,8 +9,8 @@ import pytest
 
 import parallel_pool
 from parallel_pool._engine import registry
-from tests.same import assert_same
-from tests.sampling import MUJOCO_TASKS, sampled, thinned
+from tests.support.same import assert_same
+from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -28,8 +28,8 @@ from parallel_pool import MissingDependencyError, Pool, PoolError, StateError
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import expose
 from parallel_pool._families.mujoco_renderer import MODES, Renderer, model_of
-from tests.same import assert_same
-from tests.sampling import sampled, thinned
+from tests.support.same import assert_same
+from tests.support.sampling import sampled, thinned
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]

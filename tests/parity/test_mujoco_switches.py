@@ -15,7 +15,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import mujoco as family
 from tests.parity.mujoco_switches import ASSETS, known, play, sha256
-from tests.sampling import MUJOCO_TASKS, sampled, thinned
+from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -13,8 +13,8 @@ import parallel_pool
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes
 from parallel_pool._apis.common.assignments import Assignments
 from parallel_pool._engine import registry
-from tests.same import assert_same
-from tests.sampling import sampled
+from tests.support.same import assert_same
+from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

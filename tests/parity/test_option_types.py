@@ -23,8 +23,8 @@ import parallel_pool
 from parallel_pool import Pool, each, each_reset
 from parallel_pool._apis.common import physics
 from parallel_pool._engine import registry
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -16,8 +16,8 @@ import parallel_pool
 from parallel_pool._engine import registry
 from tests.parity.test_mpe import Pair
 from tests.parity.test_option_types import BOOLS, INTEGERS, TYPES, compare
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 gymnasium.register_envs(ale_py)
 

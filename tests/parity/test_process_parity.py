@@ -16,9 +16,9 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
-from tests.partial_resets import check_partial_resets
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.partial_resets import check_partial_resets
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 MODES = list(AutoresetMode)
 

@@ -18,9 +18,9 @@ import parallel_pool
 from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
-from tests.pairs import pair
-from tests.same import assert_same
-from tests.sampling import paired, thinned
+from tests.support.pairs import pair
+from tests.support.same import assert_same
+from tests.support.sampling import paired, thinned
 
 IDS = sorted(id for id, found in registry.builtin().items() if found.family == "toy_text")
 MODES = list(AutoresetMode)

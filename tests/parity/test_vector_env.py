@@ -16,10 +16,10 @@ from gymnasium.vector import AutoresetMode
 import parallel_pool
 from parallel_pool._apis.common.renderer import ReferenceRenderer
 from parallel_pool._engine import registry
-from tests.pairs import pair
-from tests.partial_resets import check_partial_resets
-from tests.same import assert_same
-from tests.sampling import thinned
+from tests.support.pairs import pair
+from tests.support.partial_resets import check_partial_resets
+from tests.support.same import assert_same
+from tests.support.sampling import thinned
 
 IDS = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
 MODES = list(AutoresetMode)

@@ -2,7 +2,7 @@
 //
 // Each returns the bits of EnvPool's environment of the same name and options for the same seed:
 // frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
-// were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
+// were found by running EnvPool; tests/support/reference/envpool_atari.py states them in Python.
 //
 // It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
 // that step reports both terminated and truncated. A time limit alone keeps the discount at 1.

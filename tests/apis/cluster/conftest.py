@@ -1,0 +1,70 @@
+"""A Ray cluster of several nodes on this machine, which the tests of this folder share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.timeouts import limited
+
+# no token in the home folder, and no usage report
+os.environ["RAY_AUTH_MODE"] = "disabled"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Ray prints a line for each worker that dies, which many tests here make one do
+os.environ["RAY_DEDUP_LOGS"] = "1"
+
+NODES = 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+
+
+def add_node(cluster: Any, arguments: dict[str, Any]) -> None:
+    """Adds a node; tries again where a busy machine needs more than Ray's 30 seconds for it."""
+    for attempt in range(6):
+        try:
+            cluster.add_node(**arguments)
+            return
+        except Exception:
+            if attempt == 5:
+                raise
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A head without cores, and nodes with one core each."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    # workers find the tests' own modules
+    root = str(Path(__file__).resolve().parents[2])
+    os.environ["PYTHONPATH"] = root
+    # a node keeps what it was sent: by default in a third of the machine's memory
+    memory = 100 * 2**20
+    made = Cluster()
+    head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
+    for arguments in (head, *[{"num_cpus": 1, "object_store_memory": memory}] * NODES):
+        add_node(made, arguments)
+    made.wait_for_nodes()
+    made.node_arguments = {"num_cpus": 1, "object_store_memory": memory}
+    ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def time_limit() -> Iterator[None]:
+    """Fails a test that hangs.
+
+    Ray's calls turn the exception into another, and may swallow it; the test fails all the same.
+    """
+    with limited(90):
+        yield

@@ -1,0 +1,89 @@
+"""The Python code in README.md and docs/ runs as written; counts of Atari games are right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parallel_pool._families import atari_proofs
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# Runs the blocks of one page one after another, as a reader would type them.
+RUN = """
+import pathlib, sys
+namespace = {"__name__": "__main__"}
+for block in sorted(pathlib.Path(sys.argv[1]).glob("block-*.py")):
+    exec(compile(block.read_text(), str(block), "exec"), namespace)
+"""
+
+
+def python_blocks(page: Path) -> list[tuple[int, str]]:
+    """Returns line and text of every Python block of a page."""
+    text = page.read_text()
+    return [
+        (text.count("\n", 0, block.start()) + 1, block[1])
+        for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def test_blocks_are_found() -> None:
+    assert len(python_blocks(ROOT / "docs" / "migrating-from-envpool.md")) >= 5
+
+
+def test_every_block_names_its_language() -> None:
+    """test_python_blocks_run runs only blocks that are marked as python."""
+    for page in PAGES:
+        fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
+        assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
+        languages = set(fences[::2])
+        assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
+
+
+def test_counts_of_atari_games_match_the_table() -> None:
+    """`python -m parallel_pool prove-atari --write` writes the table; people write the pages."""
+    proofs = atari_proofs.committed()
+    exact = sum(proof.difference is None for proof in proofs.values())
+    frames = sum(proof.frames for proof in proofs.values()) / 1e6
+    readme = (ROOT / "README.md").read_text()
+    assert exact == len(proofs), "README.md says that all games are exact"
+    assert f"All {exact} games of ale-py run on our own Atari 2600 core" in readme
+    page = (ROOT / "docs" / "environments" / "atari.md").read_text()
+    found = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)
+    assert found and (int(found[1]), int(found[2])) == (len(proofs), exact)
+    assert float(found[3]) <= frames < float(found[3]) + 0.1
+    players = atari_proofs.committed(atari_proofs.PLAYERS).values()
+    assert not [proof for proof in players if proof.difference]
+    page = (ROOT / "docs" / "environments" / "atari-players.md").read_text()
+    frames = sum(proof.frames for proof in players) / 1e6
+    count = len(players)
+    assert f"the result of {frames:.2f} million frames: {count} of {count} games are exact" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    # the pages use this file as an environment of the reader's own
+    source = (ROOT / "csrc" / "envs" / "_template.c").read_text()
+    source = source.replace("test/Template-v0", "Corridor-v0")
+    source = source.replace("pp_env_test_template_v0", "pp_env_corridor_v0")
+    (tmp_path / "corridor.c").write_text(source)
+    blocks = python_blocks(page)
+    for line, block in blocks:
+        # with blank lines before it, a traceback shows the line of the page
+        (tmp_path / f"block-{line:05}.py").write_text("\n" * line + block)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path)],
+        cwd=tmp_path,
+        # the package beside these pages, not another checkout that is installed
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,206 @@
+"""The line between public and private names; public modules import others only when used."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+import parallel_pool
+from tests.support.sampling import thinned
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# Paths that are in users' files: entry points in Gymnasium's registry and in pickled specs.
+IN_FILES = {
+    "compat.entry_points": ("CartPole-v1", "test/Random-v0"),
+    "compat.single_entry_points": ("CartPole-v1", "Pendulum-v1"),
+}
+
+# Modules whose names programs may use. All others begin with an underscore, or are in a folder that
+# does.
+PUBLIC = [
+    "",
+    "cluster",
+    "compat.ale",
+    "compat.dm_env",
+    "compat.envpool",
+    "compat.gymnasium",
+    "compat.gymnasium_hook",
+    "compat.jax",
+    "compat.pettingzoo",
+    "compat.sb3",
+    "compat.torch",
+    "errors",
+    # as in EnvPool
+    "python",
+    "python.envpool",
+    "python.protocol",
+    "registration",
+    "testing",
+]
+# public modules without names, or with those of all environments
+OTHERS = ["__main__", "compat", "compat.entry_points", "compat.single_entry_points"]
+
+# of public modules, the names that need a package which may not be installed: `import *` of the
+# package must not fail
+HIDDEN = {"": {"DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool", "PoolVecEnv"}}
+
+LAZY = [name for name in PUBLIC if name.startswith(("compat.", "cluster"))]
+
+# Modules that worker processes import for an API, and packages that would slow down their start.
+IN_WORKERS = {
+    "_apis.sb3.in_worker": {"torch", "stable_baselines3"},
+    "_apis.pettingzoo.joint_env": {"torch", "stable_baselines3", "pettingzoo"},
+}
+
+
+def load(path: str) -> ModuleType:
+    return importlib.import_module(f"parallel_pool.{path}".rstrip("."))
+
+
+def modules_after(script: str) -> set[str]:
+    """Returns the top-level names of what a fresh interpreter has imported after a script."""
+    command = [sys.executable, "-c", f"{script}\nimport sys; print(*sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def resolve(path: str) -> Any:
+    """Returns the object at a dotted path; imports the modules on the way."""
+    value: Any = parallel_pool
+    module = "parallel_pool"
+    for name in path.split(".")[1:]:
+        module = f"{module}.{name}"
+        if isinstance(value, ModuleType) and not hasattr(value, name):
+            importlib.import_module(module)
+        value = getattr(value, name)
+    return value
+
+
+def named_on_pages(pages: Sequence[Path] = tuple(PAGES)) -> set[str]:
+    """Returns the dotted paths in the text of pages, and what their code imports by name."""
+    found: set[str] = set()
+    for page in pages:
+        text = page.read_text()
+        # not the second part of a file's name, as in `parallel_pool.so`
+        for path in re.findall(r"(?<![\w/.-])parallel_pool(?:\.[A-Za-z_]\w*)+", text):
+            found.add(path)
+        imported = r"^\s*from (parallel_pool[\w.]*) import ([\w, ]+)$"
+        for module, names in re.findall(imported, text, re.MULTILINE):
+            found |= {f"{module}.{name.strip()}" for name in names.split(",")}
+    return found
+
+
+@pytest.mark.parametrize("path", IN_FILES)
+def test_paths_in_files_have_their_names(path: str) -> None:
+    module = load(path)
+    for name in IN_FILES[path]:
+        assert getattr(module, name) is not None
+
+
+def test_pages_name_only_what_exists() -> None:
+    names = named_on_pages()
+    assert len(names) > 20
+    for name in sorted(names):
+        assert resolve(name) is not None, name
+
+
+def test_all_modules_are_public_or_begin_with_an_underscore() -> None:
+    found = {
+        module.name.removeprefix("parallel_pool.")
+        for module in pkgutil.walk_packages(parallel_pool.__path__, "parallel_pool.")
+        if not module.name.removeprefix("parallel_pool.").startswith("_")
+    }
+    assert found == {*PUBLIC, *OTHERS} - {"", "__main__"}
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_a_public_module_lists_all_its_names(path: str) -> None:
+    module = load(path)
+    listed = set(module.__all__)
+    assert sorted(listed) == sorted(module.__all__), "a name is listed twice"
+    # loads those that are imported at first use
+    for name in {*listed, *HIDDEN.get(path, ())}:
+        getattr(module, name)
+    shown = {name for name in dir(module) if not name.startswith("_")}
+    if path != "errors":
+        assert shown <= listed | HIDDEN.get(path, set())
+    assert listed <= shown
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_public_objects_say_where_they_are_public(path: str) -> None:
+    """Their `__module__` is a public module that has them under their name."""
+    module = load(path)
+    for name in module.__all__:
+        value = getattr(module, name)
+        if isinstance(value, type | FunctionType):
+            place = value.__module__.removeprefix("parallel_pool").removeprefix(".")
+            assert place in PUBLIC, f"{name} says that it is in {value.__module__}"
+            assert getattr(load(place), value.__name__) is value
+
+
+def test_public_modules_hold_no_code() -> None:
+    """They import names; what these do is in private modules."""
+    for path in {*PUBLIC, *OTHERS} - {"errors", "__main__", ""}:
+        file = load(path).__file__
+        assert file is not None
+        defined = [
+            node.name
+            for node in ast.parse(Path(file).read_text()).body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        ]
+        assert set(defined) <= {"__getattr__"}, f"{path} defines {defined}"
+
+
+@pytest.mark.parametrize("path", thinned(LAZY, 3))
+def test_dir_shows_the_public_names_without_importing_them(path: str) -> None:
+    public = [name for name in dir(load(path)) if not name.startswith("_")]
+    assert public == sorted(load(path).__all__)
+    module = f"parallel_pool.{path}"
+    loaded = modules_after(f"import importlib; dir(importlib.import_module({module!r}))")
+    assert not loaded & {"gymnasium", "dm_env", "torch", "stable_baselines3", "pettingzoo"}
+
+
+@pytest.mark.parametrize("path", LAZY)
+def test_names_are_imported_at_first_use(path: str) -> None:
+    module = load(path)
+    for name in module.__all__:
+        value = getattr(module, name)
+        assert getattr(value, "__name__", name) == name
+        assert vars(module)[name] is value
+
+
+@pytest.mark.parametrize("path", LAZY)
+def test_unknown_names_are_attribute_errors(path: str) -> None:
+    message = f"module 'parallel_pool.{path}' has no attribute 'PoolVec'"
+    with pytest.raises(AttributeError, match=message):
+        load(path).PoolVec  # noqa: B018
+
+
+def test_pages_import_from_public_modules() -> None:
+    pages = [page for page in PAGES if page.parent.name != "internals"]
+    private = sorted(name for name in named_on_pages(pages) if re.search(r"\._(?!_)", name))
+    assert private == []
+
+
+def test_importing_the_package_imports_no_gymnasium() -> None:
+    loaded = modules_after("import parallel_pool")
+    assert "parallel_pool" in loaded and "gymnasium" not in loaded
+
+
+@pytest.mark.parametrize("path", IN_WORKERS)
+def test_workers_do_not_import_what_only_the_parent_needs(path: str) -> None:
+    loaded = modules_after(f"import parallel_pool.{path}")
+    assert "gymnasium" in loaded and not loaded & IN_WORKERS[path]

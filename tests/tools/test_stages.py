@@ -1,0 +1,148 @@
+"""The output of .ci/stages.py: the slowest tests, the times, and the summary of failures."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FAILING = """
+import pytest
+
+def helper(value):
+    assert value == list(range(100)), "as the helper says"
+
+def test_good():
+    pass
+
+@pytest.mark.parametrize("number", range({number}))
+def test_bad(number):
+    helper([number] * 3)
+
+@pytest.fixture
+def broken():
+    raise LookupError("of the fixture")
+
+def test_without_fixture(broken):
+    pass
+"""
+
+
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Returns .ci/stages.py with its counts at 0 and a folder of its own for reports."""
+    monkeypatch.syspath_prepend(str(ROOT / ".ci"))
+    module = importlib.import_module("stages")
+    for name, value in {"passed": 0, "failed": 0, "BUILD": tmp_path, "ROOT": tmp_path}.items():
+        monkeypatch.setattr(module, name, value)
+    return module
+
+
+def last_lines(stages: Any, capsys: pytest.CaptureFixture[str], stage: Any) -> str:
+    """Runs a stage that fails; returns what is printed after its end."""
+    assert stages.main([stage.__name__]) == 1
+    return capsys.readouterr().out.split(f"== {stage.__name__} ")[-1]
+
+
+def run_of(stages: Any, monkeypatch: pytest.MonkeyPatch, tests: str) -> Any:
+    """Adds a stage that runs these tests, and returns it."""
+    (stages.ROOT / "pytest.ini").write_text("[pytest]\n")
+    (stages.ROOT / "test_sample.py").write_text(tests)
+
+    def sample() -> None:
+        """Runs the sample tests."""
+        stages.pytest("sample", "-p", "no:cacheprovider", "test_sample.py", cwd=stages.ROOT)
+
+    monkeypatch.setitem(stages.STAGES, "sample", sample)
+    return sample
+
+
+@pytest.mark.slow
+def test_a_failed_run_names_its_tests_and_their_errors(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, FAILING.format(number=1)))
+    lines = printed.splitlines()
+    assert lines[0].startswith("failed: exit status 1: ")
+    assert lines[1:3] == [
+        "FAILED test_sample::test_bad[0]",
+        "FAILED test_sample::test_without_fixture",
+    ]
+    assert lines[3:6] == [
+        "-- 1:",
+        "  test_sample.py:5: AssertionError",
+        "  AssertionError: as the helper says",
+    ]
+    assert "  LookupError: of the fixture" in lines
+    assert lines[-1] == "1 passed, 2 failed"
+
+
+@pytest.mark.slow
+def test_many_failures_are_summarised_briefly(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, FAILING.format(number=40)))
+    assert printed.count("FAILED ") == 20 and "\n... and 21 more\n" in printed
+    assert printed.count("AssertionError: as the helper says") >= 3
+    assert len(printed) <= 3000
+    assert printed.endswith("\n1 passed, 41 failed\n")
+
+
+def test_a_run_without_a_report_is_named(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, "import os; os._exit(7)"))
+    assert "exit status 7" in printed and "pytest wrote no report" in printed
+    assert printed.endswith("\n0 passed, 1 failed\n")
+
+
+@pytest.mark.slow
+def test_tests_that_cannot_be_imported_are_named(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, "import no_such_module"))
+    assert "No module named 'no_such_module'" in printed
+    assert printed.endswith("\n0 passed, 1 failed\n")
+
+
+SLOW = """
+import time
+
+def test_slow():
+    time.sleep(0.6)
+
+def test_quick():
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_a_run_shows_its_slowest_tests_and_the_time(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stage = run_of(stages, monkeypatch, SLOW)
+    assert stages.main([stage.__name__]) == 0
+    printed = capfd.readouterr().out
+    slowest = r"slowest 10 durations =*\n0\.\d+s call +test_sample\.py::test_slow\n"
+    assert re.search(slowest, printed)
+    assert "test_quick" not in printed
+    assert re.search(r"== sample \d+ s: \d+ s in all\n2 passed, 0 failed\n$", printed)
+
+
+def test_each_stage_prints_its_time_and_a_failure_is_the_last(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise stages.Failed("for a reason")
+
+    for name, stage in {"first": lambda: None, "second": fail, "third": fail}.items():
+        monkeypatch.setitem(stages.STAGES, name, stage)
+    assert stages.main(["first", "second", "third"]) == 1
+    times, *last = capsys.readouterr().out.splitlines()[-3:]
+    assert re.fullmatch(r"== first \d+ s, second \d+ s: \d+ s in all", times)
+    assert last == ["== second failed: for a reason", "1 passed, 1 failed"]
