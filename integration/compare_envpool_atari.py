@@ -5,9 +5,9 @@
     python integration/compare_envpool_atari.py --sets default life --steps 20000
     python integration/compare_envpool_atari.py --subject parallel_pool --games all --sets default
 
-The subject is the model in tests/support/reference/envpool_atari.py, or parallel_pool. Each run plays
-random actions on two environments, with two forced resets (one partial) in between. Every step
-compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
+The subject is the model in tests/support/reference/envpool_atari.py, or parallel_pool. Each run
+plays random actions on two environments, with two forced resets (one partial) in between. Every
+step compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
 and elapsed_step, and, in the sets that use the dm API, step_type and discount. A run stops at its
 first difference. The exit status is 1 if any run differs.
 

@@ -7,9 +7,10 @@
 
 Each defect is a small edit to an anchor text that stands exactly once in the tree, so that the list
 holds for trees of another layout, too (tests/tools/test_planted_defects.py looks whether it does
-for this tree). A defect is built in a worktree of its own and meets the quick tests, which stop at the first
-failure: first those files that are likely to find it, then all. Those that survive meet the slow
-tests. The result is a table in Markdown: the defect, what found it, after how many seconds.
+for this tree). A defect is built in a worktree of its own and meets the quick tests, which stop at
+the first failure: first those files that are likely to find it, then all. Those that survive meet
+the slow tests. The result is a table in Markdown: the defect, what found it, after how many
+seconds.
 """
 
 from __future__ import annotations

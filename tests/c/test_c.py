@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 C_TESTS = ROOT / "tests" / "c"
 # compiling all of the engine again for a sanitizer takes too long for make check
 FLAVOURS = [

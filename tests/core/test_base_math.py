@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from c_library import compile_c
+
+from tests.support.c_library import compile_c
 
 SOURCE = """
 #include "base/float_trig.h"

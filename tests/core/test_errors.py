@@ -10,12 +10,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from same import assert_same
 
 import parallel_pool
 from parallel_pool import errors
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import StateError
+from tests.support.same import assert_same
 
 ALL_CLASSES = [each for each in vars(errors).values() if isinstance(each, type)]
 CLASSES = [each for each in ALL_CLASSES if issubclass(each, errors.PoolError)]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c_library import compile_c
+
+from tests.support.c_library import compile_c
 
 SOURCE = """
 #include "base/random.h"

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from same import assert_same
 
 import parallel_pool
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import PoolError, StateError
+from tests.support.same import assert_same
 
 DAMAGED = "the snapshot is damaged: give what get_state returned"
 

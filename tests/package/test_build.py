@@ -17,7 +17,7 @@ import pytest
 
 import build_ffi
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from parallel_pool._families import atari_proofs
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Runs the blocks of one page one after another, as a reader would type them.

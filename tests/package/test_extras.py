@@ -16,7 +16,7 @@ from tests.support import clean_envs
 
 pytestmark = pytest.mark.package
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 # The program that runs without extras.
 BARE = """

@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.package
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 OLD_NUMPY = "1.26.4"
 
 PROGRAM = """

@@ -18,7 +18,7 @@ import pytest
 import parallel_pool
 from tests.support.sampling import thinned
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Paths that are in users' files: entry points in Gymnasium's registry and in pickled specs.

@@ -11,7 +11,7 @@ from mypy import api as mypy
 
 import parallel_pool
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".mypy_cache"
 LAZY = (
     "PoolParallelEnv",

@@ -10,7 +10,7 @@ from typing import Any
 
 from cffi import FFI
 
-CSRC = Path(__file__).resolve().parents[1] / "csrc"
+CSRC = Path(__file__).resolve().parents[2] / "csrc"
 PUBLIC_HEADER = CSRC / "include" / "pp_env.h"
 FLAGS = "-std=c11 -O3 -ffp-contract=off -Wall -Wextra -Wshadow -Werror -shared -fPIC"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 IDS = [
     "Acrobot-v1",
     "Breakout-v5",

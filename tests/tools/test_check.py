@@ -24,7 +24,7 @@ from parallel_pool._testing.messages import ADD_CHECK
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "writing-an-environment.md"
 FIRST = "callbacks write all of their rows, and nothing else"
 LAST = "forged snapshots are refused or do no harm"

@@ -20,7 +20,7 @@ from parallel_pool import _command
 from parallel_pool._demo import speeds
 from parallel_pool._demo.animation import animate, with_palette
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments: str, code: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess:

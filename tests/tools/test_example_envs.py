@@ -15,7 +15,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError, PoolError
 
-ENVS = Path(__file__).resolve().parents[1] / "csrc" / "envs"
+ENVS = Path(__file__).resolve().parents[2] / "csrc" / "envs"
 NUM_ENVS = 5
 
 

@@ -14,7 +14,7 @@ from parallel_pool import __main__ as cli
 from parallel_pool._engine.base_pool import BasePool
 from tests.support.timeouts import TEST_TIMEOUT
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 # steps a pool of so many environments
 STEP = """

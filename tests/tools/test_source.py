@@ -27,7 +27,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HAS_CPP = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
 needs_cpp = pytest.mark.skipif(not HAS_CPP, reason="no C++ compiler")
 

@@ -22,7 +22,7 @@ from parallel_pool._source import cache, excerpt, program, start, toolchain
 from parallel_pool.errors import SourceError
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -44,7 +44,7 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     # workers find the tests' own modules
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     os.environ["PYTHONPATH"] = root
     # a node keeps what it was sent: by default in a third of the machine's memory
     memory = 100 * 2**20

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 # for each struct of ours: jaxlib's; the members, with jaxlib's name if it is another; and jaxlib's
 # name of `items`, if that follows
