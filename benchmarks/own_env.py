@@ -30,9 +30,13 @@ STEPS = 500
 
 
 def source() -> str:
-    """Returns the file of CartPole with ids and symbols of its own."""
+    """Returns the file of CartPole with one definition, which has an id and symbol of its own."""
     text = (ROOT / "csrc" / "envs" / "classic_control" / "cartpole.c").read_text()
-    return text.replace('"CartPole-v', '"mine/CartPole-v').replace("pp_env_cart", "pp_env_own_cart")
+    code, _, table = text.partition("const pp_env_def pp_env_cartpole[2] = ")
+    # a table of ids is for built-in families
+    v1 = table[table.rindex('CARTPOLE_DEFINITION("CartPole-v1")') : table.rindex("},")]
+    definition = v1.replace("CartPole-v1", "mine/CartPole-v1")
+    return f"{code}const pp_env_def pp_env_own_cartpole = {{{definition}}};\n"
 
 
 def load(folder: Path) -> float:

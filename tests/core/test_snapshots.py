@@ -265,9 +265,7 @@ def test_if_one_env_id_is_wrong_no_environment_is_changed() -> None:
 
 
 @pytest.fixture
-def frail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> parallel_pool._engine.registry.Definition:
+def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry.Definition:
     """An environment whose load callback can fail."""
     source, library = tmp_path / "frail.c", tmp_path / "frail.so"
     source.write_text(FRAIL)

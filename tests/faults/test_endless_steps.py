@@ -25,7 +25,7 @@ from tests.support.timeouts import TEST_TIMEOUT, wait_for
 START = """
 import contextlib, gc, os, signal, sys, threading, time, warnings
 import numpy as np
-from parallel_pool import closing
+from parallel_pool._engine import closing
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.pool import Pool

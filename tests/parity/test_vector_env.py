@@ -141,7 +141,7 @@ def test_surface_is_the_same(id: str) -> None:
         assert ours.spec.kwargs.pop("vectorization_mode") == "parallel_pool"
         assert theirs.spec.kwargs.pop("vectorization_mode") == "sync"
         assert ours.spec == theirs.spec
-        assert repr(ours) == repr(theirs).replace("Sync", "Pool")
+        assert repr(ours) == repr(theirs).replace("Sync", "Native")
 
 
 @pytest.mark.parametrize(

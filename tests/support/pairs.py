@@ -22,7 +22,7 @@ def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, Vec
             ours = gymnasium.make_vec(id, num_envs, vectorization_mode="parallel_pool", **kwargs)
             try:
                 names = [type(env).__name__ for env in (theirs, ours)]
-                assert names == ["SyncVectorEnv", "PoolVectorEnv"]
+                assert names == ["SyncVectorEnv", "NativeVectorEnv"]
                 yield theirs, ours
             finally:
                 ours.close()

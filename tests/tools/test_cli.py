@@ -184,7 +184,7 @@ def test_files_that_cannot_be_written_are_named_before_the_demo(
 
 
 def test_the_animation_has_the_name_that_is_checked() -> None:
-    assert cli.ANIMATION in (ROOT / "parallel_pool" / "demo" / "__init__.py").read_text()
+    assert cli.ANIMATION in (ROOT / "parallel_pool" / "_demo" / "__init__.py").read_text()
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

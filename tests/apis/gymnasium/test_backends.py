@@ -18,6 +18,7 @@ from gymnasium.wrappers import (
 
 import parallel_pool
 from parallel_pool._apis.gymnasium import backends, local_backends
+from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import NativeVectorEnv, PoolVectorEnv, ProcessVectorEnv
 from tests.support.fusion_cases import clip
 from tests.support.python_ids import PYTHON_ID
@@ -99,7 +100,7 @@ def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) ->
 @pytest.fixture
 def without_sutton_barto() -> Iterator[None]:
     """Removes an option of CartPole, and restores the order, in which C gets the values."""
-    options = parallel_pool._engine.registry.find("CartPole-v1").options
+    options = registry.find("CartPole-v1").options
     before = dict(options)
     del options["sutton_barto_reward"]
     yield

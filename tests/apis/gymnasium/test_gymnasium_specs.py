@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import parallel_pool
 from parallel_pool._apis.common import gymnasium_ids
 from parallel_pool._apis.gymnasium import hook as hook
+from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.support.gymnasium_cases import run_python
 from tests.support.python_ids import PYTHON_ID
@@ -238,7 +239,7 @@ def test_other_modes_are_left_alone() -> None:
 
 
 def test_every_native_id_is_registered() -> None:
-    for native_id, definition in parallel_pool._engine.registry.builtin().items():
+    for native_id, definition in registry.builtin().items():
         # ids internal to one API are not registered
         if native_id.startswith("_"):
             assert gymnasium_ids.registered_id(native_id) not in gymnasium.registry

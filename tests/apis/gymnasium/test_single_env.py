@@ -50,7 +50,7 @@ def test_without_pettingzoo_the_cure_is_named(make: Any, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
     monkeypatch.delitem(sys.modules, "pettingzoo.utils", raising=False)
     for name in ("parallel_game", "particle_game"):
-        monkeypatch.delitem(sys.modules, f"parallel_pool.compat.pettingzoo.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"parallel_pool._apis.pettingzoo.{name}", raising=False)
     with pytest.raises(MissingDependencyError, match=r"pip install 'parallel_pool\[pettingzoo\]'"):
         make(TAG)
 
