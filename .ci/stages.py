@@ -43,7 +43,8 @@ SLOWEST = ("--durations=10", "--durations-min=0.5")
 # sanitizers itself and looks for leaks), and those that repeat another test with many more
 # settings.
 NOT_FOR_SANITIZERS = [
-    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_stages.py"),
+    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_docstrings.py"),
+    *("test_stages.py", "test_typing.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py", "test_base_math.py"),
     *("parity/test_atari_line_memo.py", "parity/test_atari_translation.py"),

@@ -80,6 +80,15 @@ class Pool(BasePool):
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
+
+    Example:
+        >>> with parallel_pool.Pool("CartPole-v1", 8, batch_size=4) as pool:
+        ...     pool.send_reset(seed=1)
+        ...     batch = pool.recv()
+        ...     pool.send(np.zeros(4, np.int64), batch.env_id)
+        ...     batch = pool.recv()
+        >>> batch.obs.shape, batch.reward.dtype
+        ((4, 4), dtype('float32'))
     """
 
     def __init__(

@@ -28,6 +28,10 @@ class Check:
         name: what holds if the check passes.
         run: takes an id or a definition and the keyword options, few and settings; for Python
             environments the function that makes one.
+
+    Example:
+        >>> for check in parallel_pool.testing.NATIVE_CHECKS[:3]:
+        ...     check("CartPole-v1")
     """
 
     name: str
@@ -131,6 +135,10 @@ def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
         ContractError: a rule is broken; the message begins with the rule.
         ValueError: there is no such id.
         TypeError: env is something else.
+
+    Example:
+        >>> parallel_pool.testing.check("CartPole-v1")
+        >>> parallel_pool.testing.check(lambda: gymnasium.make("MountainCar-v0"))
     """
     from parallel_pool._engine.specs import Definition
 

@@ -82,6 +82,14 @@ class ProcessPool(EnvCalls):
         num_workers: number of worker processes; 0 if this process steps the environments.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
+
+    Example:
+        >>> env_fns = [lambda: gymnasium.make("CartPole-v1")] * 4
+        >>> with parallel_pool.ProcessPool(env_fns, num_workers=1) as pool:
+        ...     pool.reset(seed=1).obs.shape
+        ...     pool.step([0, 1, 0, 1]).reward
+        (4, 4)
+        array([1., 1., 1., 1.])
     """
 
     _holds = "processes"

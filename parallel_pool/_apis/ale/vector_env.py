@@ -67,6 +67,15 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             (left to right, down to up) and FIRE.
         is_xla_registered: whether `xla` was called.
         pool: the `Pool` underneath.
+
+    Example:
+        >>> from parallel_pool.compat.ale import AtariVectorEnv
+        >>> envs = AtariVectorEnv("pong", 4)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, *ends, infos = envs.step(np.zeros(4, np.int64))
+        >>> observations.shape, infos["lives"]
+        ((4, 4, 84, 84), array([0, 0, 0, 0], dtype=int32))
+        >>> envs.close()
     """
 
     pool: Pool

@@ -39,7 +39,17 @@ if TYPE_CHECKING:
 
 
 class Policy(Protocol):
-    """What acts: any object with these methods, of torch, JAX or NumPy."""
+    """What acts: any object with these methods, of torch, JAX or NumPy.
+
+    Example:
+        >>> class Constant:
+        ...     weights = np.zeros(1)
+        ...     def act(self, observations):
+        ...         return np.zeros(len(observations), np.int64), np.zeros(len(observations)), {}
+        ...     def log_prob(self, observations, actions): return np.zeros(len(actions))
+        ...     def state(self): return {"weights": self.weights}
+        ...     def load(self, state): self.weights = state["weights"]
+    """
 
     def act(self, observations: Any) -> tuple[Any, Array, dict[str, Array]]:
         """Returns actions (n, ...), their log probabilities (n,), and any further arrays (n, ...),
@@ -79,6 +89,15 @@ class Batch:
         version: of the policy that acted.
         age: how many versions that was behind when the batch came.
         is_first: whether the worker's environments are new, at the start or after a loss.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> rollouts = Rollouts("CartPole-v1", make_policy, num_envs=4, steps=8, num_workers=1)
+        >>> version = rollouts.publish(make_policy())
+        >>> batch = next(rollouts)
+        >>> rollouts.close()
+        >>> batch.observations.shape, batch.rewards.shape, batch.last_observations.shape
+        ((8, 4, 4), (8, 4), (4, 4))
     """
 
     observations: Any
@@ -111,6 +130,14 @@ class Stats:
         bytes_fetched: of these policies' arrays. Workers of one node share one transfer, so the
             network carries at most so many.
         max_age: the largest age of a batch.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> with Rollouts("CartPole-v1", make_policy, num_envs=4, num_workers=1) as rollouts:
+        ...     version = rollouts.publish(make_policy())
+        ...     batch = next(rollouts)
+        >>> rollouts.stats.batches, rollouts.stats.lost_batches, rollouts.stats.restarts
+        (1, 0, 0)
     """
 
     batches: int = 0
@@ -128,11 +155,6 @@ class Rollouts:
     the next ones when the following batch is taken. So each worker has one request in flight, and
     memory holds one batch of each worker at most.
 
-        rollouts = Rollouts("CartPole-v1", make_policy, num_envs=16)
-        for batch in rollouts:
-            learn(policy, batch)
-            rollouts.publish(policy)
-
     A worker fetches the newest policy, with its next request, when the rule `sync` says so; nothing
     is sent otherwise.
 
@@ -141,6 +163,16 @@ class Rollouts:
         sync: the rule.
         version: of the newest policy; 0 for the first.
         stats: what has happened so far.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> policy = make_policy()
+        >>> with Rollouts("CartPole-v1", make_policy, num_envs=4, num_workers=1) as rollouts:
+        ...     version = rollouts.publish(policy)
+        ...     for _, batch in zip(range(3), rollouts):
+        ...         version = rollouts.publish(policy)  # after it has learned from the batch
+        >>> batch.rewards.shape, rollouts.stats.batches
+        ((32, 4), 3)
     """
 
     _group: WorkerGroup | None = None

@@ -70,6 +70,14 @@ class ClusterVectorEnv(PoolVectorEnv):
         metadata, render_mode: of the first environment.
         backend: "cluster".
         backend_reason: what the workers run, and why; a sentence.
+
+    Example:
+        >>> envs = parallel_pool.make_vec("CartPole-v1", 4, backend="cluster", num_workers=2)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, terminations, truncations, infos = envs.step([0, 1, 0, 1])
+        >>> observations.shape, rewards
+        ((4, 4), array([1., 1., 1., 1.]))
+        >>> envs.close()
     """
 
     _holds = "actors of a Ray cluster"

@@ -41,6 +41,11 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         render_mode, render_env_id: as given to `make`.
         pool: the `Pool` underneath.
         closed: whether `close` was called.
+
+    Example:
+        >>> with parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=4) as envs:
+        ...     isinstance(envs, parallel_pool.EnvPool), envs.all_env_ids
+        (True, array([0, 1, 2, 3], dtype=int32))
     """
 
     spec: Any

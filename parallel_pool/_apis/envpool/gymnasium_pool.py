@@ -39,6 +39,14 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
     Attributes:
         num_envs, observation_space, action_space, single_observation_space, single_action_space,
             is_vector_env: may be assigned, as wrappers and training scripts do.
+
+    Example:
+        >>> with parallel_pool.make_gymnasium("CartPole-v1", num_envs=8, batch_size=4) as envs:
+        ...     envs.async_reset()
+        ...     observations, rewards, terminated, truncated, infos = envs.recv()
+        ...     envs.send(np.zeros(4, np.int32), infos["env_id"])
+        >>> observations.shape, rewards.dtype
+        ((4, 4), dtype('float32'))
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]

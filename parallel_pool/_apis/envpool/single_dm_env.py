@@ -53,6 +53,14 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
         spec: the task and its options.
         config: the options by name.
         render_mode: as given to `make_dm`.
+
+    Example:
+        >>> with parallel_pool.make_dm("CartPole-v1", batched=False, seed=1) as env:
+        ...     step = env.reset()
+        ...     while not step.last():
+        ...         step = env.step(0)
+        >>> float(step.reward), float(step.discount)
+        (1.0, 0.0)
     """
 
     @property

@@ -60,6 +60,11 @@ class ArraySpec:
         shape: of one row; a first axis of -1 is that of the players of one environment.
         minimum, maximum: inclusive bounds, scalars or arrays; infinite if there are none.
         is_discrete: whether elements number choices, from `minimum` to `maximum`.
+
+    Example:
+        >>> spec = parallel_pool.make_spec("CartPole-v1").state_array_spec["obs"]
+        >>> spec.dtype, spec.shape
+        (dtype('float32'), (4,))
     """
 
     dtype: np.dtype[Any]
@@ -80,6 +85,11 @@ class EnvSpec:
         num_players: players of one environment.
         additional_wrappers: the wrappers, in copies that Gymnasium's wrappers return as
             their spec.
+
+    Example:
+        >>> spec = parallel_pool.make_spec("CartPole-v1", max_episode_steps=100)
+        >>> spec.config.max_episode_steps, spec.action_space
+        (100, Discrete(2))
     """
 
     additional_wrappers: tuple[Any, ...] = ()

@@ -61,6 +61,15 @@ class NativeVectorEnv(AsyncCalls):
 
     See `PoolVectorEnv` for what it returns and for its attributes; its `pool` is a
     `parallel_pool.Pool`.
+
+    Example:
+        >>> envs = parallel_pool.make_vec("CartPole-v1", 4, backend="native")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step_async(envs.action_space.sample())
+        >>> observations, rewards, terminations, truncations, infos = envs.step_wait(timeout=10)
+        >>> rewards
+        array([1., 1., 1., 1.])
+        >>> envs.close()
     """
 
     backend = backends.NATIVE

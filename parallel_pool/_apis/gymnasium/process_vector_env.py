@@ -49,6 +49,15 @@ class ProcessVectorEnv(AsyncCalls):
         render_mode: of the first environment.
         spec: from which make_vec or PoolVectorEnv made it, else None.
         pool: the `ProcessPool` underneath.
+
+    Example:
+        >>> from parallel_pool.compat.gymnasium import ProcessVectorEnv
+        >>> env_fns = [lambda: gymnasium.make("CartPole-v1")] * 4
+        >>> envs = ProcessVectorEnv(env_fns, num_workers=1, timeout=60, on_error="restart")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step([0, 1, 0, 1])[1]
+        array([1., 1., 1., 1.])
+        >>> envs.close()
     """
 
     backend = "process"

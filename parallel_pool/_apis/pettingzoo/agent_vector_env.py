@@ -53,6 +53,14 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         metadata: of the environments; "autoreset_mode" is theirs.
         restarted: bool (n,), the environments whose next episode began in the last step
             (SAME_STEP).
+
+    Example:
+        >>> envs = parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4).as_vector_env()
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, *ends, infos = envs.step(np.zeros(12, np.int64))
+        >>> observations.shape, rewards.shape
+        ((12, 18), (12,))
+        >>> envs.close()
     """
 
     def __init__(

@@ -72,6 +72,14 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
             `JointEnv`s; None if the pool is asynchronous.
         pool: the pool underneath.
+
+    Example:
+        >>> with parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4) as envs:
+        ...     observations, infos = envs.reset(seed=1)
+        ...     actions = {agent: np.zeros(4, np.int64) for agent in envs.agents}
+        ...     observations, rewards, terminations, truncations, infos = envs.step(actions)
+        >>> rewards["agent_0"].shape, rewards["agent_0"].dtype
+        ((4,), dtype('float64'))
     """
 
     def __init__(

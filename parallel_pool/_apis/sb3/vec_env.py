@@ -70,6 +70,14 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
         backend: "native" or "process".
         backend_reason: why this backend was chosen; a sentence.
+
+    Example:
+        >>> envs = parallel_pool.PoolVecEnv("CartPole-v1", 4, seed=1)
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step(np.zeros(4, np.int64))
+        >>> observations.shape, rewards
+        ((4, 4), array([1., 1., 1., 1.], dtype=float32))
+        >>> envs.close()
     """
 
     def __init__(

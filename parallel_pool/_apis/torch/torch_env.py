@@ -34,6 +34,13 @@ class TorchEnv(Uncopied):
     Attributes:
         envs: the environments.
         device: of all tensors.
+
+    Example:
+        >>> with parallel_pool.make_vec("CartPole-v1", 4).torch() as envs:
+        ...     observations, infos = envs.reset(seed=1)
+        ...     observations, rewards, *others = envs.step(torch.zeros(4, dtype=torch.int64))
+        >>> observations.shape, rewards.dtype
+        (torch.Size([4, 4]), torch.float64)
     """
 
     def __init__(self, envs: Any, device: Any = "cpu") -> None:
