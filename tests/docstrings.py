@@ -24,9 +24,24 @@ MODULES = [
     "parallel_pool.testing",
     *(
         f"parallel_pool.compat.{name}"
-        for name in "ale dm_env envpool gymnasium gymnasium_hook jax pettingzoo sb3 torch".split()
+        for name in (
+            *(
+                "ale",
+                "dm_env",
+                "envpool",
+                "gymnasium",
+                "gymnasium_hook",
+                "jax",
+                "pettingzoo",
+                "sb3",
+            ),
+            "torch",
+        )
     ),
 ]
+
+# Modules of methods that are checked; classes also inherit from Gymnasium's, for example.
+OURS = ("parallel_pool", "test")
 
 # Objects whose examples need Ray: tests/cluster runs them.
 ON_RAY = {"Batch", "ClusterVecEnv", "ClusterVectorEnv", "Rollouts", "Stats"}
@@ -59,7 +74,7 @@ def public_methods(value: type) -> Iterator[tuple[str, FunctionType]]:
         member = inspect.getattr_static(value, name)
         for wrapped in ("__func__", "fget", "func"):
             member = getattr(member, wrapped, member)
-        is_ours = isinstance(member, FunctionType) and "parallel_pool" in member.__module__
+        is_ours = isinstance(member, FunctionType) and member.__module__.startswith(OURS)
         if is_ours and (name == "__init__" or not name.startswith("_")):
             yield name, member
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
 
-from tests.docstrings import ON_RAY, example, public_objects, run_example, write_sources
+from parallel_pool._engine.buffers import Array
+from tests.array_docs import Reader, has_bare_any, holds_arrays
+from tests.docstrings import (
+    ON_RAY,
+    example,
+    public_methods,
+    public_objects,
+    run_example,
+    write_sources,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECTS = public_objects()
@@ -21,6 +31,31 @@ BEGINNINGS = {
 }
 LONGEST = 8
 
+
+def is_error(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+CLASSES = {
+    value.__name__: value
+    for value in OBJECTS.values()
+    if isinstance(value, type) and not is_error(value)
+}
+READER = Reader(CLASSES)
+
+# Results without a type, and why.
+ANY = {
+    "AtariVectorEnv.xla": "ale-py's method has no annotations, and signatures are compared",
+    "DMEnvPool.observation_spec": "a namedtuple with the fields of the task",
+    "EnvSpec.gen_config": "a namedtuple with the options of the task",
+    "EnvSpec.observation_spec": "a namedtuple with the fields of the task",
+    "GymnasiumEnvPool.reset": "observations, or (observations, infos): make_gym decides",
+    "Pool.option_value": "what the option is",
+    "TorchEnv.recv": "what the environments return, with tensors",
+    "TorchEnv.reset": "what the environments return, with tensors",
+    "TorchEnv.step": "what the environments return, with tensors",
+}
+
 # Runs the examples one after another, in a process that may load environments
 RUN = f"""
 import sys
@@ -28,10 +63,6 @@ sys.path.insert(0, {str(ROOT)!r})
 import tests.test_docstrings as these
 these.run_all()
 """
-
-
-def is_error(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def lines(value: Any) -> list[str]:
@@ -99,6 +130,84 @@ def test_a_wrong_example_is_noticed() -> None:
         """
 
     assert "Got:\n    2" in run_example("wrong", wrong, {})
+
+
+def functions() -> dict[str, tuple[FunctionType, type | None]]:
+    """Returns all public functions and methods of public classes, with their class."""
+    found: dict[FunctionType, tuple[str, type | None]] = {}
+    for path, value in OBJECTS.items():
+        if isinstance(value, FunctionType):
+            found[value] = path, None
+    for owner in CLASSES.values():
+        for _, method in public_methods(owner):
+            found.setdefault(method, (f"{owner.__name__}.{method.__name__}", owner))
+    return {name: (function, owner) for function, (name, owner) in found.items()}
+
+
+FUNCTIONS = functions()
+
+
+def test_docstrings_give_shape_and_dtype_of_arrays() -> None:
+    with_arrays = [
+        name
+        for name, (function, _) in FUNCTIONS.items()
+        if any(holds_arrays(str(each)) for each in function.__annotations__.values())
+    ]
+    assert len(with_arrays) >= 40
+    untold = {
+        f"{name}: {what}"
+        for name, (function, owner) in FUNCTIONS.items()
+        for what in READER.untold(function, owner)
+        # of data classes; their docstring has the attributes
+        if function.__doc__ or not name.endswith(".__init__")
+    }
+    assert untold == set()
+
+
+def test_docstrings_give_shape_and_dtype_of_attributes() -> None:
+    assert "rewards" in vars(CLASSES["Batch"])["__annotations__"]
+    untold = {f"{name}.{what}" for name in CLASSES for what in READER.untold_fields(CLASSES[name])}
+    assert untold == set()
+
+
+class Untold:
+    """Has mistakes.
+
+    Attributes:
+        data: uint8, without a shape.
+    """
+
+    data: Array
+
+    def same(self) -> Array:
+        """Returns what `other` returns."""
+
+    def other(self, rows: Array) -> Array:
+        """Returns a picture, uint8 (height, width, 3).
+
+        Args:
+            rows: (n, 2).
+        """
+
+    def loose(self) -> Array:
+        """Returns what it likes (at all times)."""
+
+    def any(self) -> Any:
+        """Returns something."""
+
+
+def test_arrays_without_shape_or_dtype_are_noticed() -> None:
+    reader = Reader({"Untold": Untold})
+    found = {name: list(reader.untold(method, Untold)) for name, method in public_methods(Untold)}
+    assert found == {"any": [], "loose": ["return"], "other": ["rows"], "same": []}
+    assert list(reader.untold_fields(Untold)) == ["data"]
+    assert has_bare_any(vars(Untold)["any"])
+
+
+def test_results_have_a_type() -> None:
+    found = {name for name, (function, _) in FUNCTIONS.items() if has_bare_any(function)}
+    assert found - ANY.keys() == set(), "say the type, or in ANY why there is none"
+    assert ANY.keys() - found == set(), "these have a type now"
 
 
 @pytest.mark.slow

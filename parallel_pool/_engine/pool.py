@@ -241,7 +241,8 @@ class Pool(BasePool):
     ) -> NamedBatch:
         """Resets all environments and receives; drops results that Ctrl-C has left in flight.
 
-        For APIs whose users have no `recv`. If it is refused, nothing was dropped.
+        For APIs whose users have no `recv`, whose result it returns. If it is refused, nothing was
+        dropped.
         """
         if self.in_flight:
             self.check_reset(seed=seed, options=options)
@@ -361,8 +362,8 @@ class Pool(BasePool):
         """Returns the current observations of env_ids (None: all), also after `set_state`.
 
         Returns:
-            Arrays in the order of `spec.observations`, (count, *shape) each, under the names that
-            they have in batches; they share no memory with the pool.
+            Arrays in the order of `spec.observations`, (count, *shape) of the field's dtype each,
+            under the names that they have in batches; they share no memory with the pool.
 
         Raises:
             StateError: an environment is in flight, or was never reset.

@@ -72,7 +72,7 @@ def each(values: Sequence[Any] | np.ndarray[Any, Any]) -> Each:
     A plain list is one value for all environments.
 
     Args:
-        values: num_envs values, a list, tuple, range or array.
+        values: num_envs values, a list, tuple, range or array (num_envs,) of any dtype.
 
     Raises:
         TypeError: values are no sequence, or one of them is each(...) or each_reset(...).

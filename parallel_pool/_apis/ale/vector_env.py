@@ -235,8 +235,8 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         """Starts new episodes.
 
         Args:
-            seed: the i-th environment that is reset gets seed + i, or the i-th of an array; None
-                and negative seeds continue the generators.
+            seed: the i-th environment that is reset gets seed + i, or the i-th of an int32 array
+                (environments reset,); None and negative seeds continue the generators.
             options: "reset_mask", bool (num_envs,), names the environments to reset; others stay
                 as they are. Other options are ignored.
 

@@ -52,20 +52,25 @@ class Policy(Protocol):
     """
 
     def act(self, observations: Any) -> tuple[Any, Array, dict[str, Array]]:
-        """Returns actions (n, ...), their log probabilities (n,), and any further arrays (n, ...),
-        such as values, for observations (n, ...)."""
+        """Returns actions (n, ...) of the space's dtype, their log probabilities, float (n,), and
+        any further arrays (n, ...), such as values, for observations (n, ...)."""
         ...
 
     def log_prob(self, observations: Any, actions: Any) -> Array:
-        """Returns log probabilities (m,) of actions; called on the learner, for `Adaptive` only."""
+        """Returns log probabilities, float (m,), of actions (m, ...); called on the learner, for
+        `Adaptive` only."""
         ...
 
     def state(self) -> Mapping[str, Array]:
-        """Returns all weights."""
+        """Returns all weights by name: arrays (...) of any shape and dtype."""
         ...
 
     def load(self, state: Mapping[str, Array]) -> None:
-        """Takes the weights that `state` returned."""
+        """Takes the weights.
+
+        Args:
+            state: arrays (...) of any dtype, as `state` returned them.
+        """
         ...
 
 
@@ -74,15 +79,16 @@ class Batch:
     """The steps of one worker's environments; arrays (steps, n, ...) that are the caller's own.
 
     Attributes:
-        observations: before each step; an array, or a tree of such.
-        actions: as the policy returned them.
-        log_probs: of the actions, by the policy that drew them.
-        extras: what else the policy returned.
-        rewards: float64.
-        terminations, truncations: bool.
-        resets: bool: steps that reset their environment and ignored the action (NEXT_STEP): leave
-            them out of a loss.
-        last_observations: (n, ...), after the last step.
+        observations: (steps, n, *shape) of the space's dtype, before each step; an array, or a tree
+            of such.
+        actions: (steps, n, *action shape), of the dtype that the policy returned.
+        log_probs: (steps, n), of the policy's dtype: of the actions, by the policy that drew them.
+        extras: what else the policy returned, (steps, n, ...) of its dtype.
+        rewards: float64 (steps, n).
+        terminations, truncations: bool (steps, n).
+        resets: bool (steps, n): steps that reset their environment and ignored the action
+            (NEXT_STEP): leave them out of a loss.
+        last_observations: (n, *shape) of the space's dtype, after the last step.
         returns, lengths: of the episodes that ended, in the order in which they did.
         worker: its index.
         rows: which environments these are, a slice.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -119,6 +119,26 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         except EnvError as error:
             error.batch = self._rows.results(error.batch)
             raise
+
+    @overload
+    def recv(
+        self,
+        reset: Literal[False] = ...,
+        return_info: bool | None = ...,
+        *,
+        timeout: float | None = ...,
+        min_rows: int | None = ...,
+    ) -> Step: ...
+
+    @overload
+    def recv(
+        self,
+        reset: bool,
+        return_info: bool | None = ...,
+        *,
+        timeout: float | None = ...,
+        min_rows: int | None = ...,
+    ) -> Any: ...
 
     def recv(
         self,

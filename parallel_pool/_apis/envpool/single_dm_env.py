@@ -216,7 +216,7 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
 
     # --------------------------------------------------------------------------------- specs --
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> specs.Array | dict[str, specs.Array]:
         """Returns the spec of an observation, or a dict of such."""
         return self._observation_specs
 

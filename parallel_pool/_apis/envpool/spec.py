@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import gymnasium
     import numpy.typing as npt
 
+    from parallel_pool._apis.envpool.dm_specs import specs
     from parallel_pool._engine.specs import Definition, Field
 
 INT32 = np.dtype(np.int32)
@@ -276,7 +277,7 @@ class EnvSpec:
 
         return dm_specs.observation_spec(self._core.fields, self.num_players)
 
-    def action_spec(self) -> Any:
+    def action_spec(self) -> specs.Array:
         """Returns the dm_env spec of one environment's (one player's) action.
 
         Raises:

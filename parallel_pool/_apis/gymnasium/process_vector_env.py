@@ -173,7 +173,8 @@ class ProcessVectorEnv(AsyncCalls):
             actions: an element of `action_space`, or an iterable of n actions.
 
         Returns:
-            Observations, an array (n, ...) or a tree of such arrays; rewards float64 (n,);
+            Observations, an array (n, *shape) of the space's dtype, or a tree of such arrays;
+            rewards float64 (n,);
             terminations and truncations bool (n,); infos: for each key an array (n, ...), and
             "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
             "final_obs", an object array (n,) of the last observations of ended episodes, and

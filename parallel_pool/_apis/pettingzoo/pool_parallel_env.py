@@ -475,7 +475,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         return spaces[agent]
 
     def state(self) -> Array:
-        """Returns the environments' states, an array (n, *shape of one)."""
+        """Returns the environments' states, an array (n, *shape of one) of their dtype."""
         return self._agents.state()
 
     def render(self) -> tuple[Any, ...]:

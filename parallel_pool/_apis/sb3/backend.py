@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import gymnasium
 
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
     # reset options: one dict for all environments, or a list of one per environment
     Options = Mapping[str, Any] | list[Mapping[str, Any]]
     # observations, rewards, dones, infos
-    Step = tuple[Any, Array, Array, list[dict[str, Any]]]
+    Step = tuple[Observations, Array, Array, list[dict[str, Any]]]
 
 
 def each_reset(

@@ -69,3 +69,9 @@ class ClusterVecEnv(PoolVecEnv):
         except BaseException:
             envs.close()
             raise
+
+    @property
+    def pool(self) -> ClusterVectorEnv:  # type: ignore[override]
+        """The `ClusterVectorEnv` underneath."""
+        pool: ClusterVectorEnv = self._backend.pool
+        return pool

@@ -88,17 +88,17 @@ class TorchEnv(Uncopied):
         """
         return self._result(self.envs.step, (actions, *arguments), keywords)
 
-    def send(self, actions: Any, *arguments: Any, **keywords: Any) -> Any:
+    def send(self, actions: Any, *arguments: Any, **keywords: Any) -> None:
         """Does what `send` of the environments does; see `step`."""
-        return self._result(self.envs.send, (actions, *arguments), keywords)
+        self._result(self.envs.send, (actions, *arguments), keywords)
 
     def recv(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `recv` of the environments returns, as tensors."""
         return self._result(self.envs.recv, arguments, keywords)
 
-    def async_reset(self, *arguments: Any, **keywords: Any) -> Any:
+    def async_reset(self, *arguments: Any, **keywords: Any) -> None:
         """Does what `async_reset` of the environments does."""
-        return self._result(self.envs.async_reset, arguments, keywords)
+        self._result(self.envs.async_reset, arguments, keywords)
 
     def _result(self, call: Any, arguments: Any, keywords: Any) -> Any:
         given = [arrays(value) for value in arguments]
