@@ -36,12 +36,14 @@ if TYPE_CHECKING:
         @property
         def shape(self) -> tuple[int, ...]:
             """Of one environment's action."""
+            ...
 
         def read(self, actions: Any, count: int) -> tuple[CData, int]:
             """Returns actions of count environments in C's form, and the code of their dtype.
 
             The first result keeps its memory alive. Raises TypeError or ValueError.
             """
+            ...
 
 
 T = TypeVar("T")

@@ -80,7 +80,7 @@ def _limits(env: Any, **settings: Any) -> None:
     contract.default_limit(env, **settings)
 
 
-NATIVE_CHECKS = (
+NATIVE_CHECKS: tuple[Check, ...] = (
     Check(STOPPING, guards.writes),
     Check("spaces hold every observation", _in_modes(contract.spaces, MODES)),
     Check("rewards are numbers", contract.rewards),
@@ -100,7 +100,7 @@ NATIVE_CHECKS = (
     Check(FORGED, forged.snapshots),
 )
 
-PYTHON_CHECKS = (
+PYTHON_CHECKS: tuple[Check, ...] = (
     Check("reset and step return what Gymnasium's API says", gymnasium_env.api),
     Check("spaces hold every observation", gymnasium_env.spaces),
     Check("the same seed gives the same results", gymnasium_env.seeds),

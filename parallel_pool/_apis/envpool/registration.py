@@ -35,7 +35,7 @@ def make(
 ) -> GymnasiumEnvPool: ...
 @overload
 def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool: ...
-def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool:
+def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool | SingleDMEnv:
     """Makes many environments of a task.
 
     Args:

@@ -18,6 +18,8 @@ from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from parallel_pool._apis.envpool.spec import EnvSpec
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Batch, Pool
@@ -261,6 +263,13 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
             timeout: seconds to wait for that; None for 5. See `Pool.close`.
         """
         self._envs.close(timeout)
+
+    # as in dm_env, which has no types
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id})"
