@@ -87,6 +87,15 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
+# A second checker of types, for tests/package/test_typing.py, which skips its tests where there is none.
+$(VENV)/.dev: | $(VENV)/pyright-1.1.414
+
+$(VENV)/pyright-%: | $(VENV)/.tools
+	@if command -v npm >/dev/null; then \
+	  echo 'installing pyright $* into $@' && rm -rf $@.partial && \
+	  npm install --silent --prefix $@.partial pyright@$* && mv $@.partial $@; \
+	else echo 'no npm on this machine: nothing is checked with pyright'; fi
+
 # Libraries that train on our pools in integration/. They are installed without dependencies: those
 # would replace torch, NumPy and Gymnasium by other versions. CleanRL's metadata ask for Python 3.10,
 # which its programs do not need; the examples of Sample Factory are not used.

@@ -10,5 +10,8 @@ def get_include() -> str:
 
     It holds `pp_env.h`, the environment ABI, and `base/`, the helpers of the built-in environments:
     headers, and C files to compile with the environment if it uses their functions.
+
+    Example:
+        >>> flags = ["-shared", "-fPIC", f"-I{parallel_pool.get_include()}"]
     """
     return str(Path(__file__).resolve().parent / "include")

@@ -30,7 +30,17 @@ __all__ = [
 
 
 class PoolError(Exception):
-    """Base class of all exceptions here."""
+    """Base class of all exceptions here.
+
+    Example:
+        >>> pool = parallel_pool.Pool("CartPole-v1")
+        >>> pool.close()
+        >>> try:
+        ...     pool.reset()
+        ... except parallel_pool.PoolError as error:
+        ...     print(f"{type(error).__name__}: {error}")
+        ClosedError: the pool is closed: make a new one
+    """
 
 
 class StateError(PoolError, RuntimeError):

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -36,13 +36,17 @@ if TYPE_CHECKING:
         @property
         def shape(self) -> tuple[int, ...]:
             """Of one environment's action."""
+            ...
 
         def read(self, actions: Any, count: int) -> tuple[CData, int]:
             """Returns actions of count environments in C's form, and the code of their dtype.
 
             The first result keeps its memory alive. Raises TypeError or ValueError.
             """
+            ...
 
+
+T = TypeVar("T")
 
 INT32 = np.dtype(np.int32)
 # seconds: 31 years; in nanoseconds it fits into 64 bits
@@ -67,7 +71,7 @@ def show_all(views: Views) -> Batch:
     return tuple([view() for view in views])
 
 
-def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
+def show_batch(show: Callable[[Views], T], batch: Batch) -> T:
     """Returns the result of `show` for arrays instead of views."""
     return show([array.view for array in batch])
 
@@ -214,7 +218,8 @@ class BasePool(Uncopied):
             timeout: seconds.
 
         Returns:
-            The arrays of `columns`, (batch_size, ...) each: a named tuple, see `NamedBatch`.
+            The arrays of `columns`, (batch_size, *shape) of the column's dtype each: a named tuple,
+            see `NamedBatch`.
 
         Raises:
             TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
@@ -227,11 +232,11 @@ class BasePool(Uncopied):
 
     def step_shown(
         self,
-        show: Callable[[Views], Any],
+        show: Callable[[Views], T],
         actions: Any,
         env_ids: Any = None,
         timeout: float | None = None,
-    ) -> Any:
+    ) -> T:
         """Does a step and returns the result of `show`, for APIs with their own form of results.
 
         Args:
@@ -295,9 +300,10 @@ class BasePool(Uncopied):
                 when these are if there is no timeout. A full batch is returned at once.
 
         Returns:
-            The arrays of `columns`: a named tuple, see `NamedBatch`. With min_rows they still have
-            batch_size rows, of which the first `num_rows` are results; the others are zero, with
-            env_id -1. `rows()` returns the results alone.
+            The arrays of `columns`, (batch_size, *shape) of the column's dtype each: a named tuple,
+            see `NamedBatch`. With min_rows they still have batch_size rows, of which the first
+            `num_rows` are results; the others are zero, with env_id -1. `rows()` returns the
+            results alone.
 
         Raises:
             TypeError, ValueError: min_rows is wrong, or the pool is synchronous.
@@ -310,7 +316,7 @@ class BasePool(Uncopied):
         batch: NamedBatch = self.recv_shown(self._show, timeout)
         return batch
 
-    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
+    def recv_shown(self, show: Callable[[Views], T], timeout: float | None = None) -> T:
         """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
@@ -325,7 +331,7 @@ class BasePool(Uncopied):
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
 
-    def _receive(self, show: Callable[[Views], Any]) -> Any:
+    def _receive(self, show: Callable[[Views], T]) -> T:
         """Receives without a timeout; for the thread that is in state BUSY."""
         ring = self._ring
         rows = receive(self._handle, ring.fresh, -1, self._error)
@@ -515,13 +521,13 @@ class BasePool(Uncopied):
 
     def _step_within(
         self,
-        show: Callable[[Views], Any],
+        show: Callable[[Views], T],
         ids: CData,
         count: int,
         data: CData,
         code: int,
         timeout: float | None,
-    ) -> Any:
+    ) -> T:
         """Sends and receives: a step that has a timeout, or finds that another thread receives."""
         timeout = seconds(timeout)
         if self._receive_state == BUSY:
@@ -771,9 +777,9 @@ class BasePool(Uncopied):
         self._receive_state = IDLE
         return batch
 
-    def _converted(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
+    def _converted(self, show: Callable[[Views], T], batch: NamedBatch) -> T:
         """Returns the result of `show` for a batch."""
-        return batch if show is self._show else show_batch(show, batch)
+        return cast("T", batch) if show is self._show else show_batch(show, batch)
 
     def _failed(self) -> tuple[list[int], int]:
         """Returns the ids of the environments that failed in C's last batch, and its rows."""

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from parallel_pool._core import CData
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+# Observations: an array, or the tree of arrays that the space says. A program knows which, so it
+# is not made to narrow a union: type checkers accept what an array or anything else has.
+Observations: TypeAlias = Array | Any
 
 # most batches that the user holds in an ordinary loop
 ORDINARY = 3

@@ -19,5 +19,12 @@ def limit_cores(count: int) -> None:
 
     Raises:
         TypeError, ValueError: count is not an integer from 0 on.
+
+    Example:
+        >>> parallel_pool.limit_cores(1)
+        >>> with parallel_pool.Pool("CartPole-v1", 64) as pool:
+        ...     pool.num_threads
+        1
+        >>> parallel_pool.limit_cores(0)
     """
     lib.pp_limit_cores(check_count("count", count, 0))

@@ -21,6 +21,15 @@ class NamedBatch(tuple[Array, ...]):
     A field has the name of its column: `batch.obs`, `batch.reward`; see `field_names` for columns
     whose names are not identifiers. Everything else is as in `collections.namedtuple`. Batches can
     be copied and pickled.
+
+    Example:
+        >>> with parallel_pool.Pool("CartPole-v1", 4) as pool:
+        ...     batch = pool.reset(seed=1)
+        >>> batch._fields
+        ('obs', 'reward', 'terminated', 'truncated', 'env_id', 'elapsed_step')
+        >>> observations, rewards, *others = batch
+        >>> batch.obs is observations, observations.shape
+        (True, (4, 4))
     """
 
     __slots__ = ()

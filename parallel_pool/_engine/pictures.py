@@ -26,6 +26,11 @@ def mosaic(pictures: Sequence[Array] | Array, *, columns: int | None = None) -> 
     Raises:
         TypeError: a picture has another dtype or number of axes.
         ValueError: there are no pictures, they differ in size, one is empty, or columns < 1.
+
+    Example:
+        >>> pictures = np.zeros((6, 40, 60, 3), np.uint8)
+        >>> parallel_pool.mosaic(pictures, columns=3).shape
+        (82, 184, 3)
     """
     shown = [np.asarray(picture) for picture in pictures]
     if not shown:

@@ -80,6 +80,15 @@ class Pool(BasePool):
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
+
+    Example:
+        >>> with parallel_pool.Pool("CartPole-v1", 8, batch_size=4) as pool:
+        ...     pool.send_reset(seed=1)
+        ...     batch = pool.recv()
+        ...     pool.send(np.zeros(4, np.int64), batch.env_id)
+        ...     batch = pool.recv()
+        >>> batch.obs.shape, batch.reward.dtype
+        ((4, 4), dtype('float32'))
     """
 
     def __init__(
@@ -232,7 +241,8 @@ class Pool(BasePool):
     ) -> NamedBatch:
         """Resets all environments and receives; drops results that Ctrl-C has left in flight.
 
-        For APIs whose users have no `recv`. If it is refused, nothing was dropped.
+        For APIs whose users have no `recv`, whose result it returns. If it is refused, nothing was
+        dropped.
         """
         if self.in_flight:
             self.check_reset(seed=seed, options=options)
@@ -352,8 +362,8 @@ class Pool(BasePool):
         """Returns the current observations of env_ids (None: all), also after `set_state`.
 
         Returns:
-            Arrays in the order of `spec.observations`, (count, *shape) each, under the names that
-            they have in batches; they share no memory with the pool.
+            Arrays in the order of `spec.observations`, (count, *shape) of the field's dtype each,
+            under the names that they have in batches; they share no memory with the pool.
 
         Raises:
             StateError: an environment is in flight, or was never reset.

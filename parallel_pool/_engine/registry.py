@@ -205,6 +205,14 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         TypeError: the path or the symbol is not a string.
         ValueError: the library or the symbol does not exist, the library was compiled against
             another ABI, a member of the definition is invalid, or the id is taken.
+
+    Example:
+        >>> flags = ["-shared", "-fPIC", f"-I{parallel_pool.get_include()}"]
+        >>> done = subprocess.run(["cc", *flags, "maze.c", "-o", "maze.so"], check=True)
+        >>> definition = parallel_pool.load("maze.so", "pp_env_maze")
+        >>> with parallel_pool.Pool(definition, 4) as pool:
+        ...     pool.reset(seed=1).env_id
+        array([0, 1, 2, 3], dtype=int32)
     """
     definition, library = open_library(path, symbol)
     add({Origin(definition.id, library, symbol): definition})

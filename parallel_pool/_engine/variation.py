@@ -72,11 +72,17 @@ def each(values: Sequence[Any] | np.ndarray[Any, Any]) -> Each:
     A plain list is one value for all environments.
 
     Args:
-        values: num_envs values, a list, tuple, range or array.
+        values: num_envs values, a list, tuple, range or array (num_envs,) of any dtype.
 
     Raises:
         TypeError: values are no sequence, or one of them is each(...) or each_reset(...).
         ValueError: there are no values.
+
+    Example:
+        >>> gravity = parallel_pool.each([9.8, 1.6, 3.7])
+        >>> with parallel_pool.Pool("Pendulum-v1", 3, options={"g": gravity}) as pool:
+        ...     pool.option_values()["g"]
+        array([9.8, 1.6, 3.7])
     """
     listed = _listed("each", values)
     return Each(listed)
@@ -92,6 +98,14 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
     Raises:
         TypeError: a bound is no number, or the choices are no sequence.
         ValueError: the range is empty or infinite, or log=True and low <= 0.
+
+    Example:
+        >>> gravity = parallel_pool.each_reset(8.0, 12.0)
+        >>> with parallel_pool.Pool("Pendulum-v1", 3, options={"g": gravity}) as pool:
+        ...     batch = pool.reset(seed=1)
+        ...     drawn = pool.option_values()["g"]
+        >>> all(8 <= value <= 12 for value in drawn)
+        True
     """
     if high is None:
         if log:

@@ -54,15 +54,18 @@ class Side(Protocol):
     @property
     def num_actions(self) -> int:
         """The number of actions in the session's action set."""
+        ...
 
     def reset(self, seed: int | None) -> Frame:
         """Starts a game; with a seed, switches the console off and on before."""
+        ...
 
     def step(self, action: int) -> list[Frame]:
         """Plays an action, by its index in the session's action set, and returns its frames.
 
         A side may leave out frames after the end of the game, in which nothing happens.
         """
+        ...
 
 
 class OurSide(Side, Protocol):

@@ -37,6 +37,14 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
         ValueError: a definition is invalid, or its id is taken.
         MissingDependencyError: there is no compiler.
         TypeError: path is not a string or a path.
+
+    Example:
+        >>> parallel_pool.load_source("corridor.c")
+        ['Corridor-v0']
+        >>> envs = parallel_pool.make_vec("Corridor-v0", 4)
+        >>> envs.backend
+        'native'
+        >>> envs.close()
     """
     source = Path(os.fsdecode(path))
     # before the compiler runs: a file without a definition is an error of its own

@@ -28,6 +28,10 @@ class Check:
         name: what holds if the check passes.
         run: takes an id or a definition and the keyword options, few and settings; for Python
             environments the function that makes one.
+
+    Example:
+        >>> for check in parallel_pool.testing.NATIVE_CHECKS[:3]:
+        ...     check("CartPole-v1")
     """
 
     name: str
@@ -76,7 +80,7 @@ def _limits(env: Any, **settings: Any) -> None:
     contract.default_limit(env, **settings)
 
 
-NATIVE_CHECKS = (
+NATIVE_CHECKS: tuple[Check, ...] = (
     Check(STOPPING, guards.writes),
     Check("spaces hold every observation", _in_modes(contract.spaces, MODES)),
     Check("rewards are numbers", contract.rewards),
@@ -96,7 +100,7 @@ NATIVE_CHECKS = (
     Check(FORGED, forged.snapshots),
 )
 
-PYTHON_CHECKS = (
+PYTHON_CHECKS: tuple[Check, ...] = (
     Check("reset and step return what Gymnasium's API says", gymnasium_env.api),
     Check("spaces hold every observation", gymnasium_env.spaces),
     Check("the same seed gives the same results", gymnasium_env.seeds),
@@ -131,6 +135,10 @@ def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
         ContractError: a rule is broken; the message begins with the rule.
         ValueError: there is no such id.
         TypeError: env is something else.
+
+    Example:
+        >>> parallel_pool.testing.check("CartPole-v1")
+        >>> parallel_pool.testing.check(lambda: gymnasium.make("MountainCar-v0"))
     """
     from parallel_pool._engine.specs import Definition
 

@@ -8,7 +8,7 @@ import pickle
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from gymnasium.vector.utils import batch_space
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "ProcessPool", "listed"]
 
+T = TypeVar("T")
+
 # columns that one C configuration can hold; observations of larger spaces travel as objects
 MAX_LEAVES = 32
 
@@ -82,6 +84,14 @@ class ProcessPool(EnvCalls):
         num_workers: number of worker processes; 0 if this process steps the environments.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
+
+    Example:
+        >>> env_fns = [lambda: gymnasium.make("CartPole-v1")] * 4
+        >>> with parallel_pool.ProcessPool(env_fns, num_workers=1) as pool:
+        ...     pool.reset(seed=1).obs.shape
+        ...     pool.step([0, 1, 0, 1]).reward
+        (4, 4)
+        array([1., 1., 1., 1.])
     """
 
     _holds = "processes"
@@ -274,11 +284,11 @@ class ProcessPool(EnvCalls):
 
     def step_shown(
         self,
-        show: Callable[[Views], Any],
+        show: Callable[[Views], T],
         actions: Any,
         env_ids: Any = None,
         timeout: float | None = None,
-    ) -> Any:
+    ) -> T:
         """Does a step and returns the result of `show`; see `BasePool.step_shown`."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
@@ -294,13 +304,13 @@ class ProcessPool(EnvCalls):
         return self._step_records(show, actions, env_ids, timeout)
 
     def _step_records(
-        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
-    ) -> Any:
+        self, show: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
+    ) -> T:
         if self._local is not None:
             return self._step_here(show, records, env_ids, timeout)
         waits = self._step_waits
         if waits is not None and waits.is_due():
-            shown = waits.watched(
+            shown: T = waits.watched(
                 self._worker_pids, super().step_shown, show, records, env_ids, timeout
             )
         else:
@@ -310,16 +320,17 @@ class ProcessPool(EnvCalls):
             self._timer.wake()
         return shown
 
-    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
+    def recv_shown(self, show: Callable[[Views], T], timeout: float | None = None) -> T:
         """Receives and returns the result of `show`; see `BasePool.recv_shown`."""
         waits = self._step_waits
         if waits is not None and waits.is_due():
-            return waits.watched(self._worker_pids, super().recv_shown, show, timeout)
+            shown: T = waits.watched(self._worker_pids, super().recv_shown, show, timeout)
+            return shown
         return super().recv_shown(show, timeout)
 
     def _step_here(
-        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
-    ) -> Any:
+        self, show: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
+    ) -> T:
         count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(records, count)
         if timeout is not None or self._receive_state != IDLE or self.is_async:

@@ -7,12 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from mypy import api as mypy
 
 import parallel_pool
 
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / ".mypy_cache"
 LAZY = (
     "PoolParallelEnv",
     "PoolVecEnv",
@@ -30,35 +28,6 @@ LAZY = (
     "register",
     "testing",
 )
-
-# a user's program, in which mypy --strict must find no error
-TYPED = """
-from typing import Any, assert_type
-
-import numpy as np
-import parallel_pool
-from parallel_pool.cluster import ClusterVectorEnv
-from parallel_pool.compat.gymnasium import NativeVectorEnv, ProcessVectorEnv
-from parallel_pool import NamedBatch, PoolParallelEnv, PoolVecEnv, PoolVectorEnv, ProcessPool
-
-Array = np.ndarray[Any, np.dtype[Any]]
-assert_type(parallel_pool.make_vec("CartPole-v1", 2), NativeVectorEnv | ProcessVectorEnv)
-assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="native"), NativeVectorEnv)
-assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="process"), ProcessVectorEnv)
-assert_type(parallel_pool.make_vec("CartPole-v1", 2, backend="cluster"), ClusterVectorEnv)
-parallel_pool.make_vec("CartPole-v1", 2).step_async([0, 1])
-assert_type(parallel_pool.PoolVectorEnv("CartPole-v1", 2), PoolVectorEnv)
-assert_type(parallel_pool.PoolVecEnv("CartPole-v1", 2).num_envs, int)
-assert_type(PoolParallelEnv([]).num_envs, int)
-assert_type(ProcessPool([]).step([0]), NamedBatch)
-batch = parallel_pool.Pool("CartPole-v1").reset()
-assert_type(batch, NamedBatch)
-assert_type(batch.obs, Array)
-assert_type(batch[0], Array)
-assert_type(batch._fields, tuple[str, ...])
-observations, *others = batch
-assert_type(observations, Array)
-"""
 
 
 def run(script: str) -> str:
@@ -113,12 +82,3 @@ def test_without_stable_baselines3_the_other_names_work() -> None:
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="module 'parallel_pool' has no attribute 'Pol'"):
         parallel_pool.Pol  # noqa: B018
-
-
-@pytest.mark.slow
-def test_type_checkers_know_the_names(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(TYPED)
-    # the cache of `make lint` knows NumPy and Gymnasium already
-    out, err, status = mypy.run(["--strict", "--cache-dir", str(CACHE), str(program)])
-    assert not status, out + err

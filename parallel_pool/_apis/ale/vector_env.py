@@ -67,6 +67,15 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             (left to right, down to up) and FIRE.
         is_xla_registered: whether `xla` was called.
         pool: the `Pool` underneath.
+
+    Example:
+        >>> from parallel_pool.compat.ale import AtariVectorEnv
+        >>> envs = AtariVectorEnv("pong", 4)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, *ends, infos = envs.step(np.zeros(4, np.int64))
+        >>> observations.shape, infos["lives"]
+        ((4, 4, 84, 84), array([0, 0, 0, 0], dtype=int32))
+        >>> envs.close()
     """
 
     pool: Pool
@@ -226,8 +235,8 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         """Starts new episodes.
 
         Args:
-            seed: the i-th environment that is reset gets seed + i, or the i-th of an array; None
-                and negative seeds continue the generators.
+            seed: the i-th environment that is reset gets seed + i, or the i-th of an int32 array
+                (environments reset,); None and negative seeds continue the generators.
             options: "reset_mask", bool (num_envs,), names the environments to reset; others stay
                 as they are. Other options are ignored.
 

@@ -39,23 +39,38 @@ if TYPE_CHECKING:
 
 
 class Policy(Protocol):
-    """What acts: any object with these methods, of torch, JAX or NumPy."""
+    """What acts: any object with these methods, of torch, JAX or NumPy.
+
+    Example:
+        >>> class Constant:
+        ...     weights = np.zeros(1)
+        ...     def act(self, observations):
+        ...         return np.zeros(len(observations), np.int64), np.zeros(len(observations)), {}
+        ...     def log_prob(self, observations, actions): return np.zeros(len(actions))
+        ...     def state(self): return {"weights": self.weights}
+        ...     def load(self, state): self.weights = state["weights"]
+    """
 
     def act(self, observations: Any) -> tuple[Any, Array, dict[str, Array]]:
-        """Returns actions (n, ...), their log probabilities (n,), and any further arrays (n, ...),
-        such as values, for observations (n, ...)."""
+        """Returns actions (n, ...) of the space's dtype, their log probabilities, float (n,), and
+        any further arrays (n, ...), such as values, for observations (n, ...)."""
         ...
 
     def log_prob(self, observations: Any, actions: Any) -> Array:
-        """Returns log probabilities (m,) of actions; called on the learner, for `Adaptive` only."""
+        """Returns log probabilities, float (m,), of actions (m, ...); called on the learner, for
+        `Adaptive` only."""
         ...
 
     def state(self) -> Mapping[str, Array]:
-        """Returns all weights."""
+        """Returns all weights by name: arrays (...) of any shape and dtype."""
         ...
 
     def load(self, state: Mapping[str, Array]) -> None:
-        """Takes the weights that `state` returned."""
+        """Takes the weights.
+
+        Args:
+            state: arrays (...) of any dtype, as `state` returned them.
+        """
         ...
 
 
@@ -64,21 +79,31 @@ class Batch:
     """The steps of one worker's environments; arrays (steps, n, ...) that are the caller's own.
 
     Attributes:
-        observations: before each step; an array, or a tree of such.
-        actions: as the policy returned them.
-        log_probs: of the actions, by the policy that drew them.
-        extras: what else the policy returned.
-        rewards: float64.
-        terminations, truncations: bool.
-        resets: bool: steps that reset their environment and ignored the action (NEXT_STEP): leave
-            them out of a loss.
-        last_observations: (n, ...), after the last step.
+        observations: (steps, n, *shape) of the space's dtype, before each step; an array, or a tree
+            of such.
+        actions: (steps, n, *action shape), of the dtype that the policy returned.
+        log_probs: (steps, n), of the policy's dtype: of the actions, by the policy that drew them.
+        extras: what else the policy returned, (steps, n, ...) of its dtype.
+        rewards: float64 (steps, n).
+        terminations, truncations: bool (steps, n).
+        resets: bool (steps, n): steps that reset their environment and ignored the action
+            (NEXT_STEP): leave them out of a loss.
+        last_observations: (n, *shape) of the space's dtype, after the last step.
         returns, lengths: of the episodes that ended, in the order in which they did.
         worker: its index.
         rows: which environments these are, a slice.
         version: of the policy that acted.
         age: how many versions that was behind when the batch came.
         is_first: whether the worker's environments are new, at the start or after a loss.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> rollouts = Rollouts("CartPole-v1", make_policy, num_envs=4, steps=8, num_workers=1)
+        >>> version = rollouts.publish(make_policy())
+        >>> batch = next(rollouts)
+        >>> rollouts.close()
+        >>> batch.observations.shape, batch.rewards.shape, batch.last_observations.shape
+        ((8, 4, 4), (8, 4), (4, 4))
     """
 
     observations: Any
@@ -111,6 +136,14 @@ class Stats:
         bytes_fetched: of these policies' arrays. Workers of one node share one transfer, so the
             network carries at most so many.
         max_age: the largest age of a batch.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> with Rollouts("CartPole-v1", make_policy, num_envs=4, num_workers=1) as rollouts:
+        ...     version = rollouts.publish(make_policy())
+        ...     batch = next(rollouts)
+        >>> rollouts.stats.batches, rollouts.stats.lost_batches, rollouts.stats.restarts
+        (1, 0, 0)
     """
 
     batches: int = 0
@@ -128,11 +161,6 @@ class Rollouts:
     the next ones when the following batch is taken. So each worker has one request in flight, and
     memory holds one batch of each worker at most.
 
-        rollouts = Rollouts("CartPole-v1", make_policy, num_envs=16)
-        for batch in rollouts:
-            learn(policy, batch)
-            rollouts.publish(policy)
-
     A worker fetches the newest policy, with its next request, when the rule `sync` says so; nothing
     is sent otherwise.
 
@@ -141,6 +169,16 @@ class Rollouts:
         sync: the rule.
         version: of the newest policy; 0 for the first.
         stats: what has happened so far.
+
+    Example:
+        >>> from parallel_pool.cluster import Rollouts
+        >>> policy = make_policy()
+        >>> with Rollouts("CartPole-v1", make_policy, num_envs=4, num_workers=1) as rollouts:
+        ...     version = rollouts.publish(policy)
+        ...     for _, batch in zip(range(3), rollouts):
+        ...         version = rollouts.publish(policy)  # after it has learned from the batch
+        >>> batch.rewards.shape, rollouts.stats.batches
+        ((32, 4), 3)
     """
 
     _group: WorkerGroup | None = None

@@ -33,7 +33,14 @@ class Rule(Protocol):
 
 
 class Every:
-    """A worker fetches the newest policy when its own is `period` versions behind."""
+    """A worker fetches the newest policy when its own is `period` versions behind.
+
+    Example:
+        >>> from parallel_pool.cluster import Every
+        >>> rule = Every(4)
+        >>> rule.wants(3, divergence=lambda: 0.0), rule.wants(4, divergence=lambda: 0.0)
+        (False, True)
+    """
 
     sample = 0
 
@@ -53,6 +60,12 @@ class Adaptive:
     The distance is the Kullback-Leibler divergence of the newest policy from the worker's, in nats
     for one state, estimated on states of the batch that has just come from the worker. So it needs
     no message of its own. With threshold=0 this is `Every(1)`.
+
+    Example:
+        >>> from parallel_pool.cluster import Adaptive
+        >>> rule = Adaptive(threshold=0.01, max_age=16)
+        >>> rule.wants(1, divergence=lambda: 0.002), rule.wants(1, divergence=lambda: 0.02)
+        (False, True)
     """
 
     def __init__(self, threshold: float = 0.01, max_age: int = 16, sample: int = 128) -> None:

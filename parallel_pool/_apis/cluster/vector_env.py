@@ -39,9 +39,9 @@ from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, Sta
 
 if TYPE_CHECKING:
     from parallel_pool._apis.cluster.rows import Part
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 
 class ClusterVectorEnv(PoolVectorEnv):
@@ -70,6 +70,14 @@ class ClusterVectorEnv(PoolVectorEnv):
         metadata, render_mode: of the first environment.
         backend: "cluster".
         backend_reason: what the workers run, and why; a sentence.
+
+    Example:
+        >>> envs = parallel_pool.make_vec("CartPole-v1", 4, backend="cluster", num_workers=2)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, terminations, truncations, infos = envs.step([0, 1, 0, 1])
+        >>> observations.shape, rewards
+        ((4, 4), array([1., 1., 1., 1.]))
+        >>> envs.close()
     """
 
     _holds = "actors of a Ray cluster"
@@ -228,7 +236,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             actions: an element of `action_space`, or a sequence of n actions.
 
         Returns:
-            What `PoolVectorEnv.step` returns.
+            What `NativeVectorEnv.step` returns.
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
@@ -305,7 +313,7 @@ class ClusterVectorEnv(PoolVectorEnv):
 
     def reset(
         self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Observations, dict[str, Any]]:
         """Starts new episodes; drops the results of calls in flight.
 
         Args:
@@ -315,7 +323,7 @@ class ClusterVectorEnv(PoolVectorEnv):
                 bool array (n,) of the environments to reset; the others stay as they are.
 
         Returns:
-            What `PoolVectorEnv.reset` returns.
+            What `NativeVectorEnv.reset` returns.
 
         Raises:
             TypeError, ValueError: an argument is wrong.

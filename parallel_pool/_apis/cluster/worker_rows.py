@@ -18,9 +18,9 @@ from parallel_pool._workers.data import messages
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 # What a worker was asked for:
 # - STEP: a step;

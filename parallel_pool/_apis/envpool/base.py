@@ -41,9 +41,14 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         render_mode, render_env_id: as given to `make`.
         pool: the `Pool` underneath.
         closed: whether `close` was called.
+
+    Example:
+        >>> with parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=4) as envs:
+        ...     isinstance(envs, parallel_pool.EnvPool), envs.all_env_ids
+        (True, array([0, 1, 2, 3], dtype=int32))
     """
 
-    spec: Any
+    spec: EnvSpec
     pool: Pool
     render_mode: str | None
     # until __init__ has made something to close
@@ -74,7 +79,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         self._acts_by_player = self._has_players and self.pool.spec.action.per_player
         self.spec = spec
         self.config: dict[str, Any] = spec.config._asdict()
-        self.all_env_ids = np.arange(self.pool.num_envs, dtype=np.int32)
+        self.all_env_ids: Array = np.arange(self.pool.num_envs, dtype=np.int32)
         self.is_async = self.pool.is_async
         self.render_mode = render_mode
         self.render_env_id = render_env_id

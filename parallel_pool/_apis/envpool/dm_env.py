@@ -31,6 +31,13 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     `observation.players.env_id` is the environment of each. Episodes restart automatically: the
     step after a last one ignores its action and is a first one. The discount is 0 when an episode
     terminates, and 1 when it is truncated.
+
+    Example:
+        >>> with parallel_pool.make_dm("CartPole-v1", num_envs=4, seed=1) as envs:
+        ...     step = envs.reset()
+        ...     step = envs.step(np.zeros(4, np.int32))
+        >>> step.observation.obs.shape, step.reward, step.step_type
+        ((4, 4), array([1., 1., 1., 1.], dtype=float32), array([1, 1, 1, 1], dtype=int32))
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -39,6 +39,14 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
     Attributes:
         num_envs, observation_space, action_space, single_observation_space, single_action_space,
             is_vector_env: may be assigned, as wrappers and training scripts do.
+
+    Example:
+        >>> with parallel_pool.make_gymnasium("CartPole-v1", num_envs=8, batch_size=4) as envs:
+        ...     envs.async_reset()
+        ...     observations, rewards, terminated, truncated, infos = envs.recv()
+        ...     envs.send(np.zeros(4, np.int32), infos["env_id"])
+        >>> observations.shape, rewards.dtype
+        ((4, 4), dtype('float32'))
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -111,6 +119,26 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         except EnvError as error:
             error.batch = self._rows.results(error.batch)
             raise
+
+    @overload
+    def recv(
+        self,
+        reset: Literal[False] = ...,
+        return_info: bool | None = ...,
+        *,
+        timeout: float | None = ...,
+        min_rows: int | None = ...,
+    ) -> Step: ...
+
+    @overload
+    def recv(
+        self,
+        reset: bool,
+        return_info: bool | None = ...,
+        *,
+        timeout: float | None = ...,
+        min_rows: int | None = ...,
+    ) -> Any: ...
 
     def recv(
         self,

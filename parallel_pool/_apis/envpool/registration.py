@@ -35,7 +35,7 @@ def make(
 ) -> GymnasiumEnvPool: ...
 @overload
 def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool: ...
-def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool:
+def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool | SingleDMEnv:
     """Makes many environments of a task.
 
     Args:
@@ -74,6 +74,13 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
         ValueError: task_id or env_type is unknown, or a value is outside its range.
         TypeError: an option is unknown (the message names the known ones), or of the wrong type.
         MissingDependencyError: the task or env_type needs a package that is not installed.
+
+    Example:
+        >>> with parallel_pool.make("Pong-v5", env_type="gymnasium", num_envs=4, seed=1) as envs:
+        ...     observations, infos = envs.reset()
+        ...     observations, rewards, *ends, infos = envs.step(np.zeros(4, np.int32))
+        >>> observations.shape, infos["env_id"]
+        ((4, 4, 84, 84), array([0, 1, 2, 3], dtype=int32))
     """
     choices = ", ".join(map(repr, MAKERS))
     if not isinstance(env_type, str):
@@ -96,6 +103,12 @@ def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
+
+    Example:
+        >>> with parallel_pool.make_gym("CartPole-v1", num_envs=4) as envs:
+        ...     observations = envs.reset()
+        >>> observations.shape
+        (4, 4)
     """
     from parallel_pool._apis.envpool import old_gym_pool
     from parallel_pool._apis.envpool.gymnasium_pool import GymnasiumEnvPool
@@ -116,6 +129,12 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
+
+    Example:
+        >>> with parallel_pool.make_gymnasium("CartPole-v1", num_envs=4) as envs:
+        ...     observations, infos = envs.reset()
+        >>> infos["elapsed_step"]
+        array([0, 0, 0, 0], dtype=int32)
     """
     from parallel_pool._apis.envpool.gymnasium_pool import GymnasiumEnvPool
 
@@ -143,6 +162,14 @@ def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool |
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
+
+    Example:
+        >>> with parallel_pool.make_dm("CartPole-v1", num_envs=4) as envs:
+        ...     envs.reset().observation.obs.shape
+        (4, 4)
+        >>> with parallel_pool.make_dm("CartPole-v1", batched=False) as env:
+        ...     env.reset().observation.shape
+        (4,)
     """
     from parallel_pool._apis.envpool.dm_env import DMEnvPool
     from parallel_pool._apis.envpool.single_dm_env import SingleDMEnv
@@ -161,12 +188,22 @@ def make_spec(task_id: str, **config: Any) -> EnvSpec:
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
+
+    Example:
+        >>> spec = parallel_pool.make_spec("Pong-v5", frame_skip=2)
+        >>> spec.observation_space.shape, spec.action_space, spec.config.frame_skip
+        ((4, 84, 84), Discrete(6), 2)
     """
     return _split(task_id, config)[0]
 
 
 def list_all_envs() -> list[str]:
-    """Returns the ids of all tasks, sorted, including those loaded at run time."""
+    """Returns the ids of all tasks, sorted, including those loaded at run time.
+
+    Example:
+        >>> [name for name in parallel_pool.list_all_envs() if name.startswith("CartPole")]
+        ['CartPole-v0', 'CartPole-v1']
+    """
     known = {id for id, definition in registry.definitions().items() if definition.family != "test"}
     return sorted(known | tasks.registered.keys() | tasks.ALIASES.keys())
 
@@ -184,6 +221,14 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
         ValueError: task_id is taken, the library or the symbol does not exist, the library was
             compiled against another ABI, or a default is out of its range.
         TypeError: a default is unknown or of the wrong type.
+
+    Example:
+        >>> flags = ["-shared", "-fPIC", f"-I{parallel_pool.get_include()}"]
+        >>> done = subprocess.run(["cc", *flags, "lake.c", "-o", "lake.so"], check=True)
+        >>> parallel_pool.register("Lake-v1", path="lake.so", symbol="pp_env_lake", num_envs=8)
+        >>> with parallel_pool.make_gymnasium("Lake-v1") as envs:
+        ...     envs.config["num_envs"]
+        8
     """
     _check_id(task_id)
     taken = registry.definitions().get(tasks.ALIASES.get(task_id, task_id))

@@ -12,10 +12,10 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import show_all
 
 if TYPE_CHECKING:
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
     from parallel_pool._engine.pool import Batch, Pool, Views
 
-Step = tuple[Any, "Array", "Array", "Array", dict[str, Any]]
+Step = tuple["Observations", "Array", "Array", "Array", dict[str, Any]]
 PLAIN = ["obs", "reward", "terminated", "truncated", "env_id", "elapsed_step"]
 
 

@@ -18,6 +18,8 @@ from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from parallel_pool._apis.envpool.spec import EnvSpec
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Batch, Pool
@@ -53,6 +55,14 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
         spec: the task and its options.
         config: the options by name.
         render_mode: as given to `make_dm`.
+
+    Example:
+        >>> with parallel_pool.make_dm("CartPole-v1", batched=False, seed=1) as env:
+        ...     step = env.reset()
+        ...     while not step.last():
+        ...         step = env.step(0)
+        >>> float(step.reward), float(step.discount)
+        (1.0, 0.0)
     """
 
     @property
@@ -208,7 +218,7 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
 
     # --------------------------------------------------------------------------------- specs --
 
-    def observation_spec(self) -> Any:
+    def observation_spec(self) -> specs.Array | dict[str, specs.Array]:
         """Returns the spec of an observation, or a dict of such."""
         return self._observation_specs
 
@@ -253,6 +263,13 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
             timeout: seconds to wait for that; None for 5. See `Pool.close`.
         """
         self._envs.close(timeout)
+
+    # as in dm_env, which has no types
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id})"

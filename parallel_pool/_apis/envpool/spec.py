@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import gymnasium
     import numpy.typing as npt
 
+    from parallel_pool._apis.envpool.dm_specs import specs
     from parallel_pool._engine.specs import Definition, Field
 
 INT32 = np.dtype(np.int32)
@@ -60,6 +61,11 @@ class ArraySpec:
         shape: of one row; a first axis of -1 is that of the players of one environment.
         minimum, maximum: inclusive bounds, scalars or arrays; infinite if there are none.
         is_discrete: whether elements number choices, from `minimum` to `maximum`.
+
+    Example:
+        >>> spec = parallel_pool.make_spec("CartPole-v1").state_array_spec["obs"]
+        >>> spec.dtype, spec.shape
+        (dtype('float32'), (4,))
     """
 
     dtype: np.dtype[Any]
@@ -80,6 +86,11 @@ class EnvSpec:
         num_players: players of one environment.
         additional_wrappers: the wrappers, in copies that Gymnasium's wrappers return as
             their spec.
+
+    Example:
+        >>> spec = parallel_pool.make_spec("CartPole-v1", max_episode_steps=100)
+        >>> spec.config.max_episode_steps, spec.action_space
+        (100, Discrete(2))
     """
 
     additional_wrappers: tuple[Any, ...] = ()
@@ -266,7 +277,7 @@ class EnvSpec:
 
         return dm_specs.observation_spec(self._core.fields, self.num_players)
 
-    def action_spec(self) -> Any:
+    def action_spec(self) -> specs.Array:
         """Returns the dm_env spec of one environment's (one player's) action.
 
         Raises:

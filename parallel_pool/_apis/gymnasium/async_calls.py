@@ -20,10 +20,10 @@ from parallel_pool._engine.base_pool import seconds
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
-    Reset = tuple[Any, dict[str, Any]]
+    Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
+    Reset = tuple[Observations, dict[str, Any]]
 
 # kinds of pending calls
 STEP, RESET, CALL = "step", "reset", "call"

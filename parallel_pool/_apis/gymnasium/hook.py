@@ -61,6 +61,12 @@ def install() -> None:
     """Adds the mode "parallel_pool" to gymnasium.make_vec and registers every native id.
 
     Importing parallel_pool calls this. `load` and `load_source` register what they add.
+
+    Example:
+        >>> envs = gymnasium.make_vec("CartPole-v1", 4, vectorization_mode="parallel_pool")
+        >>> envs.backend
+        'native'
+        >>> envs.close()
     """
     for module in places():
         if not hasattr(module.make_vec, ORIGINAL):

@@ -97,6 +97,14 @@ def make_vec(
         TypeError, ValueError: an argument is wrong, or no backend can make such environments.
         gymnasium.error.UnregisteredEnv: there is no such id.
         MissingDependencyError: the environment needs a package that is not installed.
+
+    Example:
+        >>> envs = parallel_pool.make_vec("CartPole-v1", 4)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, terminations, truncations, infos = envs.step([0, 1, 0, 1])
+        >>> envs.backend, observations.shape, rewards.dtype
+        ('native', (4, 4), dtype('float64'))
+        >>> envs.close()
     """
     spec = env_specs.find(id)
     stored = env_specs.unfold(spec)

@@ -61,6 +61,15 @@ class NativeVectorEnv(AsyncCalls):
 
     See `PoolVectorEnv` for what it returns and for its attributes; its `pool` is a
     `parallel_pool.Pool`.
+
+    Example:
+        >>> envs = parallel_pool.make_vec("CartPole-v1", 4, backend="native")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step_async(envs.action_space.sample())
+        >>> observations, rewards, terminations, truncations, infos = envs.step_wait(timeout=10)
+        >>> rewards
+        array([1., 1., 1., 1.])
+        >>> envs.close()
     """
 
     backend = backends.NATIVE
@@ -266,11 +275,11 @@ class NativeVectorEnv(AsyncCalls):
             actions: (n, *action shape), an array or list; integers for discrete spaces.
 
         Returns:
-            Observations (n, *shape), or a dict or tuple of such arrays; rewards float64 (n,);
-            terminations and truncations bool (n,); infos: for each key an array (n, ...), and
-            "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
-            "final_obs", an object array (n,) of the last observations of ended episodes, and
-            "final_info".
+            Observations (n, *shape) of the space's dtype, or a dict or tuple of such arrays;
+            rewards float64 (n,); terminations and truncations bool (n,); infos: for each key an
+            array (n, ...), and "_key", a bool mask (n,) of the environments that have it; with
+            SAME_STEP also "final_obs", an object array (n,) of the last observations of ended
+            episodes, and "final_info".
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.

@@ -49,6 +49,15 @@ class ProcessVectorEnv(AsyncCalls):
         render_mode: of the first environment.
         spec: from which make_vec or PoolVectorEnv made it, else None.
         pool: the `ProcessPool` underneath.
+
+    Example:
+        >>> from parallel_pool.compat.gymnasium import ProcessVectorEnv
+        >>> env_fns = [lambda: gymnasium.make("CartPole-v1")] * 4
+        >>> envs = ProcessVectorEnv(env_fns, num_workers=1, timeout=60, on_error="restart")
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step([0, 1, 0, 1])[1]
+        array([1., 1., 1., 1.])
+        >>> envs.close()
     """
 
     backend = "process"
@@ -164,7 +173,8 @@ class ProcessVectorEnv(AsyncCalls):
             actions: an element of `action_space`, or an iterable of n actions.
 
         Returns:
-            Observations, an array (n, ...) or a tree of such arrays; rewards float64 (n,);
+            Observations, an array (n, *shape) of the space's dtype, or a tree of such arrays;
+            rewards float64 (n,);
             terminations and truncations bool (n,); infos: for each key an array (n, ...), and
             "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
             "final_obs", an object array (n,) of the last observations of ended episodes, and

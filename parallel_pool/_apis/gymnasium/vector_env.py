@@ -70,6 +70,16 @@ class PoolVectorEnv(
         render_mode: None, or how `render` draws.
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics; a
             cluster has none in this process.
+
+    Example:
+        >>> envs = parallel_pool.PoolVectorEnv("CartPole-v1", 4, max_episode_steps=100)
+        >>> envs.backend
+        'native'
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, terminations, truncations, infos = envs.step([0, 1, 0, 1])
+        >>> observations.shape, rewards
+        ((4, 4), array([1., 1., 1., 1.]))
+        >>> envs.close()
     """
 
     # makes what a call of this class returns; the module that knows all backends sets it

@@ -43,6 +43,15 @@ class Functions(NamedTuple):
         step: `handle, result = step(handle, action, env_id=None)`.
         reset: `handle, result = reset(handle, seeds=None)`; synchronous pools only.
         async_reset: `handle = async_reset(handle, seeds=None, env_id=None)`, then `recv`.
+
+    Example:
+        >>> from parallel_pool.compat.jax import xla
+        >>> with parallel_pool.Pool("CartPole-v1", 4) as pool:
+        ...     handle, recv, send, step, reset, async_reset = xla(pool)
+        ...     handle, batch = reset(handle)
+        ...     handle, batch = jax.jit(step)(handle, np.zeros(4, np.int64))
+        >>> batch.obs.shape, batch.reward.dtype
+        ((4, 4), dtype('float32'))
     """
 
     handle: Any
@@ -78,6 +87,16 @@ def xla(envs: Any) -> Functions:
             wrappers around each environment, or players that live for a part of an episode.
         MissingDependencyError: JAX is not installed.
         ClosedError, ForkedError: the pool is closed, or belongs to another process.
+
+    Example:
+        >>> from parallel_pool.compat.jax import xla
+        >>> with parallel_pool.Pool("CartPole-v1", 4) as pool:
+        ...     handle, *_, step, reset, _ = xla(pool)
+        ...     left, (handle, batch) = jax.numpy.zeros(4, int), reset(handle)
+        ...     run = jax.jit(lambda h: jax.lax.scan(lambda h, _: step(h, left), h, length=5))
+        ...     handle, batches = run(handle)
+        >>> batches.obs.shape
+        (5, 4, 4)
     """
     pool, show, show_reset = _parts(envs)
     number = pool.share()

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool._engine import seeds
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
-    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
 
 
 class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
@@ -53,6 +53,14 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         metadata: of the environments; "autoreset_mode" is theirs.
         restarted: bool (n,), the environments whose next episode began in the last step
             (SAME_STEP).
+
+    Example:
+        >>> envs = parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4).as_vector_env()
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations, rewards, *ends, infos = envs.step(np.zeros(12, np.int64))
+        >>> observations.shape, rewards.shape
+        ((12, 18), (12,))
+        >>> envs.close()
     """
 
     def __init__(
@@ -99,7 +107,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
 
     def reset(
         self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Observations, dict[str, Any]]:
         """Starts new episodes.
 
         Args:
@@ -110,7 +118,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
                 live rows of such an environment must be named, and at least one of its rows.
 
         Returns:
-            Observations (n * k, ...), or a tree of such arrays, and infos.
+            Observations (n * k, *shape) of the space's dtype, or a tree of such arrays, and infos.
 
         Raises:
             TypeError, ValueError: an argument is wrong; nothing was reset.
@@ -148,7 +156,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
                 arrays, as Gymnasium batches them. Those of rows that are not live are ignored.
 
         Returns:
-            observations: (n * k, ...), or a tree of such arrays;
+            observations: (n * k, *shape) of the space's dtype, or a tree of such arrays;
             rewards: float64 (n * k,);
             terminations, truncations: bool (n * k,);
             infos.

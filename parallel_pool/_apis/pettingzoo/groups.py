@@ -28,6 +28,11 @@ class AgentGroup:
         observation_space, action_space: of one agent.
         has_arrays: whether both spaces are arrays, or trees of arrays. The arrays of such agents
             are stacked; an agent without is in a group of its own.
+
+    Example:
+        >>> with parallel_pool.PoolParallelEnv("mpe/simple_adversary_v3", 4) as envs:
+        ...     [group.agents for group in envs.groups]
+        [('adversary_0',), ('agent_0', 'agent_1')]
     """
 
     agents: tuple[Any, ...]
@@ -57,6 +62,13 @@ class AgentArrays(NamedTuple):
         infos: by agent, as `PoolParallelEnv.step` returns them.
         env_ids: int32 (n,): the environments of the rows; 0 to n - 1 unless the pool is
             asynchronous.
+
+    Example:
+        >>> with parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4) as envs:
+        ...     arrays = envs.reset_arrays(seed=1)
+        ...     arrays = envs.step_arrays([np.zeros((4, 3), np.int64)])
+        >>> arrays.observations[0].shape, arrays.rewards.shape, arrays.live.dtype
+        ((4, 3, 18), (4, 3), dtype('bool'))
     """
 
     observations: tuple[Any, ...]

@@ -72,6 +72,14 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
             `JointEnv`s; None if the pool is asynchronous.
         pool: the pool underneath.
+
+    Example:
+        >>> with parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4) as envs:
+        ...     observations, infos = envs.reset(seed=1)
+        ...     actions = {agent: np.zeros(4, np.int64) for agent in envs.agents}
+        ...     observations, rewards, terminations, truncations, infos = envs.step(actions)
+        >>> rewards["agent_0"].shape, rewards["agent_0"].dtype
+        ((4,), dtype('float64'))
     """
 
     def __init__(
@@ -467,7 +475,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         return spaces[agent]
 
     def state(self) -> Array:
-        """Returns the environments' states, an array (n, *shape of one)."""
+        """Returns the environments' states, an array (n, *shape of one) of their dtype."""
         return self._agents.state()
 
     def render(self) -> tuple[Any, ...]:

@@ -38,6 +38,14 @@ def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
         gymnasium.error.UnregisteredEnv: there is no such id.
         MissingDependencyError: PettingZoo is not installed; or a render_mode is given, and what
             draws is not installed.
+
+    Example:
+        >>> from parallel_pool.compat.pettingzoo import parallel_env
+        >>> env = parallel_env("mpe/simple_spread_v3", max_cycles=10)
+        >>> observations, infos = env.reset(seed=1)
+        >>> observations["agent_0"].shape
+        (18,)
+        >>> env.close()
     """
     made: ParallelEnv[Any, Any, Any] = _module_of(env_id).parallel_env(env_id, **options)
     return made
@@ -48,6 +56,15 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
 
     It equals what the reference's own `env(**options)` returns. Arguments and exceptions are those
     of `parallel_env`.
+
+    Example:
+        >>> from parallel_pool.compat.pettingzoo import env
+        >>> game = env("mpe/simple_spread_v3")
+        >>> game.reset(seed=1)
+        >>> for agent in game.agent_iter(6):
+        ...     observation, reward, terminated, truncated, info = game.last()
+        ...     game.step(0)
+        >>> game.close()
     """
     made: AECEnv[Any, Any, Any] = _module_of(env_id).env(env_id, **options)
     return made

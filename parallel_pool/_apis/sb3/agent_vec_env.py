@@ -42,6 +42,13 @@ class AgentVecEnv(PoolVecEnv):
         reset_infos: a list of n * k dicts, the infos of each row's last reset.
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath.
         backend, backend_reason: "native" or "process", and why.
+
+    Example:
+        >>> from parallel_pool.compat.sb3 import AgentVecEnv
+        >>> envs = AgentVecEnv("mpe/simple_spread_v3", 4, seed=1)
+        >>> envs.num_envs, envs.reset().shape
+        (12, (12, 18))
+        >>> envs.close()
     """
 
     _backend: Agents

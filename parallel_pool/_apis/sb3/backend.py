@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import gymnasium
 
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
     # reset options: one dict for all environments, or a list of one per environment
     Options = Mapping[str, Any] | list[Mapping[str, Any]]
     # observations, rewards, dones, infos
-    Step = tuple[Any, Array, Array, list[dict[str, Any]]]
+    Step = tuple[Observations, Array, Array, list[dict[str, Any]]]
 
 
 def each_reset(
@@ -62,21 +62,26 @@ class Backend(Protocol):
         Raises:
             EnvError, or the environment's own exception: environments failed.
         """
+        ...
 
     def send(self, actions: Any) -> None:
         """Begins a step of all environments; copies the actions."""
 
     def receive(self) -> Step:
         """Waits for the step that `send` began, and returns its results."""
+        ...
 
     def render(self) -> Sequence[Any]:
         """Draws every environment."""
+        ...
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         """Returns an attribute of each of these environments, or raises AttributeError."""
+        ...
 
     def has_attr(self, name: str) -> bool:
         """Returns whether all environments have an attribute."""
+        ...
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Sets an attribute of each of these environments."""
@@ -85,9 +90,11 @@ class Backend(Protocol):
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
         """Calls a method of each of these environments; returns the results."""
+        ...
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
         """Returns for each of these environments whether it has this wrapper."""
+        ...
 
     def close(self, timeout: float | None = None) -> None:
         """Ends the threads or processes and closes windows; see `PoolVecEnv.close`."""

@@ -30,6 +30,13 @@ class ClusterVecEnv(PoolVecEnv):
         observation_space, action_space: of one environment.
         pool: the `ClusterVectorEnv` underneath.
         backend, backend_reason: "cluster", and what the workers run.
+
+    Example:
+        >>> from parallel_pool.compat.sb3 import ClusterVecEnv
+        >>> envs = ClusterVecEnv("CartPole-v1", 4, num_workers=2, seed=1)
+        >>> envs.reset().shape
+        (4, 4)
+        >>> envs.close()
     """
 
     def __init__(
@@ -62,3 +69,9 @@ class ClusterVecEnv(PoolVecEnv):
         except BaseException:
             envs.close()
             raise
+
+    @property
+    def pool(self) -> ClusterVectorEnv:  # type: ignore[override]
+        """The `ClusterVectorEnv` underneath."""
+        pool: ClusterVectorEnv = self._backend.pool
+        return pool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Dict, Space, Tuple
 
@@ -90,10 +90,10 @@ class Process:
     def _reset(self, resets: Sequence[dict[str, Any]]) -> Shown:
         show: Callable[[Any], Shown] = self._rows.show
         if len(resets) == 1:
-            return cast("Shown", show_batch(show, self.pool.reset(**resets[0])))
+            return show_batch(show, self.pool.reset(**resets[0]))
         for reset in resets:
             self.pool.send_reset(**reset)
-        return cast("Shown", self.pool.recv_shown(show))
+        return self.pool.recv_shown(show)
 
     def send(self, actions: Any) -> None:
         if self._is_tree:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
     from parallel_pool._apis.gymnasium.backends import Choice
     from parallel_pool._apis.sb3.backend import Backend, Step
+    from parallel_pool._engine.buffers import Observations
+    from parallel_pool._engine.pool import Pool
     from parallel_pool._engine.variation import Each, EachReset
+    from parallel_pool._workers.process_pool import ProcessPool
 
 # defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
@@ -70,6 +73,14 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
         backend: "native" or "process".
         backend_reason: why this backend was chosen; a sentence.
+
+    Example:
+        >>> envs = parallel_pool.PoolVecEnv("CartPole-v1", 4, seed=1)
+        >>> observations = envs.reset()
+        >>> observations, rewards, dones, infos = envs.step(np.zeros(4, np.int64))
+        >>> observations.shape, rewards
+        ((4, 4), array([1., 1., 1., 1.], dtype=float32))
+        >>> envs.close()
     """
 
     def __init__(
@@ -178,20 +189,21 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         self.reset_infos = backend.reset_infos
 
     @property
-    def pool(self) -> Any:
+    def pool(self) -> Pool | ProcessPool:
         """The `parallel_pool.Pool` or `ProcessPool` underneath."""
-        return self._backend.pool
+        pool: Pool | ProcessPool = self._backend.pool
+        return pool
 
     # ------------------------------------------------------------------------------ stepping --
 
-    def reset(self) -> Any:
+    def reset(self) -> Observations:
         """Starts new episodes, with the seeds and options given for this reset.
 
         A step in flight is finished first, and its results are dropped.
 
         Returns:
-            Observations: an array (n, *shape), or a dict or tuple of such arrays. Infos are in
-            `reset_infos`.
+            Observations: an array (n, *shape) of the space's dtype, or a dict or tuple of such
+            arrays. Infos are in `reset_infos`.
 
         Raises:
             TypeError, ValueError: a seed or an option is wrong. Nothing was reset; with options

@@ -34,6 +34,13 @@ class TorchEnv(Uncopied):
     Attributes:
         envs: the environments.
         device: of all tensors.
+
+    Example:
+        >>> with parallel_pool.make_vec("CartPole-v1", 4).torch() as envs:
+        ...     observations, infos = envs.reset(seed=1)
+        ...     observations, rewards, *others = envs.step(torch.zeros(4, dtype=torch.int64))
+        >>> observations.shape, rewards.dtype
+        (torch.Size([4, 4]), torch.float64)
     """
 
     def __init__(self, envs: Any, device: Any = "cpu") -> None:
@@ -81,17 +88,17 @@ class TorchEnv(Uncopied):
         """
         return self._result(self.envs.step, (actions, *arguments), keywords)
 
-    def send(self, actions: Any, *arguments: Any, **keywords: Any) -> Any:
+    def send(self, actions: Any, *arguments: Any, **keywords: Any) -> None:
         """Does what `send` of the environments does; see `step`."""
-        return self._result(self.envs.send, (actions, *arguments), keywords)
+        self._result(self.envs.send, (actions, *arguments), keywords)
 
     def recv(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `recv` of the environments returns, as tensors."""
         return self._result(self.envs.recv, arguments, keywords)
 
-    def async_reset(self, *arguments: Any, **keywords: Any) -> Any:
+    def async_reset(self, *arguments: Any, **keywords: Any) -> None:
         """Does what `async_reset` of the environments does."""
-        return self._result(self.envs.async_reset, arguments, keywords)
+        self._result(self.envs.async_reset, arguments, keywords)
 
     def _result(self, call: Any, arguments: Any, keywords: Any) -> Any:
         given = [arrays(value) for value in arguments]

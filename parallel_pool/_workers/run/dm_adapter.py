@@ -31,6 +31,14 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
     Attributes:
         dm_env: the environment.
         observation_space, action_space: of its specs; see `parallel_pool._workers.data.dm_spaces`.
+
+    Example:
+        >>> from parallel_pool.compat.dm_env import DMEnvAdapter
+        >>> make_env = lambda: DMEnvAdapter(parallel_pool.make_dm("CartPole-v1", batched=False))
+        >>> envs = parallel_pool.PoolVectorEnv([make_env] * 4, num_workers=1)
+        >>> envs.reset(seed=1)[0].shape
+        (4, 4)
+        >>> envs.close()
     """
 
     ADAPTED = "dm_env"

@@ -1,0 +1,41 @@
+"""EnvPool's API: overloads of make by env_type, and of recv."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_type
+
+import numpy as np
+
+import parallel_pool
+from parallel_pool.compat.dm_env import DMEnvPool, SingleDMEnv
+from parallel_pool.compat.envpool import EnvPool, EnvSpec, GymnasiumEnvPool
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Step = tuple[Array | Any, Array, Array, Array, dict[str, Any]]
+
+envs = parallel_pool.make("Pong-v5", env_type="gymnasium", num_envs=4)
+assert_type(envs, GymnasiumEnvPool)
+assert_type(parallel_pool.make("Pong-v5", env_type="gym"), GymnasiumEnvPool)
+assert_type(parallel_pool.make("Pong-v5", env_type="dm"), DMEnvPool)
+assert_type(parallel_pool.make("Pong-v5", env_type="dm", batched=False), SingleDMEnv)
+assert_type(parallel_pool.make_gym("Pong-v5"), GymnasiumEnvPool)
+assert_type(parallel_pool.make_gymnasium("Pong-v5"), GymnasiumEnvPool)
+assert_type(parallel_pool.make_dm("Pong-v5"), DMEnvPool)
+assert_type(parallel_pool.make_dm("Pong-v5", batched=False), SingleDMEnv)
+assert_type(parallel_pool.make_spec("Pong-v5"), EnvSpec)
+
+# observations alone, or with infos
+assert_type(envs.reset(), Any)
+assert_type(envs.step(np.zeros(4, np.int32), timeout=1), Step)
+assert_type(envs.recv(min_rows=1), Step)
+assert_type(envs.recv(reset=True), Any)
+envs.send(np.zeros(4, np.int32), np.arange(4))
+assert_type(envs.render(), Array)
+assert_type(envs.get_state(), list[bytes])
+assert_type(envs.all_env_ids, Array)
+assert_type(envs.pool, parallel_pool.Pool)
+assert_type(envs.spec, EnvSpec)
+assert_type(envs.xla(), tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]])
+base: EnvPool = envs
+parallel_pool.register("Lake-v0", path="lake.so", symbol="pp_env_lake", num_envs=2)
