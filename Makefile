@@ -87,7 +87,7 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
-# A second checker of types, for tests/package/test_typing.py, which skips its tests where there is none.
+# A second checker of types, for tests/package/test_typing.py. Without npm its tests are skipped.
 $(VENV)/.dev: | $(VENV)/pyright-1.1.414
 
 $(VENV)/pyright-%: | $(VENV)/.tools

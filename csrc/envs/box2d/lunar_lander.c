@@ -85,7 +85,8 @@ typedef struct rules {
 } rules;
 
 /* A snapshot consists of the actions and this, so that readers know where it is: at the end.
- * num_actions is -1 before the first episode. parallel_pool/_families/box2d_renderer.py reads it. */
+ * num_actions is -1 before the first episode. parallel_pool/_families/box2d_renderer.py reads it.
+ */
 typedef struct snapshot_end {
   pp_rng first_rng;
   int64_t num_actions;

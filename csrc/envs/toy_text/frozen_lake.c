@@ -1,8 +1,8 @@
 /* FrozenLake-v1 and FrozenLake8x8-v1: cross a slippery lake without falling into a hole.
  *
  * Equals gymnasium 1.4.0 (envs/toy_text/frozen_lake.py) bit for bit. The map comes as rows of
- * letters with line breaks between them, which parallel_pool/_families/toy_text.py makes of Gymnasium's
- * lists: S is a start, H a hole, G a goal, and every other letter frozen.
+ * letters with line breaks between them, which parallel_pool/_families/toy_text.py makes of
+ * Gymnasium's lists: S is a start, H a hole, G a goal, and every other letter frozen.
  */
 #include <float.h>
 #include <stdlib.h>
