@@ -46,6 +46,13 @@ class Inspection:
         restarting: the lanes in which a worker that died is being replaced.
         locks: by the name of what they guard, the locks that calls of the pool and threads take; a
             test holds one to see what waits for it.
+
+    Example:
+        >>> import parallel_pool
+        >>> with parallel_pool.Pool("CartPole-v1", 2) as pool:
+        ...     pool.send_reset()
+        ...     parallel_pool.testing.inspect(pool).in_flight
+        2
     """
 
     pool: BasePool
