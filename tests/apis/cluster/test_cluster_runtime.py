@@ -54,7 +54,7 @@ def test_a_worker_uses_the_cores_of_its_actor(cluster: Any) -> None:
 
     class Asked(worker.Worker):
         def threads(self) -> int:
-            return int(self._envs.pool.num_threads)
+            return int(self.envs.pool.num_threads)
 
     from parallel_pool._apis.cluster.group import Limits, WorkerGroup
     from parallel_pool._apis.cluster.session import Session

@@ -195,7 +195,7 @@ def test_wrong_actions_change_nothing(cluster: Any) -> None:
         ({"env": "Nothing-v0"}, gymnasium.error.UnregisteredEnv, "Nothing"),
         ({"env": "CartPole-v1", "wind": 1}, TypeError, "wind"),
         ({"env": [Teller], "num_envs": 2}, ValueError, "leave num_envs out"),
-        ({"env": Teller, "env_fns": [Teller]}, TypeError, "both"),
+        ({"env": Teller, "env_fns": [Teller]}, TypeError, "give one of the two"),
     ],
 )
 def test_wrong_arguments(
