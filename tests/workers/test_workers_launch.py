@@ -400,7 +400,7 @@ def test_the_end_of_workers_is_noticed_without_pidfds(
 
 SCRIPT = """
 import os, sys, time
-from parallel_pool._workers import launch
+from parallel_pool._workers.start import launch
 from parallel_pool._workers.watch.watch import Watcher
 
 class Point:
@@ -460,7 +460,7 @@ def test_a_script_without_a_main_guard_can_start_workers(method: str, tmp_path: 
 def test_neither_output_nor_exit_handlers_are_doubled(method: str) -> None:
     script = """
 import atexit, sys
-from parallel_pool._workers import launch
+from parallel_pool._workers.start import launch
 atexit.register(print, "handler")
 print("once", end=" ")
 (worker,) = launch.start(sys.argv[1], "tests.support.workers_targets:echo", [1], name="w")
@@ -478,7 +478,7 @@ worker.close()
 def test_all_end_with_a_killed_parent(method: str) -> None:
     script = """
 import os, sys, time
-from parallel_pool._workers import forkserver, launch
+from parallel_pool._workers.start import forkserver, launch
 workers = launch.start(sys.argv[1], "tests.support.workers_targets:echo", range(3), name="w")
 for worker in workers:
     worker.connection.recv(60)
