@@ -714,7 +714,7 @@ if __name__ == "__main__":
 # Ctrl-C at a terminal, in the middle of a proof that would take hours
 INTERRUPT = """
 import os, signal, threading
-from parallel_pool import __main__ as cli, prove_atari
+from parallel_pool import __main__ as cli, _prove_atari as prove_atari
 
 choose = prove_atari.choose_sessions
 
