@@ -11,7 +11,7 @@ from tests.support.programs import Program
 # each limit in a child process of its own, because it can't be raised again
 SCRIPT = """
 import resource
-from parallel_pool._workers import address_space
+from parallel_pool._workers.start import address_space
 
 fns = [Env] * 8
 

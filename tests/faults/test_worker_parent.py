@@ -63,7 +63,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("method", METHODS)
 def test_workers_that_have_not_started_end_with_their_parent(program: Start, method: str) -> None:
     script = """
-from parallel_pool._workers import startup
+from parallel_pool._workers.start import startup
 workers = startup.start([startup.Share(i, i, [make()]) for i in range(3)], sys.argv[1])
 os.kill(os.getpid(), signal.SIGKILL)
 """
