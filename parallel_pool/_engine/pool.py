@@ -467,23 +467,28 @@ class Pool(BasePool):
             MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
         """
         ids = self._id_list(env_ids)
-        frames = [self._renderer(mode, options).paint(env_id) for env_id in ids]
+        paint = self._painter(mode, options)
+        frames = [paint(env_id) for env_id in ids]
         if not frames or isinstance(frames[0], str):
             return frames
         return map_leaves(lambda *each: np.stack(each), *frames)
 
-    def _renderer(self, mode: str, options: dict[str, Any]) -> Any:
-        """Returns what draws with these options; it is kept, with the cameras of its pictures."""
+    def _painter(self, mode: str, options: dict[str, Any]) -> Callable[[int], Any]:
+        """Returns what draws an environment with these options.
+
+        A renderer in Python is kept, with the cameras of its pictures.
+        """
         module = registry.renderer_module(self.definition)
         if module is None:
             self._check_draws(mode, options)
-            return _OwnRenderer(self)
+            return self._draw
         key = mode, repr(sorted(options.items()))
         if key not in self._renderers:
             # A proxy. With a reference cycle, threads of a pool dropped without close() would stay
             # until the garbage collector runs.
             self._renderers[key] = module.Renderer(weakref.proxy(self), mode, **options)
-        return self._renderers[key]
+        paint: Callable[[int], Any] = self._renderers[key].paint
+        return paint
 
     def _check_draws(self, mode: str, options: dict[str, Any]) -> None:
         """Refuses what the environment's own C code can't draw."""
@@ -546,13 +551,6 @@ class Pool(BasePool):
         finally:
             for renderer in self._renderers.values():
                 renderer.close()
-
-
-class _OwnRenderer:
-    """Draws with the environments' own C code."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.paint = pool._draw
 
 
 def _as_array(values: list[Any]) -> Array:

@@ -181,9 +181,8 @@ class WorkerRows:
     def _restart_infos(self, drawn: Any) -> dict[str, Any]:
         """Returns the infos of environments that were made again with these seeds."""
         every = np.ones(self.count, np.bool_)
-        first = messages.restart_info(None)
         found: dict[str, Any] = {}
-        for name in first:
+        for name in messages.RESTARTED:
             own = np.array(drawn) if name == "restart_seed" else every.copy()
             found |= {name: own, f"_{name}": every.copy()}
         return found

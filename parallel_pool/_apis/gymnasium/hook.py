@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._apis.common.gymnasium_ids import ENTRY_POINT as ENTRY_POINT
 from parallel_pool._apis.common.gymnasium_ids import MODE, is_native, of_definition, registered_id
 from parallel_pool._engine import registry
 

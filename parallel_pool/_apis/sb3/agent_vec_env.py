@@ -95,15 +95,12 @@ class AgentVecEnv(PoolVecEnv):
             envs = PoolParallelEnv(env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         try:
             self._backend = Agents(envs, agents, others)
-            self._adopt()
+            self._adopt(seed)
             self.envs, self.agents = envs, self._backend.vector_env.agents
             is_native = isinstance(env, str) or hasattr(self.pool, "definition")
             self.backend = "native" if is_native else "process"
             made_by = "an id" if is_native else "functions"
             self.backend_reason = f"the environments are made by {made_by}"
-            if seed is not None:
-                self.seed(seed)
-                self.action_space.seed(int(seed))
         except BaseException:
             if envs is not env:
                 envs.close()

@@ -62,10 +62,7 @@ class ClusterVecEnv(PoolVecEnv):
         self._backend = Cluster(envs)
         self.backend, self.backend_reason = backends.CLUSTER, envs.backend_reason
         try:
-            self._adopt()
-            if seed is not None:
-                self.seed(seed)
-                self.action_space.seed(int(seed))
+            self._adopt(seed)
         except BaseException:
             envs.close()
             raise

@@ -172,21 +172,21 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             self.backend = backends.PROCESS
             self.backend_reason = "the environments are made by functions"
         try:
-            self._adopt()
-            if seed is not None:
-                self.seed(seed)
-                self.action_space.seed(int(seed))
+            self._adopt(seed)
         except BaseException:
             self._backend.close()
             raise
 
-    def _adopt(self) -> None:
-        """Takes spaces, metadata and infos from the backend."""
+    def _adopt(self, seed: int | None) -> None:
+        """Takes spaces, metadata and infos from the backend, and seeds it if there is a seed."""
         backend = self._backend
         super().__init__(backend.num_envs, backend.observation_space, backend.action_space)
         # as in DummyVecEnv; VecEnv's own metadata has render modes only
         self.metadata = backend.metadata
         self.reset_infos = backend.reset_infos
+        if seed is not None:
+            self.seed(seed)
+            self.action_space.seed(int(seed))
 
     @property
     def pool(self) -> Pool | ProcessPool:
