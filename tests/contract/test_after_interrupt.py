@@ -23,7 +23,8 @@ import pytest
 from parallel_pool._engine import base_pool
 from parallel_pool._native import lib
 from parallel_pool._workers.start import forkserver
-from tests.contract.api_cases import CASES, Case, Gate
+from tests.contract.api_cases import CASES, Case
+from tests.contract.small_envs import Gate
 from tests.contract.test_refused_calls import compare
 from tests.support.timeouts import wait_for
 from tests.support.worker_processes import children

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from parallel_pool.errors import StateError
-from tests.contract.api_cases import CASES, Case, Gate
+from tests.contract.api_cases import CASES, Case
 from tests.contract.episodes import DISABLED, Episodes, Row, Rows, assert_rows
+from tests.contract.small_envs import Gate
 
 SEED = 7
 # of each environment; the longest episodes have twelve steps and a reset

@@ -13,7 +13,8 @@ from typing import Any
 import gymnasium
 import pytest
 
-from tests.contract.api_cases import CASES, Case, Gate
+from tests.contract.api_cases import CASES, Case
+from tests.contract.small_envs import Gate
 from tests.contract.test_refused_calls import compare, made
 from tests.support.forked import in_child
 

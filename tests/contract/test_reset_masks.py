@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.contract.api_cases import CASES, Case, Gate
+from tests.contract.api_cases import CASES, Case
 from tests.contract.episodes import Rows, assert_rows
 from tests.contract.reading import plain
+from tests.contract.small_envs import Gate
 from tests.support.same import assert_same
 
 # more than an episode of the environments in Python

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from parallel_pool._engine.base_pool import BasePool
-from tests.contract.api_cases import CASES, Case, Game, Gate, Single, Turns
+from tests.contract.api_cases import CASES, Case
+from tests.contract.kinds import Game, Single, Turns
+from tests.contract.small_envs import Gate
 from tests.tools.test_trace import assert_valid, assert_whole
 
 # those of one environment do not go on after an episode's end

@@ -21,7 +21,8 @@ from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import ForkedError, PoolTimeoutError
 from parallel_pool.testing import inspect
-from tests.contract.api_cases import CASES, Case, Gate
+from tests.contract.api_cases import CASES, Case
+from tests.contract.small_envs import Gate
 from tests.faults.failing_envs import (
     ACTIONS,
     Counting,

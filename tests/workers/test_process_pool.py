@@ -15,7 +15,7 @@ import pytest
 from parallel_pool._engine.pool import Pool
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
-from tests.contract.api_cases import Gate, Walker
+from tests.contract.small_envs import Gate, Walker
 from tests.faults.failing_envs import Counting
 
 MODES = ("next_step", "same_step", "disabled")

@@ -22,15 +22,9 @@ from tests.contract import (
     test_reset_masks,
     test_results,
 )
-from tests.contract.api_cases import (
-    CARTPOLE_STEPS,
-    CARTPOLES,
-    WALKERS,
-    Case,
-    OfVecEnv,
-    Vector,
-    Walker,
-)
+from tests.contract.api_cases import CARTPOLE_STEPS, CARTPOLES, WALKERS, Case
+from tests.contract.kinds import OfVecEnv, Vector
+from tests.contract.small_envs import Walker
 
 
 class OfCluster(Vector):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from parallel_pool.compat.sb3 import AgentVecEnv
-from tests.contract.api_cases import Gate, Talkers
+from tests.contract.small_envs import Gate, Talkers
 
 FOUR = "classic/connect_four_v3"
 
