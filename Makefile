@@ -87,14 +87,18 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
-# A second checker of types, for tests/package/test_typing.py. Without npm its tests are skipped.
+# A second checker of types, for tests/package/test_typing.py. Its tests are skipped where npm can't
+# install it, which is no reason to have no environment.
 $(VENV)/.dev: | $(VENV)/pyright-1.1.414
 
 $(VENV)/pyright-%: | $(VENV)/.tools
-	@if command -v npm >/dev/null; then \
-	  echo 'installing pyright $* into $@' && rm -rf $@.partial && \
-	  npm install --silent --prefix $@.partial pyright@$* && mv $@.partial $@; \
-	else echo 'no npm on this machine: nothing is checked with pyright'; fi
+	@echo 'installing pyright $* into $@'
+	@rm -rf $@.partial; \
+	if npm install --silent --fetch-retries=1 --prefix $@.partial pyright@$*; then \
+	  mv $@.partial $@; \
+	else \
+	  rm -rf $@.partial; echo 'npm is missing or failed: nothing is checked with pyright'; \
+	fi
 
 # Libraries that train on our pools in integration/. They are installed without dependencies: those
 # would replace torch, NumPy and Gymnasium by other versions. CleanRL's metadata ask for Python 3.10,
