@@ -83,11 +83,15 @@ def other(env: str, option: str) -> Any:
 
 
 def run(
-    theirs: VectorEnv, ours: VectorEnv, steps: int, mode: AutoresetMode = AutoresetMode.NEXT_STEP
+    theirs: VectorEnv,
+    ours: VectorEnv,
+    steps: int,
+    mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+    reset_at: int = 40,
 ) -> int:
     """Steps both with the same actions, some of them beyond their bounds, and compares the results.
 
-    Half-way both are reset without a seed. Returns how many episodes ended.
+    After step `reset_at` both are reset without a seed. Returns how many episodes ended.
     """
     assert ours.observation_space == theirs.observation_space
     assert ours.single_observation_space == theirs.single_observation_space
@@ -103,7 +107,7 @@ def run(
         assert_same(ours.step(action), expected, f"step {step}")
         ended = expected[2] | expected[3]
         ends += int(ended.sum())
-        if step == steps // 2:
+        if step == reset_at:
             assert_same(ours.reset(), theirs.reset(), "reset without a seed")
         elif mode is AutoresetMode.DISABLED and ended.any():
             options = [{"reset_mask": ended.copy()} for _ in range(2)]
