@@ -44,6 +44,13 @@ class PlayerColumns:
         self.groups = groups.grouped(
             names, dict(zip(names, seen, strict=True)), dict(zip(names, acts, strict=True))
         )
+        # where a group's part of a column per player lies
+        self._parts = {
+            (group.agents, field.name): _part(group, field)
+            for group in self.groups
+            for field in spec.observations
+            if field.per_player
+        }
 
     def joined(self, blocks: Sequence[Any], live: Array) -> Array:
         """Returns the actions of all players as one array.
@@ -164,9 +171,8 @@ class PlayerColumns:
             return np.broadcast_to(values[:, np.newaxis], shape).copy()
         if len(self.possible_agents) == 1:
             values = values[:, np.newaxis]
-        own = field.of_player(group.indices[0])
-        ends = tuple(slice(size) for size in own.shape)
-        return values[(slice(None), group.columns, *ends)]
+        part: Array = values[self._parts[group.agents, field.name]]
+        return part
 
     def infos(self, infos: dict[str, Any]) -> dict[Any, Any]:
         """Returns a vector environment's infos by agent; those of all players stay as they are."""
@@ -223,6 +229,12 @@ class PlayerColumns:
                 ends = tuple(slice(size) for size in field.of_player(player).shape)
                 parts.append(values[(slice(None), *ends)].reshape(len(values), -1))
         return np.concatenate(parts, axis=1)
+
+
+def _part(group: AgentGroup, field: Field) -> tuple[Any, ...]:
+    """Returns the index of a group's part of a column (n, k, ...), in the group's own size."""
+    shape = field.of_player(group.indices[0]).shape
+    return slice(None), group.columns, *(slice(size) for size in shape)
 
 
 def _space(fields: Sequence[Field], player: int) -> Any:

@@ -177,6 +177,10 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         for group in self.groups:
             self._observation_spaces.update(dict.fromkeys(group.agents, group.observation_space))
             self._action_spaces.update(dict.fromkeys(group.agents, group.action_space))
+        # agents whose actions have a tree of arrays
+        self._agents_with_parts = {
+            agent for agent, space in self._action_spaces.items() if isinstance(space, Dict | Tuple)
+        }
 
     # ------------------------------------------------------------------------- dicts by agent --
 
@@ -408,32 +412,33 @@ class PoolParallelEnv(TraceMethod, Uncopied):
                 f"there is no agent {shown(unknown[0])}: choose one of {self.possible_agents}"
             )
         found: dict[Any, Any] = {}
-        for agent, is_live in zip(self.possible_agents, self._agents.live.T, strict=True):
+        for column, agent in enumerate(self.possible_agents):
             if agent in actions:
                 found[agent] = self._check_count(agent, actions[agent])
-            elif is_live.any():
+                continue
+            is_live = self._agents.live[:, column]
+            if is_live.any():
                 raise ValueError(
                     f"no actions for agent {shown(agent)}, which is live in environment"
                     f" {int(np.argmax(is_live))}: give {self.num_envs}"
                 )
-            else:
-                found[agent] = create_empty_array(self._action_spaces[agent], self.num_envs)
+            found[agent] = create_empty_array(self._action_spaces[agent], self.num_envs)
         return found
 
     def _check_count(self, agent: Any, actions: Any) -> Any:
         """Returns an agent's actions; raises an exception if they are not one per environment."""
-        name = f"actions[{agent!r}]"
-        space = self._action_spaces[agent]
-        if isinstance(space, Dict | Tuple):
+        if agent in self._agents_with_parts:
             # one array per part
-            _check_parts(name, space, actions)
+            _check_parts(f"actions[{agent!r}]", self._action_spaces[agent], actions)
             return actions
-        if type(actions) is not np.ndarray:
-            check_sequence(actions, self.num_envs, name)
-        count = len(actions) if type(actions) is not np.ndarray or actions.ndim else 0
+        is_array = type(actions) is np.ndarray
+        if not is_array:
+            check_sequence(actions, self.num_envs, f"actions[{agent!r}]")
+        count = len(actions) if not is_array or actions.ndim else 0
         if count != self.num_envs:
             raise ValueError(
-                f"{name} has length {count}: give one for each of {self.num_envs} environments"
+                f"actions[{agent!r}] has length {count}: give one for each of {self.num_envs}"
+                " environments"
             )
         return actions
 
