@@ -35,7 +35,7 @@ from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, Plan, of_env
 from parallel_pool._native import ffi, lib
-from parallel_pool.errors import StateError
+from parallel_pool.errors import NotResetError, StateError
 
 # Batch, Views, show_all and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -51,6 +51,8 @@ __all__ = [
     "show_all",
 ]
 
+# what a step says that Ctrl-C, or another exception, has left in flight
+LOST = "an exception such as Ctrl-C ended the last call, whose results are lost"
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,
     "same_step": lib.PP_SAME_STEP,
@@ -249,6 +251,15 @@ class Pool(BasePool):
             for _ in self.drain():
                 pass
         return self.reset(seed=seed, options=options)
+
+    def check_uninterrupted(self) -> None:
+        """Raises if an exception has left a step in flight, or the pool can't be stepped.
+
+        For APIs whose users have no `recv`: only a reset goes on from there.
+        """
+        self.check_idle()
+        if self.was_interrupted:
+            raise NotResetError(f"{LOST}: call reset() first")
 
     def check_reset(
         self, env_ids: Any = None, *, seed: seeds.Seed, options: Mapping[str, Any] | None

@@ -37,6 +37,7 @@ class Kind:
         allows_empty_mask: whether a mask may name no environment, and then resets nothing.
         allows_lists: whether a mask may be a list.
         returns_all: whether the reset of some environments returns rows of all.
+        begins_by_itself: whether a step begins an episode where one has to begin.
     """
 
     copies_are_new = False
@@ -46,6 +47,7 @@ class Kind:
     allows_empty_mask = False
     allows_lists = False
     returns_all = False
+    begins_by_itself = False
 
     def start(self, env: Any) -> Any:
         """Resets with a seed, once, and returns the result."""
@@ -790,6 +792,8 @@ class Turns(Kind):
 
 class DM(Kind):
     """One environment of dm_env's API."""
+
+    begins_by_itself = True
 
     def play(self, env: Any) -> Any:
         return tuple(env.step(1)), env.info

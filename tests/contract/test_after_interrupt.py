@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import warnings
@@ -83,6 +84,17 @@ def interruptions(
     return {moment: partial(in_engine, moment, monkeypatch) for moment in moments}
 
 
+def check_cure(case: Case, env: Any) -> None:
+    """A step is refused, with the name of a call that the API has and that goes on from there."""
+    if case.kind.begins_by_itself:
+        return
+    with pytest.raises(Exception, match=r"receive|reset") as refusal:
+        case.kind.play(env)
+    text = "\n".join([str(refusal.value), *getattr(refusal.value, "__notes__", ())])
+    cures = re.findall(r"(\w+)\(\)", text) or ["recv"]
+    assert any(hasattr(env, name) for name in cures), text
+
+
 def tasks() -> set[str]:
     """The threads of this process."""
     return set(os.listdir("/proc/self/task"))
@@ -105,6 +117,7 @@ def test_a_reset_works_after_ctrl_c(
             for call in (case.kind.play, case.kind.start):
                 with interrupt(), pytest.raises(KeyboardInterrupt):
                     call(env)
+                check_cure(case, env)
                 case.kind.after_interrupt(env)
                 with closing(case.make(gate)) as fresh:
                     compare(case.kind.start(env), case.kind.start(fresh), f"{where}: reset")

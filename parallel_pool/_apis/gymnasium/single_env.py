@@ -15,7 +15,7 @@ from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._engine import registry
 from parallel_pool._engine.buffers import engine_indices
-from parallel_pool._engine.pool import Batch, Pool
+from parallel_pool._engine.pool import LOST, Batch, Pool
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
 
@@ -140,7 +140,8 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
             batch = pool.step(actions)
         except StateError as error:
             if type(error) is StateError:
-                raise NotResetError(f"{error}: call reset() first") from None
+                reason = LOST if pool.was_interrupted else error
+                raise NotResetError(f"{reason}: call reset() first") from None
             raise
         dtypes = pool.action_dtypes(actions) if self._follows else None
         if self._renderer is not None:

@@ -119,6 +119,7 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
             TypeError, ValueError: an action is wrong; nothing was changed.
             parallel_pool.errors.StateError: the game is over, or was not reset.
         """
+        self.pool.check_uninterrupted()
         row = self._no_actions.copy()
         for agent, action in actions.items():
             row[0, self._indices[agent]] = action

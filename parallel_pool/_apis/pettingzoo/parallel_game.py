@@ -42,7 +42,7 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
             parallel_pool.errors.ClosedError: the game is closed.
             parallel_pool.errors.BusyError: another thread is stepping the game.
         """
-        self.aec_env.unwrapped.pool.check_idle()
+        self.aec_env.unwrapped.pool.check_uninterrupted()
         if not hasattr(self, "agents"):
             EnvLogger.error_step_before_reset()
         self._check(actions)

@@ -162,7 +162,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
         if self.pool.closed:
             raise ClosedError(f"step() of {self} after close(): make a new one")
         # every agent's step needs the pool, not only the last one's, which steps the world
-        self.pool.check_idle()
+        self.pool.check_uninterrupted()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)

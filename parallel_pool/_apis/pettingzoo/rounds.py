@@ -51,7 +51,7 @@ class RoundEnv(AECGame):
 
     def _checked(self, action: Any) -> int:
         """Returns an action that the pool will accept once all agents have chosen."""
-        self.pool.check_idle()
+        self.pool.check_uninterrupted()
         hand = whole("action", action)
         if not 0 <= hand < self.pool.spec.action.n:
             raise ValueError(f"action={action!r}: choose 0 to {self.pool.spec.action.n - 1}")
