@@ -18,7 +18,7 @@ from parallel_pool._testing import command as testing
 
 # what the demo writes beside its picture
 ANIMATION = "mosaic.gif"
-# A row of the package's table of proofs needs so many frames of its game, and a long play so many.
+# frames compared per game: by default, and with --long
 FRAMES, LONG_FRAMES = 20_000, 100_000
 
 

@@ -76,14 +76,13 @@ def show_batch(show: Callable[[Views], T], batch: Batch) -> T:
     return show([array.view for array in batch])
 
 
-# Who receives from a pool.
+# Which thread, if any, is inside `recv` of a pool.
 # - IDLE: no thread.
 # - INTERRUPTED: no thread, but an exception ended the last receive, perhaps after C had returned a
 #   batch, which then never reached the user.
 # - BUSY: one thread; a second one is refused.
 # - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
-#
-# The last bit of INTERRUPTED and SHARED is set: a batch may be undelivered.
+# The last bit of INTERRUPTED and SHARED is set: a batch may not have been delivered.
 IDLE, INTERRUPTED, BUSY, SHARED = range(4)
 
 

@@ -28,7 +28,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # is not made to narrow a union: type checkers accept what an array or anything else has.
 Observations: TypeAlias = Array | Any
 
-# most batches that the user holds in an ordinary loop
+# a training loop rarely keeps more blocks than this
 ORDINARY = 3
 
 
@@ -108,7 +108,7 @@ class Ring:
         self._at = 0
         self._last: Block | None = None
         self._lent: deque[Block] = deque()
-        # one that others hold who receive from the pool; see share
+        # the block held by compiled programs that also receive from this pool; see `share`
         self._apart: Block | None = None
         self.oldest = self._slots[0]
         self.fresh = self._slots[-1].memory
@@ -154,7 +154,7 @@ class Ring:
         known = {_address(block.memory): block for block in blocks}
         slots = [known.pop(_address(memory)) for memory in held]
         other = known.pop(_address(apart))
-        # fresh; or the block of a batch that an exception kept back, which the others left behind
+        # the free block; or that of a batch whose delivery an exception interrupted
         (fresh,) = known.values()
         self._slots, self._at, self._apart = [*slots, fresh], 0, other
         self.oldest, self.fresh = slots[0], fresh.memory

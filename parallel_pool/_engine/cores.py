@@ -10,9 +10,9 @@ def limit_cores(count: int) -> None:
     """Limits the cores of pools that this process makes from now on.
 
     For a process that shares its machine with others by agreement, as the actors of a cluster do:
-    affinity and control groups, which pools see themselves, do not tell them of it. Pools choose at
-    most so many threads or worker processes unless told otherwise, and their threads spin, instead
-    of sleeping, only while no more than these are awake. Threads are not pinned to cores.
+    affinity and control groups, which pools see themselves, do not tell them of it. By default a
+    pool then uses at most `count` threads or worker processes, and its threads spin, instead of
+    sleeping, only while at most `count` of them are awake. Threads are not pinned to cores.
 
     Args:
         count: cores; 0 for all that affinity and control groups leave.

@@ -118,8 +118,8 @@ class Pool(BasePool):
             num_envs: environments.
             batch_size: rows of one result; None or 0 for num_envs.
             num_threads: threads that step, the caller's included; 0 for the cores this process may
-                use, at most batch_size. (If an asynchronous pool has one thread, that is not the
-                caller's: it steps while the caller does other work.)
+                use, at most batch_size. An asynchronous pool always has threads of its own: with
+                one, it steps while the caller does other work.
             thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
                 the process's cores on, within its NUMA node; the offset is divided among nodes in
                 proportion to their cores. -1 leaves threads free on their node.
@@ -540,7 +540,7 @@ class Pool(BasePool):
         if status == lib.PP_ERR_ARGUMENT:
             raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
         if status < 0:
-            # closed or forked: this call has the error's text
+            # the pool is closed or forked; `pp_pool_get_state` sets the message
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
         return bool(status)
 

@@ -385,7 +385,7 @@ class Plan:
                 try:
                     sets.append(self._make_set(one, tuple(spread), key, hidden))
                 except (TypeError, ValueError) as error:
-                    # an error of the first may be one of all environments
+                    # if environment 0 fails, all may: the error names none
                     if not env_id or type(error) not in (TypeError, ValueError):
                         raise
                     raise type(error)(f"environment {env_id}: {error}") from error
@@ -409,7 +409,7 @@ class Plan:
             for name, part in zip(spread, key, strict=True)
             if not (name in known and known[name].varies)
         )
-        # others may do with what the first has: `complete` sees whether it fits
+        # the hidden options of environment 0 are tried first: `complete` checks them
         before = hidden.get(coarse) or next(iter(hidden.values()), {})
         completed = registry.complete(self._definition, {**one, **before})
         hidden[coarse] = {

@@ -92,7 +92,7 @@ REPORT = "_ZN30SwigDirector_b2RayCastCallback13ReportFixtureEP9b2FixtureRK6b2Vec
 # bytes of the largest definition or shape that C copies
 MOST_DEFINITION = 512
 
-# a new tree has memory for so many nodes, and doubles it
+# initial capacity of Box2D's tree, in nodes; it doubles when full
 FIRST_NODES = 16
 # numbers of fixtures in trees that are searched for places
 TREES = (3, 11, 45, 100, 140)
@@ -438,7 +438,7 @@ def _definitions(box2d: Any) -> dict[str, int]:
     fixtures = list(box2d_parts.of_kind(parts, "_fixture").values())
     joints = list(box2d_parts.of_kind(parts, "_joint").values())
     _keep([*(each.shape for each in fixtures), *parts.values()])
-    # as much as is allocated for each of those that C copies
+    # allocation sizes of the objects that C copies
     copied = {
         "edge_size": [parts["edge"]],
         "polygon_size": [parts["polygon"]],

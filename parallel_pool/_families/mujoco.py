@@ -152,7 +152,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         # wrong addresses would crash the process
         raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
 
-    # that it is missing is said before that a file is
+    # a missing mujoco is reported before a missing file
     import_mujoco()
     xml_file = str(model_options["xml_file"])
     model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))

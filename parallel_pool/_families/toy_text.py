@@ -77,7 +77,7 @@ def _rows(desc: Any) -> str:
         raise ValueError(f"desc={shown(desc)}: give strings of one length ({error})") from None
     if cells.ndim != 2 or not cells.size:
         raise ValueError(f"desc={shown(desc)}: give strings of one length, 2 or more cells")
-    # a row can't hold what ends it
+    # a row of a map can't contain NUL or newline, which terminate it in C
     letters = {b"": "G", b"\n": "F"}
     rows = ((letters.get(cell) or cell.decode() for cell in row) for row in cells.tolist())
     return "\n".join(map("".join, rows))

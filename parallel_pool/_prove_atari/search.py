@@ -25,7 +25,7 @@ from parallel_pool._prove_atari.sides import PoolSide
 TRIES = 16
 STEPS = 30
 PLAYED = 10
-# continuations that are variants of the best one of the last time
+# number of candidates derived from the previous best continuation
 VARIANTS = 7
 # how many steps an action is held on average, in turn for the continuations
 HOLDS = (1, 3, 8, 20)

@@ -28,7 +28,7 @@ from parallel_pool.errors import SourceError
 KEPT = 16
 # compilations in a row during which the files were changed
 MAX_TRIES = 5
-# nanoseconds after which no process is still about to use what it has written
+# ns; temporary files older than this belong to no running compilation
 SAFE_AGE = 3600 * 10**9
 # bytes of an entry, which names some hundred files at most
 MAX_ENTRY = 1 << 22

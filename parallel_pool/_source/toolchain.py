@@ -58,7 +58,7 @@ class Compiler:
         """Returns the path of a library of the compiler's, such as "libasan.so"; None without."""
         done = program.run([*self.command, f"-print-file-name={name}"])
         path = done.out.strip()
-        # a compiler that does not have it repeats the name
+        # -print-file-name echoes its argument if the file is missing
         return path if done.status == 0 and os.path.isabs(path) else None
 
 

@@ -19,8 +19,8 @@ from parallel_pool.errors import EnvError
 if TYPE_CHECKING:
     from parallel_pool._core import CData
 
-# bytes before and behind what a callback may write, and behind each state; no number that an
-# environment would write by chance
+# bytes before and after what a callback may write, and after each state; chosen so that no
+# environment writes them by chance
 ZONE = 64
 PATTERN = bytes((17 * i + 0xA5) % 256 for i in range(ZONE))
 # what rows hold before a callback writes them, in two calls
@@ -32,7 +32,7 @@ THOROUGH = 40
 # and the garbage collector may free what it calls first.
 _kept: list[Any] = []
 
-# is told the name of the callback and the environment before a call
+# called before each callback, with its name and the environment's index
 Told = Callable[[str, int], None]
 
 

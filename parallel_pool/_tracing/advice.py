@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WORTH = 1.05
 # fewer threads must keep this part of the speed
 KEPT = 0.98
-# more of the time than this, and what is left is not worth a thought
+# environments that take at least this share of the time leave nothing to advise on
 MOST = 0.7
 # If a worker waits for a core for more than this part of the time, and other threads of the program
 # have one for more than that, they are the cause.

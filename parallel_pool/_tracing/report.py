@@ -123,7 +123,7 @@ class Report:
         inline = record.of_kinds((INLINE,), (RECEIVER,))
         caller = np.concatenate([works[RECEIVER], inline])
         caller = caller[np.argsort(caller["start"], kind="stable")]
-        # by track; nothing is stepped by a sender
+        # by track; the sender's track never has environment steps
         self._busy = [Busy(caller), *(Busy(spans) for spans in works[SENDER + 1 :])]
         calls = record.of_kinds(CALLS, (RECEIVER, SENDER))
         if record.setting.is_local:

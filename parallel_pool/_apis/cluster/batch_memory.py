@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 ALIGNMENT = 64
-# blocks that are kept though nobody holds them
+# free blocks that are kept for reuse
 SPARE = 2
 # references to such a block: of the list, of the loop's variable, and of getrefcount's argument
 HELD_BY_US = 3

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Frames with fewer bytes are cheaper to copy than to compare.
 LEAST_BYTES = 1024
-# Stacks of more frames are something else.
+# more frames than this are not a frame stack
 MOST_FRAMES = 16
 
 

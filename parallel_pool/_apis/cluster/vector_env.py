@@ -364,7 +364,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             while worker.asked is not None and worker.index not in self._taken:
                 self._take([worker], None)
         while waiting := group.in_flight():
-            # a call of methods, whose wait was ended
+            # a `call()` whose wait was interrupted
             for index, outcome in group.wait(waiting):
                 if isinstance(outcome, Lost):
                     self._workers[index].lose(outcome)

@@ -155,7 +155,7 @@ class WorkerRows:
         asked, (given, options) = self.asked, self._reset
         self.lose(lost)
         if lost.is_final or self._raises:
-            # the exception is the report
+            # the exception reports the loss, so infos need not
             self._is_unreported = False
             return lost
         if asked == RESET:

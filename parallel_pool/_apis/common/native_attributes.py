@@ -99,7 +99,7 @@ class Reference:
             # every property but dt, the seconds of a step, depends on the state
             if name.startswith("_") or (computed and name != "dt"):
                 continue
-            # self stands for no value: it is not plain
+            # `self` marks a missing attribute: it is not plain
             value = getattr(env, name, self)
             if _is_plain(value):
                 found[name] = copy.deepcopy(value)
@@ -169,7 +169,7 @@ def get(
     """
     constant: Mapping[str, Any] = {}
     is_known = name in known
-    # what depends on options that differ is no constant of all environments
+    # where options differ, an attribute that depends on them is not constant
     if reference is not None and name not in SHOWN and not pool.varied:
         constant = reference.values()
         is_known = is_known and not reference.changes(name)

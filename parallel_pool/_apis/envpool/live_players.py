@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.specs import Field
 
-# begins what is added to a snapshot
+# prefix of the record of players at the end of a snapshot
 MAGIC = b"PLAYERS1"
 INT64_MAX = 2**63 - 1
 
@@ -89,7 +89,7 @@ class LivePlayers:
         is_first = (elapsed == 0)[:, np.newaxis]
         over = done[:, np.newaxis]
         live = live & ~over
-        # a player may come back
+        # a player may rejoin within an episode
         ended = self._ended[index] & ~(is_first | live)
         owed = np.where(is_first, 0, self._owed[index]) + rewards
         ends = over if terminated is None else terminated | over

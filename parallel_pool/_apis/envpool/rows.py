@@ -163,7 +163,7 @@ class Rows:
         arrays[self.reward] = plan.rewards
         step = self._results(tuple(arrays))
         step[4]["players"]["id"] = (plan.rows % count).astype(np.int32)
-        # at last: a result that an interrupt keeps from the caller is shown again
+        # last, because after an interrupt the same batch is converted again
         players.commit(plan)
         return step
 

@@ -64,7 +64,7 @@ class EpisodeRecorder:
         began = lengths == 0
         if began.any():
             self.begin(began)
-        # length 1 too, because the batch of a reset that raised does not come here
+        # also at length 1: the batch of a reset that raised did not pass through here
         self._returns[lengths <= 1] = 0
         self._returns += rewards
         np.copyto(self._lengths, lengths)

@@ -313,7 +313,8 @@ def _read_nothing(**_: Any) -> None:
 
 
 NOT_KNOWN = (
-    "is none of the wrappers that native environments do themselves (TimeLimit, OrderEnforcing,"
+    "is not one of the wrappers that native environments have themselves (TimeLimit,"
+    " OrderEnforcing,"
     " PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with a clip, and"
     " around Atari games AtariPreprocessing and FrameStackObservation)"
 )

@@ -340,7 +340,7 @@ class NativeVectorEnv(AsyncCalls):
     def _explain(self, error: StateError) -> None:
         """Raises a clearer error for a step that the pool refused, if there is one."""
         self._check_open()
-        # errors of derived classes are clearer: forked, another thread is stepping
+        # subclasses (ForkedError, BusyError) already say what is wrong
         if type(error) is not StateError:
             return
         if self.pool.in_flight:
@@ -436,7 +436,7 @@ class NativeVectorEnv(AsyncCalls):
         super()._drop_results()
         # of actions that were sent to the pool itself
         for batch, failed in self.pool.drain():
-            # a smaller batch is that of a partial reset, which needs nothing remembered
+            # a smaller batch came from a partial reset: there is nothing to remember
             if len(batch[self._reward]) == self.num_envs:
                 self._remember(batch, failed)
 

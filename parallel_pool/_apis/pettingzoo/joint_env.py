@@ -223,8 +223,8 @@ def _part(method: str, group: AgentGroup, observations: Mapping[Any, Any]) -> An
         return observations[agent] if agent in observations else empty(group.observation_space)
     space = group.observation_space
     if isinstance(space, spaces.Box):
-        # If all agents live, and return arrays as their space says, one copy does. A smaller dtype
-        # among them keeps its values.
+        # Fast path: if every agent is live and returns arrays of its space's shape, one copy is
+        # enough. Smaller dtypes are widened without loss.
         rows: list[Any] = [observations.get(agent) for agent in group.agents]
         if set(map(type, rows)) == {np.ndarray} and len({row.shape for row in rows}) == 1:
             stacked = np.array(rows)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.variation import Each, EachReset
     from parallel_pool._workers.process_pool import ProcessPool
 
-# defaults, other than None, of arguments that are for one kind of environments only
+# defaults (if not None) of arguments that only native, or only Python, environments accept
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
 OF_THREADS = ("num_threads", "thread_affinity_offset")
 # cures for arguments that are for the other kind

@@ -65,7 +65,7 @@ def _seed(generator: Any, seed: int, index: int) -> None:
         bits = generator.bit_generator
         bits.state = type(bits)(sequence).state
     elif isinstance(generator, np.random.RandomState):
-        # which takes 32 bits, or an array of them
+        # `RandomState.seed` takes one 32-bit integer, or an array of them
         is_own = index == 0 and seed < 2**32
         generator.seed(seed if is_own else sequence.generate_state(8))
     else:

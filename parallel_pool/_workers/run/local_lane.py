@@ -216,7 +216,7 @@ class LocalLane(EnvRunner):
         self.close()
 
     def _close_envs(self) -> None:
-        # whoever holds the lock comes here again
+        # if the lock is taken, its holder closes the environments when it is done
         if self._owner != threading.get_ident() and self._lock.acquire(blocking=False):
             try:
                 close_all(self._envs)

@@ -32,7 +32,7 @@ def make_env(function: Callable[[], Any]) -> Any:
 
 def is_dm_env(env: Any) -> bool:
     """Returns whether an object is a `dm_env.Environment`, and no `gymnasium.Env` as well."""
-    # without an import of dm_env: who has made such an object has imported it
+    # dm_env is not imported here: if the object exists, sys.modules has it
     kind = getattr(sys.modules.get("dm_env"), "Environment", None)
     return isinstance(kind, type) and isinstance(env, kind) and not isinstance(env, gymnasium.Env)
 

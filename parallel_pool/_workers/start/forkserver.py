@@ -40,7 +40,7 @@ LOAD_VARIABLES = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "
 FORK_TIMEOUT, MESSAGE_TIMEOUT = 120.0, 5.0
 # seconds for the fork server to report a death that the system has reported already
 EXITCODE_TIMEOUT = 1.0
-# the fork server is killed when so many checks in a row have found it stopped
+# the fork server is killed after this many consecutive checks have found it stopped
 MAX_STOPPED_CHECKS = 10
 
 # in place of an unknown exit code: the process's parent died, or other code has waited for it

@@ -148,7 +148,7 @@ class Worker:
         with self._lock:
             if self._exitcode is not None or self.pidfd < 0:
                 return self._exitcode is not None
-            # not a copy: workers must be joined even when there are too many open files
+            # no `dup`: it would fail at the limit of open files, and workers must still be joined
             pidfd = self.pidfd
             self._waiting += 1
         try:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 RESTART_PAUSE = 0.1
 # seconds that workers have to end by themselves when the pool closes
 GRACE = 5.0
-# seconds of that time after which a warning names the workers that have not ended, and those still
-# in the turn in which Ctrl-C found them are killed
+# seconds of GRACE after which a warning names the workers that still run, and those still in the
+# step that Ctrl-C interrupted are killed
 WARN_AFTER = 1.0
 # how often turns are checked within one timeout; fewest and most seconds between two checks
 CHECKS_PER_TIMEOUT, MIN_PAUSE, MAX_PAUSE = 4, 0.005, 1.0
