@@ -81,7 +81,7 @@ def test_native_is_chosen_if_possible() -> None:
     ("env", "wrappers", "reason"),
     [
         (PYTHON_ID, None, f"{PYTHON_ID} has no native environment"),
-        ("CartPole-v1", [TimeAwareObservation], "TimeAwareObservation is none of the wrappers"),
+        ("CartPole-v1", [TimeAwareObservation], "TimeAwareObservation is not one of the wrappers"),
         ("Pong-v5", [clip], "Pong-v5 has no Gymnasium environment"),
         (EnvSpec("CartPole-v1", "other:CartPole"), None, "entry_point='other:CartPole'"),
         ([lambda: gymnasium.make("CartPole-v1")], None, "made by functions"),

@@ -59,8 +59,8 @@ def test_chain_is_recognised() -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "another": (TimeAwareObservation, "TimeAwareObservation is none of the wrappers"),
-    "subclass": (MyTimeLimit, "MyTimeLimit is none of the wrappers"),
+    "another": (TimeAwareObservation, "TimeAwareObservation is not one of the wrappers"),
+    "subclass": (MyTimeLimit, "MyTimeLimit is not one of the wrappers"),
     "lambda": (lambda env: TimeLimit(env, 5), "lambda.* could do anything"),
     "partial of a lambda": (partial(lambda env: TimeLimit(env, 5)), "lambda.* could do anything"),
     "subclass of partial": (MyPartial(TimeLimit, max_episode_steps=5), "could do anything"),
@@ -131,7 +131,7 @@ def test_what_is_not_exactly_known_is_refused(name: str) -> None:
     ("added", "reason"),
     [
         (WrapperSpec("TimeLimit", "mine:TimeLimit", {"max_episode_steps": 3}), "mine:TimeLimit"),
-        (TimeAwareObservation.wrapper_spec(), "TimeAwareObservation .* is none of the wrappers"),
+        (TimeAwareObservation.wrapper_spec(), "TimeAwareObservation .* is not one of the wrappers"),
         (WrapperSpec("OrderEnforcing", "gymnasium.wrappers:OrderEnforcing", None), "arguments"),
         (ClipReward.wrapper_spec(), "has no bound"),
         (TransformReward.wrapper_spec(func=twice), "could do anything"),
