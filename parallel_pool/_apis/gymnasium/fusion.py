@@ -314,8 +314,8 @@ def _read_nothing(**_: Any) -> None:
 
 NOT_KNOWN = (
     "is not one of the wrappers that native environments have themselves (TimeLimit,"
-    " OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with a"
-    " clip, and around Atari games AtariPreprocessing and FrameStackObservation)"
+    " OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with"
+    " a clip, and around Atari games AtariPreprocessing and FrameStackObservation)"
 )
 
 ATARI = (known.AtariPreprocessing, known.FrameStackObservation)

@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "by position": (partial(ClipReward, -1, 1), "by position"),
     "generic": (ClipReward[Any, Any], "could do anything"),
     "number": (3, "3 is a function that could do anything"),
-    "vector wrapper": (gymnasium.wrappers.vector.ClipReward, "ClipReward is none of"),
+    "vector wrapper": (gymnasium.wrappers.vector.ClipReward, "ClipReward is not one of"),
     # arguments
     "no limit": (TimeLimit, "TimeLimit: missing .*max_episode_steps"),
     "limit 0": (partial(TimeLimit, max_episode_steps=0), "max_episode_steps=0"),
