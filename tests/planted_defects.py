@@ -141,10 +141,10 @@ DEFECTS = (
         ("worker->probe++;", "worker->probe += worker->probe == 0;"),
     ),
     c(
-        "a block of a shared arena is found below its start",
+        "a block of a counted heap is found below its start",
         (
-            "if (offset < 0 || offset >= it->arena.reserve) continue;",
-            "if (offset >= it->arena.reserve) continue;",
+            "if (offset < 0 || offset >= it->heap.reserve) continue;",
+            "if (offset >= it->heap.reserve) continue;",
         ),
     ),
     # ---- environments

@@ -57,7 +57,7 @@ typedef struct pp_board_env {
    * parent and by the next worker. */
   _Atomic int32_t saved_copy;
   int32_t elapsed[2];
-  /* from the parent, in the arena: seed and options of a reset, or a large action */
+  /* from the parent, in the shared heap: seed and options of a reset, or a large action */
   pp_message payload;
   /* from the worker, in its reply file: infos, observations that no array holds, an exception */
   pp_message reply;
@@ -81,7 +81,7 @@ typedef struct pp_mailbox {
    * consistent like tail. */
   _Atomic uint32_t request;
   _Atomic uint32_t answered;
-  pp_message payload; /* of the request, in the arena */
+  pp_message payload; /* of the request, in the shared heap */
   pp_message reply;   /* in the reply file */
   /* 1: the worker has work or spins; 0: it sleeps or has ended. The parent sets it when it pushes,
    * so that no thread starts to spin on the core on which the worker is about to wake; the worker

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "counted_heap.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "reply_heap.h"
-#include "shared_arena.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */
 
@@ -24,7 +24,8 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Splits the address space: writes the bytes for each reply file and for the arena (0: any). */
+/* Splits the address space: writes the bytes for each reply file and for the shared heap (0: any).
+ */
 static void split_address_space(const pp_address_space *limits, int32_t num_lanes, int64_t *replies,
                                 int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;
@@ -36,8 +37,8 @@ static void split_address_space(const pp_address_space *limits, int32_t num_lane
 
   if (limits->parent) *reserve = limits->parent - *replies * num_lanes;
   if (limits->worker) {
-    int64_t for_arena = limits->worker - *replies;
-    *reserve = limits->parent ? smaller(*reserve, for_arena) : for_arena;
+    int64_t for_heap = limits->worker - *replies;
+    *reserve = limits->parent ? smaller(*reserve, for_heap) : for_heap;
   }
   // 0 would mean any number; can_hold_results refuses a reserve that is too small
   if ((limits->parent || limits->worker) && *reserve < 1) *reserve = 1;
@@ -78,7 +79,7 @@ static int alloc_tables(pp_processes *processes, const pp_board_shape *shape) {
              : PP_ERR_MEMORY;
 }
 
-/* Returns whether an arena with this reserve can hold the board and the results of an ordinary
+/* Returns whether a shared heap with this reserve can hold the board and the results of an ordinary
  * loop. */
 static bool can_hold_results(const pp_pool *pool, int64_t board, int64_t reserve) {
   // the blocks in the ring, the fresh one, and those that the caller keeps
@@ -86,27 +87,27 @@ static bool can_hold_results(const pp_pool *pool, int64_t board, int64_t reserve
   return reserve > board && (reserve - board) / blocks >= pool->layout.size;
 }
 
-/* creates the arena, the board in it, and the lanes' reply files */
+/* creates the shared heap, the board in it, and the lanes' reply files */
 static int create_shared(pp_pool *pool, const pp_board_shape *shape, int64_t size,
                          int64_t reserve) {
   pp_processes *processes = pool->processes = calloc(1, sizeof(*processes));
   int status = processes ? alloc_tables(processes, shape) : PP_ERR_MEMORY;
   if (status < 0) return status;
-  // checked first, as allocating the arena takes time during which signals are not handled
-  if (!can_hold_results(pool, size, reserve ? reserve : pp_arena_max_reserve())) {
+  // checked first, as allocating the shared heap takes time during which signals are not handled
+  if (!can_hold_results(pool, size, reserve ? reserve : pp_shared_heap_max_reserve())) {
     return PP_ERR_MEMORY;
   }
-  processes->arena = pp_shared_arena_create(size, reserve, &status);
+  processes->heap = pp_counted_heap_create(size, reserve, &status);
   if (status < 0) return status;
-  pp_os_shared_seal(processes->arena->fd);
-  pp_board_init(&processes->board, processes->arena->base, shape, &pool->layout);
+  pp_os_shared_seal(processes->heap->fd);
+  pp_board_init(&processes->board, processes->heap->base, shape, &pool->layout);
   processes->num_lanes = shape->num_lanes;
   pool->caller = &processes->board.head->caller;
   pool->fleet.actions = processes->board.actions;
   status = open_lanes(processes);
   if (status < 0) return status;
   // again, as the system may have refused the reserve and given less
-  return can_hold_results(pool, size, processes->arena->reserve) ? PP_OK : PP_ERR_MEMORY;
+  return can_hold_results(pool, size, processes->heap->reserve) ? PP_OK : PP_ERR_MEMORY;
 }
 
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
@@ -150,10 +151,10 @@ static void fini(pp_pool *pool) {
     }
     if (processes->lanes[i].reply_fd >= 0) close(processes->lanes[i].reply_fd);
   }
-  // the actions are in the arena, so the fleet must not free them
+  // the actions are in the shared heap, so the fleet must not free them
   pool->fleet.actions = NULL;
   pool->caller = &pool->gate;
-  if (processes->arena) pp_shared_arena_release(processes->arena);
+  if (processes->heap) pp_counted_heap_release(processes->heap);
   free(processes->lanes);
   free(processes->envs);
   free(processes->owners);
@@ -168,12 +169,12 @@ static void fini(pp_pool *pool) {
 /* --------------------------------------------------------------------------------- blocks -- */
 
 static void *alloc(pp_pool *pool) {
-  return pp_shared_arena_alloc(pool->processes->arena, pool->layout.size);
+  return pp_counted_heap_alloc(pool->processes->heap, pool->layout.size);
 }
 
 static bool is_block(const pp_pool *pool, const void *memory) {
-  pp_arena *arena = pool->processes->arena;
-  return pp_arena_contains(arena, (const char *)memory - arena->base, pool->layout.size);
+  pp_shared_heap *heap = pool->processes->heap;
+  return pp_shared_heap_contains(heap, (const char *)memory - heap->base, pool->layout.size);
 }
 
 int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
@@ -254,22 +255,22 @@ static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t cou
 
 int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                                pp_error *error) {
-  pp_arena *arena = pool->processes->arena;
+  pp_shared_heap *heap = pool->processes->heap;
   int64_t offset;
 
   if (size < 0 || (size && !bytes)) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "%lld bytes at address %p: give bytes",
                         (long long)size, bytes);
   }
-  if (message->size) pp_arena_free(arena, message->offset, message->size);
+  if (message->size) pp_shared_heap_free(heap, message->offset, message->size);
   *message = (pp_message){0, 0};
   if (!size) return PP_OK;
-  offset = pp_arena_alloc(arena, size);
+  offset = pp_shared_heap_alloc(heap, size);
   if (offset < 0) {
     return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
                         (long long)size);
   }
-  memcpy(pp_arena_at(arena, offset), bytes, (size_t)size);
+  memcpy(pp_shared_heap_at(heap, offset), bytes, (size_t)size);
   *message = (pp_message){offset, size};
   return PP_OK;
 }
@@ -427,11 +428,11 @@ static void stats(const pp_pool *pool, pp_stats *out) {
 }
 
 int32_t pp_pool_memory_fd(const pp_pool *pool) {
-  return pool->processes ? pool->processes->arena->fd : PP_ERR_STATE;
+  return pool->processes ? pool->processes->heap->fd : PP_ERR_STATE;
 }
 
 int64_t pp_pool_reserve(const pp_pool *pool) {
-  return pool->processes ? pool->processes->arena->reserve : PP_ERR_STATE;
+  return pool->processes ? pool->processes->heap->reserve : PP_ERR_STATE;
 }
 
 static bool has_lane(const pp_pool *pool, int32_t lane) {
@@ -531,9 +532,9 @@ static int32_t num_tracks(const pp_pool *pool) {
 }
 
 static pp_track *alloc_track(pp_pool *pool) {
-  pp_arena *arena = pool->processes->arena;
-  int64_t offset = pp_arena_alloc(arena, (int64_t)pp_track_size(PP_TRACK_WORKER));
-  return offset < 0 ? NULL : pp_arena_at(arena, offset);
+  pp_shared_heap *heap = pool->processes->heap;
+  int64_t offset = pp_shared_heap_alloc(heap, (int64_t)pp_track_size(PP_TRACK_WORKER));
+  return offset < 0 ? NULL : pp_shared_heap_at(heap, offset);
 }
 
 /* a worker records steps before it publishes their rows */
@@ -544,7 +545,7 @@ static bool is_recording(const pp_pool *pool) {
 
 static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   pp_processes *processes = pool->processes;
-  int64_t offset = track ? (char *)track - processes->arena->base : 0;
+  int64_t offset = track ? (char *)track - processes->heap->base : 0;
   atomic_store_explicit(&processes->board.mailboxes[i].track, offset, memory_order_release);
 }
 

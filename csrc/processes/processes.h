@@ -2,9 +2,9 @@
 #ifndef PP_PROCESSES_PROCESSES_H
 #define PP_PROCESSES_PROCESSES_H
 
-#include "arena.h"
 #include "board.h"
 #include "pool/pool.h"
+#include "shared_heap.h"
 
 /* All structs here are in the parent's private memory. A worker may have written anything to the
  * board and to the reply files, so no value from there decides where the parent reads or writes
@@ -20,7 +20,7 @@ typedef struct pp_process_lane {
   /* Bytes that the reply file has at least: it can't be made shorter (pp_os_shared_seal). Relaxed,
    * as it only grows, and a thread that reads an old value asks the system. */
   _Atomic int64_t replies_size;
-  pp_message request; /* its last request, in the arena */
+  pp_message request; /* its last request, in the shared heap */
   /* Under the pool's lock: num_sent counts the sends and requests to the worker, probed_at is what
    * num_sent was at the last probe (-1: there was none), and probe is the number of that probe. */
   int64_t num_sent;
@@ -32,13 +32,13 @@ typedef struct pp_process_lane {
 typedef struct pp_process_env {
   int32_t place;             /* ordered: the row that it was sent for */
   bool is_written_by_parent; /* its worker has died, and the parent wrote the row */
-  pp_message payload;        /* for its next turn or the one in flight, in the arena */
+  pp_message payload;        /* for its next turn or the one in flight, in the shared heap */
   pp_message reply; /* of its last turn, in the reply file; size -1: is_written_by_parent */
 } pp_process_env;
 
 typedef struct pp_processes {
   pp_board board;
-  pp_arena *arena; /* lives as long as any of its blocks */
+  pp_shared_heap *heap; /* lives as long as any of its blocks */
   pp_process_lane *lanes;
   int32_t num_lanes;
   pp_process_env *envs;
@@ -52,8 +52,8 @@ typedef struct pp_processes {
 
 extern const pp_lane_ops pp_processes_ops;
 
-/* Creates the arena and the board of a pool whose layout is known, and puts the pool's actions on
- * the board. saves_rows: save each environment's last row. limits: of address space. */
+/* Creates the shared heap and the board of a pool whose layout is known, and puts the pool's
+ * actions on the board. saves_rows: save each environment's last row. limits: of address space. */
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
                       bool saves_rows, const pp_address_space *limits, pp_error *error);
 
@@ -66,8 +66,8 @@ int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error)
 int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id);
 int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch);
 
-/* Copies bytes into the arena, where workers can read them, and frees the bytes that the message
- * referred to before. Size 0: the message becomes empty. */
+/* Copies bytes into the shared heap, where workers can read them, and frees the bytes that the
+ * message referred to before. Size 0: the message becomes empty. */
 int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                                pp_error *error);
 

@@ -1,4 +1,4 @@
-/* The arena and the shared memory under it: blocks, growth, and system calls that fail.
+/* The shared heap and the shared memory under it: blocks, growth, and system calls that fail.
  *
  * The linker's --wrap (see the Makefile) puts this program between the engine and the system, so
  * that it can make any call fail. */
@@ -16,7 +16,7 @@
 #include "check.h"
 #include "include/pp_env.h"
 #include "os/os.h"
-#include "processes/arena.h"
+#include "processes/shared_heap.h"
 
 /* ---------------------------------------------------------------------- a system that fails -- */
 
@@ -95,13 +95,13 @@ static int64_t file_memory(int fd) {
   return fstat(fd, &seen) == 0 ? 512 * (int64_t)seen.st_blocks : -1;
 }
 
-static void fill(const pp_arena *arena, int64_t offset, int64_t size, int value) {
-  memset(pp_arena_at(arena, offset), value, (size_t)size);
+static void fill(const pp_shared_heap *heap, int64_t offset, int64_t size, int value) {
+  memset(pp_shared_heap_at(heap, offset), value, (size_t)size);
 }
 
 /* returns whether all bytes of a block have this value */
-static int is_filled(const pp_arena *arena, int64_t offset, int64_t size, int value) {
-  const unsigned char *bytes = pp_arena_at(arena, offset);
+static int is_filled(const pp_shared_heap *heap, int64_t offset, int64_t size, int value) {
+  const unsigned char *bytes = pp_shared_heap_at(heap, offset);
   for (int64_t i = 0; i < size; ++i) {
     if (bytes[i] != (unsigned char)value) return 0;
   }
@@ -254,107 +254,107 @@ TEST(shared_memory_is_not_stopped_by_signals) {
 
 /* ---------------------------------------------------------------------------------- blocks -- */
 
-TEST(arena_keeps_its_first_block_at_the_front) {
+TEST(heap_keeps_its_first_block_at_the_front) {
   int64_t page = page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  CHECK_EQ(file_size(arena.fd), page);
-  CHECK(is_filled(&arena, 0, page, 0));
-  fill(&arena, 0, FIRST, 7);
-  CHECK(pp_arena_alloc(&arena, 64) >= page);
-  CHECK(pp_arena_alloc(&arena, 10 * page) >= page);
-  pp_arena_free(&arena, 0, FIRST);
-  CHECK(pp_arena_alloc(&arena, page) >= page);
-  CHECK(is_filled(&arena, 0, FIRST, 7));
-  pp_arena_fini(&arena);
-  pp_arena_fini(&arena);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  CHECK_EQ(file_size(heap.fd), page);
+  CHECK(is_filled(&heap, 0, page, 0));
+  fill(&heap, 0, FIRST, 7);
+  CHECK(pp_shared_heap_alloc(&heap, 64) >= page);
+  CHECK(pp_shared_heap_alloc(&heap, 10 * page) >= page);
+  pp_shared_heap_free(&heap, 0, FIRST);
+  CHECK(pp_shared_heap_alloc(&heap, page) >= page);
+  CHECK(is_filled(&heap, 0, FIRST, 7));
+  pp_shared_heap_fini(&heap);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_aligns_blocks) {
+TEST(heap_aligns_blocks) {
   int64_t page = page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
   int wrong = 0;
   for (int64_t size = 1; size < 5 * page; size += 1 + size / 9) {
-    int64_t offset = pp_arena_alloc(&arena, size);
+    int64_t offset = pp_shared_heap_alloc(&heap, size);
     wrong += offset < page || offset % 64 != 0;
-    if (size >= page) wrong += offset % page != 0 || !is_filled(&arena, offset, size, 0);
-    fill(&arena, offset, size, 0xff);
+    if (size >= page) wrong += offset % page != 0 || !is_filled(&heap, offset, size, 0);
+    fill(&heap, offset, size, 0xff);
   }
   CHECK_EQ(wrong, 0);
-  pp_arena_fini(&arena);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_zeroes_large_blocks_again) {
+TEST(heap_zeroes_large_blocks_again) {
   int64_t page = page_size(), size = 5 * page;
   for (int refuses = 0; refuses < 2; ++refuses) {
-    pp_arena arena;
-    REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-    int64_t offset = pp_arena_alloc(&arena, size), end = pp_arena_alloc(&arena, size);
-    fill(&arena, offset, size, 1);
-    fill(&arena, end, size, 1);
+    pp_shared_heap heap;
+    REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+    int64_t offset = pp_shared_heap_alloc(&heap, size), end = pp_shared_heap_alloc(&heap, size);
+    fill(&heap, offset, size, 1);
+    fill(&heap, end, size, 1);
     // pages that can't be given back are wiped
     if (refuses) at_punch = (struct fault){0, 2, EOPNOTSUPP};
-    pp_arena_free(&arena, offset, size);
-    CHECK_EQ(pp_arena_alloc(&arena, page), offset);
-    CHECK(is_filled(&arena, offset, page, 0));
-    CHECK_EQ(pp_arena_alloc(&arena, 4 * page), offset + page);
-    CHECK(is_filled(&arena, offset, size, 0));
+    pp_shared_heap_free(&heap, offset, size);
+    CHECK_EQ(pp_shared_heap_alloc(&heap, page), offset);
+    CHECK(is_filled(&heap, offset, page, 0));
+    CHECK_EQ(pp_shared_heap_alloc(&heap, 4 * page), offset + page);
+    CHECK(is_filled(&heap, offset, size, 0));
     // this block begins in a gap and ends in the part by which the file grows
-    pp_arena_free(&arena, end, size);
-    CHECK_EQ(pp_arena_alloc(&arena, 2 * size), end);
-    CHECK(is_filled(&arena, end, 2 * size, 0));
+    pp_shared_heap_free(&heap, end, size);
+    CHECK_EQ(pp_shared_heap_alloc(&heap, 2 * size), end);
+    CHECK(is_filled(&heap, end, 2 * size, 0));
     CHECK_EQ(at_punch.fails, 0);
-    pp_arena_fini(&arena);
+    pp_shared_heap_fini(&heap);
   }
 }
 
-TEST(arena_remembers_which_pages_it_must_wipe) {
+TEST(heap_remembers_which_pages_it_must_wipe) {
   int64_t page = page_size();
   for (int refused = 0; refused < 2; ++refused) {
-    pp_arena arena;
-    REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-    int64_t blocks[2] = {pp_arena_alloc(&arena, page), pp_arena_alloc(&arena, page)};
-    for (int i = 0; i < 2; ++i) fill(&arena, blocks[i], page, 1);
+    pp_shared_heap heap;
+    REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+    int64_t blocks[2] = {pp_shared_heap_alloc(&heap, page), pp_shared_heap_alloc(&heap, page)};
+    for (int i = 0; i < 2; ++i) fill(&heap, blocks[i], page, 1);
     for (int i = 0; i < 2; ++i) {
       if (i == refused) at_punch = (struct fault){0, 1, EOPNOTSUPP};
-      pp_arena_free(&arena, blocks[i], page);
+      pp_shared_heap_free(&heap, blocks[i], page);
     }
-    CHECK_EQ(arena.num_gaps, 1);
-    CHECK_EQ(pp_arena_alloc(&arena, 2 * page), blocks[0]);
-    CHECK(is_filled(&arena, blocks[0], 2 * page, 0));
-    pp_arena_fini(&arena);
+    CHECK_EQ(heap.num_gaps, 1);
+    CHECK_EQ(pp_shared_heap_alloc(&heap, 2 * page), blocks[0]);
+    CHECK(is_filled(&heap, blocks[0], 2 * page, 0));
+    pp_shared_heap_fini(&heap);
   }
 }
 
-TEST(arena_gives_large_blocks_back_to_the_system) {
+TEST(heap_gives_large_blocks_back_to_the_system) {
   int64_t page = page_size(), size = 1 << 20;
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t first = pp_arena_alloc(&arena, size), second = pp_arena_alloc(&arena, size);
-  CHECK_EQ(file_memory(arena.fd), page + 2 * size);
-  pp_arena_free(&arena, first, size);
-  CHECK_EQ(file_memory(arena.fd), page + size);
-  CHECK_EQ(pp_arena_alloc(&arena, size), first);
-  CHECK_EQ(file_memory(arena.fd), page + 2 * size);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t first = pp_shared_heap_alloc(&heap, size), second = pp_shared_heap_alloc(&heap, size);
+  CHECK_EQ(file_memory(heap.fd), page + 2 * size);
+  pp_shared_heap_free(&heap, first, size);
+  CHECK_EQ(file_memory(heap.fd), page + size);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, size), first);
+  CHECK_EQ(file_memory(heap.fd), page + 2 * size);
   // the gap at the end is used, and the file grows by the rest
-  pp_arena_free(&arena, second, size);
-  CHECK_EQ(pp_arena_alloc(&arena, 3 * size), second);
-  CHECK_EQ(file_memory(arena.fd), page + 4 * size);
-  CHECK_EQ(file_size(arena.fd), page + 4 * size);
-  pp_arena_free(&arena, second, 3 * size);
-  pp_arena_free(&arena, first, size);
-  CHECK_EQ(file_memory(arena.fd), page);
-  CHECK_EQ(arena.num_gaps, 1);
-  CHECK_EQ(arena.used, page);
-  pp_arena_fini(&arena);
+  pp_shared_heap_free(&heap, second, size);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 3 * size), second);
+  CHECK_EQ(file_memory(heap.fd), page + 4 * size);
+  CHECK_EQ(file_size(heap.fd), page + 4 * size);
+  pp_shared_heap_free(&heap, second, 3 * size);
+  pp_shared_heap_free(&heap, first, size);
+  CHECK_EQ(file_memory(heap.fd), page);
+  CHECK_EQ(heap.num_gaps, 1);
+  CHECK_EQ(heap.used, page);
+  pp_shared_heap_fini(&heap);
 }
 
 /* random allocations and frees of many blocks, each filled with a number of its own */
 enum { BLOCKS = 200, ROUNDS = 20000 };
 
 struct game {
-  pp_arena *arena;
+  pp_shared_heap *heap;
   uint32_t luck;
   struct {
     int64_t offset, size;
@@ -369,9 +369,9 @@ static uint32_t draw(struct game *game, uint32_t limit) {
 
 static void drop(struct game *game, uint32_t i, int value) {
   int64_t offset = game->blocks[i].offset, size = game->blocks[i].size;
-  game->wrong += !is_filled(game->arena, offset, size, value);
-  fill(game->arena, offset, size, 0xff);
-  pp_arena_free(game->arena, offset, size);
+  game->wrong += !is_filled(game->heap, offset, size, value);
+  fill(game->heap, offset, size, 0xff);
+  pp_shared_heap_free(game->heap, offset, size);
   game->blocks[i].size = 0;
 }
 
@@ -386,13 +386,13 @@ static void *play(void *arg) {
     }
     // mostly small ones, as messages are
     int64_t size = 1 + draw(game, draw(game, 8) ? 500 : 40000);
-    int64_t offset = pp_arena_alloc(game->arena, size);
+    int64_t offset = pp_shared_heap_alloc(game->heap, size);
     if (offset <= 0) {
       ++game->wrong;
       continue;
     }
-    game->wrong += size >= page_size() && !is_filled(game->arena, offset, size, 0);
-    fill(game->arena, offset, size, (int)(i + salt));
+    game->wrong += size >= page_size() && !is_filled(game->heap, offset, size, 0);
+    fill(game->heap, offset, size, (int)(i + salt));
     game->blocks[i].offset = offset;
     game->blocks[i].size = size;
   }
@@ -403,157 +403,158 @@ static void *play(void *arg) {
 }
 
 /* returns whether the gaps are in order, not adjacent, and inside the file */
-static int are_gaps_right(const pp_arena *arena) {
+static int are_gaps_right(const pp_shared_heap *heap) {
   int64_t end = 0;
-  for (int64_t i = 0; i < arena->num_gaps; ++i) {
-    if (arena->gaps[i].offset <= end || arena->gaps[i].size <= 0) return 0;
-    end = arena->gaps[i].offset + arena->gaps[i].size;
+  for (int64_t i = 0; i < heap->num_gaps; ++i) {
+    if (heap->gaps[i].offset <= end || heap->gaps[i].size <= 0) return 0;
+    end = heap->gaps[i].offset + heap->gaps[i].size;
   }
-  return end <= arena->size && arena->num_gaps <= arena->num_spans;
+  return end <= heap->size && heap->num_gaps <= heap->num_spans;
 }
 
 /* returns the bytes of all free small blocks and all free pages */
-static int64_t count_free(const pp_arena *arena) {
+static int64_t count_free(const pp_shared_heap *heap) {
   int64_t bytes = 0;
-  for (int64_t i = 0; i < arena->num_gaps; ++i) bytes += arena->gaps[i].size;
-  for (int i = 0; i < PP_ARENA_CLASSES; ++i) bytes += arena->classes[i].count * (INT64_C(64) << i);
+  for (int64_t i = 0; i < heap->num_gaps; ++i) bytes += heap->gaps[i].size;
+  for (int i = 0; i < PP_SHARED_HEAP_CLASSES; ++i)
+    bytes += heap->classes[i].count * (INT64_C(64) << i);
   return bytes;
 }
 
-TEST(arena_never_gives_a_byte_twice) {
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t before = arena.used, spans = 0;
+TEST(heap_never_gives_a_byte_twice) {
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t before = heap.used, spans = 0;
   for (uint32_t again = 0; again < 2; ++again) {
-    struct game game = {.arena = &arena, .luck = 12345};
+    struct game game = {.heap = &heap, .luck = 12345};
     play(&game);
     CHECK_EQ(game.wrong, 0);
-    CHECK_EQ(arena.used, before);
-    CHECK(are_gaps_right(&arena));
-    CHECK_EQ(file_size(arena.fd), arena.size);
-    CHECK_EQ(before + count_free(&arena), arena.size);
+    CHECK_EQ(heap.used, before);
+    CHECK(are_gaps_right(&heap));
+    CHECK_EQ(file_size(heap.fd), heap.size);
+    CHECK_EQ(before + count_free(&heap), heap.size);
     // the same again needs no more pages for small blocks
-    if (again) CHECK_EQ(arena.num_spans, spans);
-    spans = arena.num_spans;
+    if (again) CHECK_EQ(heap.num_spans, spans);
+    spans = heap.num_spans;
   }
-  pp_arena_fini(&arena);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_serves_all_threads) {
+TEST(heap_serves_all_threads) {
   enum { THREADS = 4 };
   struct game games[THREADS];
   pthread_t threads[THREADS];
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t before = arena.used;
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t before = heap.used;
   for (uint32_t i = 0; i < THREADS; ++i) {
-    games[i] = (struct game){.arena = &arena, .luck = 1 + 50 * i};
+    games[i] = (struct game){.heap = &heap, .luck = 1 + 50 * i};
     REQUIRE(pp_os_thread_start(&threads[i], play, &games[i], "player") == PP_OK);
   }
   for (int i = 0; i < THREADS; ++i) {
     pthread_join(threads[i], NULL);
     CHECK_EQ(games[i].wrong, 0);
   }
-  CHECK_EQ(arena.used, before);
-  CHECK_EQ(before + count_free(&arena), arena.size);
-  CHECK(are_gaps_right(&arena));
-  pp_arena_fini(&arena);
+  CHECK_EQ(heap.used, before);
+  CHECK_EQ(before + count_free(&heap), heap.size);
+  CHECK(are_gaps_right(&heap));
+  pp_shared_heap_fini(&heap);
 }
 
 /* -------------------------------------------------------------------------------- refusals -- */
 
-TEST(arena_refuses_invalid_sizes) {
-  pp_arena arena;
-  CHECK_EQ(pp_arena_init(&arena, 0, RESERVE), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_arena_init(&arena, -1, RESERVE), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_arena_init(&arena, INT64_MAX, RESERVE), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_arena_init(&arena, FIRST, -1), PP_ERR_ARGUMENT);
-  pp_arena_fini(&arena);
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  CHECK_EQ(pp_arena_alloc(&arena, 0), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_arena_alloc(&arena, INT64_MIN), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_arena_alloc(&arena, INT64_MAX), PP_ERR_MEMORY);
-  pp_arena_fini(&arena);
+TEST(heap_refuses_invalid_sizes) {
+  pp_shared_heap heap;
+  CHECK_EQ(pp_shared_heap_init(&heap, 0, RESERVE), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_shared_heap_init(&heap, -1, RESERVE), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_shared_heap_init(&heap, INT64_MAX, RESERVE), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_shared_heap_init(&heap, FIRST, -1), PP_ERR_ARGUMENT);
+  pp_shared_heap_fini(&heap);
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 0), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, INT64_MIN), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, INT64_MAX), PP_ERR_MEMORY);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_knows_what_can_be_a_block) {
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t page = page_size(), block = pp_arena_alloc(&arena, 3 * page);
-  CHECK(pp_arena_contains(&arena, block, 3 * page));
-  CHECK(pp_arena_contains(&arena, block + 64, 3 * page - 64));
-  CHECK(!pp_arena_contains(&arena, block + 64, 3 * page - 63));
-  CHECK(!pp_arena_contains(&arena, block + 1, 10));
-  CHECK(!pp_arena_contains(&arena, 0, 10));
+TEST(heap_knows_what_can_be_a_block) {
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t page = page_size(), block = pp_shared_heap_alloc(&heap, 3 * page);
+  CHECK(pp_shared_heap_contains(&heap, block, 3 * page));
+  CHECK(pp_shared_heap_contains(&heap, block + 64, 3 * page - 64));
+  CHECK(!pp_shared_heap_contains(&heap, block + 64, 3 * page - 63));
+  CHECK(!pp_shared_heap_contains(&heap, block + 1, 10));
+  CHECK(!pp_shared_heap_contains(&heap, 0, 10));
   // the first block is never allocated
-  CHECK(!pp_arena_contains(&arena, 64, 10));
-  CHECK(!pp_arena_contains(&arena, block - 64, 10));
-  CHECK(!pp_arena_contains(&arena, -64, 10));
-  CHECK(!pp_arena_contains(&arena, block, 0));
-  CHECK(!pp_arena_contains(&arena, INT64_MAX / 64 * 64, 10));
-  CHECK(!pp_arena_contains(&arena, block, INT64_MAX));
-  pp_arena_fini(&arena);
+  CHECK(!pp_shared_heap_contains(&heap, 64, 10));
+  CHECK(!pp_shared_heap_contains(&heap, block - 64, 10));
+  CHECK(!pp_shared_heap_contains(&heap, -64, 10));
+  CHECK(!pp_shared_heap_contains(&heap, block, 0));
+  CHECK(!pp_shared_heap_contains(&heap, INT64_MAX / 64 * 64, 10));
+  CHECK(!pp_shared_heap_contains(&heap, block, INT64_MAX));
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_ends_at_its_reserve) {
+TEST(heap_ends_at_its_reserve) {
   int64_t page = page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, 8 * page) == PP_OK);
-  CHECK_EQ(arena.reserve, 8 * page);
-  CHECK_EQ(pp_arena_alloc(&arena, 8 * page), PP_ERR_MEMORY);
-  int64_t all = pp_arena_alloc(&arena, 7 * page);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, 8 * page) == PP_OK);
+  CHECK_EQ(heap.reserve, 8 * page);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 8 * page), PP_ERR_MEMORY);
+  int64_t all = pp_shared_heap_alloc(&heap, 7 * page);
   CHECK_EQ(all, page);
-  CHECK_EQ(pp_arena_alloc(&arena, 1), PP_ERR_MEMORY);
-  CHECK_EQ(pp_arena_alloc(&arena, page), PP_ERR_MEMORY);
-  pp_arena_free(&arena, all, 7 * page);
-  CHECK_EQ(pp_arena_alloc(&arena, 1), page);
-  pp_arena_fini(&arena);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 1), PP_ERR_MEMORY);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, page), PP_ERR_MEMORY);
+  pp_shared_heap_free(&heap, all, 7 * page);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 1), page);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_reserves_what_the_machine_has) {
+TEST(heap_reserves_what_the_machine_has) {
   int64_t page = page_size(), memory = sysconf(_SC_PHYS_PAGES) * page;
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, 0) == PP_OK);
-  CHECK_EQ(arena.reserve, memory > 64 << 20 ? memory : 64 << 20);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, 0) == PP_OK);
+  CHECK_EQ(heap.reserve, memory > 64 << 20 ? memory : 64 << 20);
   // reserved only
-  CHECK_EQ(file_memory(arena.fd), page);
-  pp_arena_fini(&arena);
+  CHECK_EQ(file_memory(heap.fd), page);
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_reserves_less_where_the_system_refuses) {
+TEST(heap_reserves_less_where_the_system_refuses) {
   int64_t page = page_size();
-  pp_arena arena;
+  pp_shared_heap heap;
   mmap_limit = 3 << 20;
-  CHECK_EQ(pp_arena_init(&arena, FIRST, 0), PP_OK);
-  CHECK(arena.reserve <= 3 << 20);
-  CHECK(arena.reserve > 1 << 20);
-  CHECK_EQ(arena.reserve % page, 0);
-  CHECK(pp_arena_alloc(&arena, 1 << 20) > 0);
-  pp_arena_fini(&arena);
+  CHECK_EQ(pp_shared_heap_init(&heap, FIRST, 0), PP_OK);
+  CHECK(heap.reserve <= 3 << 20);
+  CHECK(heap.reserve > 1 << 20);
+  CHECK_EQ(heap.reserve % page, 0);
+  CHECK(pp_shared_heap_alloc(&heap, 1 << 20) > 0);
+  pp_shared_heap_fini(&heap);
 
   // never less than its first block
-  CHECK_EQ(pp_arena_init(&arena, 3 << 20, 0), PP_OK);
-  CHECK_EQ(arena.reserve, 3 << 20);
-  pp_arena_fini(&arena);
-  CHECK_EQ(pp_arena_init(&arena, 3 << 20, 1), PP_OK);
-  CHECK_EQ(arena.reserve, 3 << 20);
-  pp_arena_fini(&arena);
-  CHECK_EQ(pp_arena_init(&arena, (3 << 20) + 1, 0), PP_ERR_MEMORY);
-  pp_arena_fini(&arena);
-  CHECK_EQ(pp_arena_attach(&arena, 0, 4 << 20), PP_ERR_MEMORY);
-  pp_arena_fini(&arena);
+  CHECK_EQ(pp_shared_heap_init(&heap, 3 << 20, 0), PP_OK);
+  CHECK_EQ(heap.reserve, 3 << 20);
+  pp_shared_heap_fini(&heap);
+  CHECK_EQ(pp_shared_heap_init(&heap, 3 << 20, 1), PP_OK);
+  CHECK_EQ(heap.reserve, 3 << 20);
+  pp_shared_heap_fini(&heap);
+  CHECK_EQ(pp_shared_heap_init(&heap, (3 << 20) + 1, 0), PP_ERR_MEMORY);
+  pp_shared_heap_fini(&heap);
+  CHECK_EQ(pp_shared_heap_attach(&heap, 0, 4 << 20), PP_ERR_MEMORY);
+  pp_shared_heap_fini(&heap);
   mmap_limit = SIZE_MAX;
 }
 
-TEST(arena_is_not_made_without_memory) {
+TEST(heap_is_not_made_without_memory) {
   int free_fd = dup(0);
   close(free_fd);
   for (int call = 0; call < 2; ++call) {
-    pp_arena arena;
+    pp_shared_heap heap;
     at_fallocate = (struct fault){call, 1, ENOMEM};
-    CHECK_EQ(pp_arena_init(&arena, 5 << 20, RESERVE), PP_ERR_MEMORY);
+    CHECK_EQ(pp_shared_heap_init(&heap, 5 << 20, RESERVE), PP_ERR_MEMORY);
     CHECK_EQ(at_fallocate.fails, 0);
-    pp_arena_fini(&arena);
+    pp_shared_heap_fini(&heap);
   }
   // no file is left open
   int fd = dup(0);
@@ -562,97 +563,98 @@ TEST(arena_is_not_made_without_memory) {
 }
 
 /* checks that an allocation during which a call fails changes nothing */
-static void refuse_growth(pp_arena *arena, int64_t size, struct fault *at, struct fault fault) {
-  int64_t old_size = arena->size, used = arena->used, memory = file_memory(arena->fd);
+static void refuse_growth(pp_shared_heap *heap, int64_t size, struct fault *at,
+                          struct fault fault) {
+  int64_t old_size = heap->size, used = heap->used, memory = file_memory(heap->fd);
   *at = fault;
-  CHECK_EQ(pp_arena_alloc(arena, size), PP_ERR_MEMORY);
+  CHECK_EQ(pp_shared_heap_alloc(heap, size), PP_ERR_MEMORY);
   CHECK_EQ(at->fails, 0);
   *at = none;
-  CHECK_EQ(arena->size, old_size);
-  CHECK_EQ(arena->used, used);
-  CHECK_EQ(file_size(arena->fd), old_size);
-  CHECK_EQ(file_memory(arena->fd), memory);
-  CHECK(are_gaps_right(arena));
+  CHECK_EQ(heap->size, old_size);
+  CHECK_EQ(heap->used, used);
+  CHECK_EQ(file_size(heap->fd), old_size);
+  CHECK_EQ(file_memory(heap->fd), memory);
+  CHECK(are_gaps_right(heap));
 }
 
-TEST(arena_works_on_when_it_can_not_grow) {
+TEST(heap_works_on_when_it_can_not_grow) {
   int64_t page = page_size(), large = 10 << 20;
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t small = pp_arena_alloc(&arena, 100), block = pp_arena_alloc(&arena, 3 * page);
-  int64_t gap = pp_arena_alloc(&arena, 2 * page);
-  fill(&arena, 0, FIRST, 1);
-  fill(&arena, small, 100, 2);
-  fill(&arena, block, 3 * page, 3);
-  fill(&arena, gap, 2 * page, 4);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t small = pp_shared_heap_alloc(&heap, 100), block = pp_shared_heap_alloc(&heap, 3 * page);
+  int64_t gap = pp_shared_heap_alloc(&heap, 2 * page);
+  fill(&heap, 0, FIRST, 1);
+  fill(&heap, small, 100, 2);
+  fill(&heap, block, 3 * page, 3);
+  fill(&heap, gap, 2 * page, 4);
   for (int has_gap = 0; has_gap < 2; ++has_gap) {
     // a gap at the end is allocated again before the file grows
-    if (has_gap) pp_arena_free(&arena, gap, 2 * page);
+    if (has_gap) pp_shared_heap_free(&heap, gap, 2 * page);
     for (int passes = 0; passes < 3; ++passes) {
-      refuse_growth(&arena, large, &at_fallocate, (struct fault){passes, 1, ENOMEM});
+      refuse_growth(&heap, large, &at_fallocate, (struct fault){passes, 1, ENOMEM});
     }
-    CHECK(is_filled(&arena, 0, FIRST, 1));
-    CHECK(is_filled(&arena, small, 100, 2));
-    CHECK(is_filled(&arena, block, 3 * page, 3));
+    CHECK(is_filled(&heap, 0, FIRST, 1));
+    CHECK(is_filled(&heap, small, 100, 2));
+    CHECK(is_filled(&heap, block, 3 * page, 3));
   }
   // the gap is still usable, and growth works once there is memory
-  CHECK_EQ(pp_arena_alloc(&arena, page), gap);
-  int64_t grown = pp_arena_alloc(&arena, large);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, page), gap);
+  int64_t grown = pp_shared_heap_alloc(&heap, large);
   CHECK_EQ(grown, gap + page);
-  CHECK(is_filled(&arena, grown, large, 0));
-  pp_arena_fini(&arena);
+  CHECK(is_filled(&heap, grown, large, 0));
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_works_on_when_a_gap_can_not_be_allocated) {
+TEST(heap_works_on_when_a_gap_can_not_be_allocated) {
   int64_t page = page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t gap = pp_arena_alloc(&arena, 8 * page);
-  CHECK(pp_arena_alloc(&arena, page) > gap);
-  pp_arena_free(&arena, gap, 8 * page);
-  refuse_growth(&arena, 4 * page, &at_fallocate, (struct fault){0, 1, ENOMEM});
-  refuse_growth(&arena, 1, &at_fallocate, (struct fault){0, 1, ENOMEM});
-  CHECK_EQ(pp_arena_alloc(&arena, 8 * page), gap);
-  CHECK(is_filled(&arena, gap, 8 * page, 0));
-  pp_arena_fini(&arena);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t gap = pp_shared_heap_alloc(&heap, 8 * page);
+  CHECK(pp_shared_heap_alloc(&heap, page) > gap);
+  pp_shared_heap_free(&heap, gap, 8 * page);
+  refuse_growth(&heap, 4 * page, &at_fallocate, (struct fault){0, 1, ENOMEM});
+  refuse_growth(&heap, 1, &at_fallocate, (struct fault){0, 1, ENOMEM});
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 8 * page), gap);
+  CHECK(is_filled(&heap, gap, 8 * page, 0));
+  pp_shared_heap_fini(&heap);
 }
 
-TEST(arena_works_on_without_memory_for_its_records) {
+TEST(heap_works_on_without_memory_for_its_records) {
   int64_t page = page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  refuse_growth(&arena, page, &at_realloc, (struct fault){0, 1, ENOMEM});
-  refuse_growth(&arena, 64, &at_realloc, (struct fault){0, 1, ENOMEM});
-  refuse_growth(&arena, 64, &at_realloc, (struct fault){1, 1, ENOMEM});
-  int64_t small = pp_arena_alloc(&arena, 64), large = pp_arena_alloc(&arena, page);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  refuse_growth(&heap, page, &at_realloc, (struct fault){0, 1, ENOMEM});
+  refuse_growth(&heap, 64, &at_realloc, (struct fault){0, 1, ENOMEM});
+  refuse_growth(&heap, 64, &at_realloc, (struct fault){1, 1, ENOMEM});
+  int64_t small = pp_shared_heap_alloc(&heap, 64), large = pp_shared_heap_alloc(&heap, page);
   CHECK(small > 0);
   CHECK(large > 0);
   // freeing allocates none
   at_realloc = (struct fault){0, 1, ENOMEM};
-  pp_arena_free(&arena, small, 64);
-  pp_arena_free(&arena, large, page);
+  pp_shared_heap_free(&heap, small, 64);
+  pp_shared_heap_free(&heap, large, page);
   CHECK_EQ(at_realloc.fails, 1);
   at_realloc = none;
-  CHECK_EQ(pp_arena_alloc(&arena, 64), small);
-  pp_arena_fini(&arena);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, 64), small);
+  pp_shared_heap_fini(&heap);
 }
 
 /* called in a child, because the limit is the whole process's */
 static int is_refused_by_a_limit(void) {
   struct rlimit limit = {2 << 20, RLIM_INFINITY};
-  pp_arena arena;
+  pp_shared_heap heap;
   signal(SIGXFSZ, SIG_IGN);  // as Python does
-  if (pp_arena_init(&arena, FIRST, RESERVE) != PP_OK) return 0;
+  if (pp_shared_heap_init(&heap, FIRST, RESERVE) != PP_OK) return 0;
   getrlimit(RLIMIT_FSIZE, &limit);
   limit.rlim_cur = 2 << 20;
   setrlimit(RLIMIT_FSIZE, &limit);
-  int status = (int)pp_arena_alloc(&arena, 4 << 20);
-  int is_right = status == PP_ERR_MEMORY && pp_arena_alloc(&arena, 1 << 20) > 0;
-  pp_arena_fini(&arena);
+  int status = (int)pp_shared_heap_alloc(&heap, 4 << 20);
+  int is_right = status == PP_ERR_MEMORY && pp_shared_heap_alloc(&heap, 1 << 20) > 0;
+  pp_shared_heap_fini(&heap);
   return is_right;
 }
 
-TEST(arena_survives_a_real_file_size_limit) {
+TEST(heap_survives_a_real_file_size_limit) {
   pid_t child = fork();
   if (child == 0) _exit(is_refused_by_a_limit() ? 0 : 1);
   CHECK(ends_well(child));
@@ -662,35 +664,35 @@ TEST(arena_survives_a_real_file_size_limit) {
 
 /* A worker that maps the file at another address: it answers each offset with the byte there. */
 static int serve(int fd, int64_t reserve, int in, int out) {
-  pp_arena arena;
+  pp_shared_heap heap;
   int64_t offset;
-  if (pp_arena_attach(&arena, fd, reserve) != PP_OK) return 0;
+  if (pp_shared_heap_attach(&heap, fd, reserve) != PP_OK) return 0;
   close(fd);
   while (read(in, &offset, sizeof(offset)) == sizeof(offset)) {
-    char *place = pp_arena_at(&arena, offset);
+    char *place = pp_shared_heap_at(&heap, offset);
     if (write(out, place, 1) != 1) return 0;
     ++*place;
   }
   // it has no records of blocks, so it can neither allocate nor free
-  int is_right = pp_arena_alloc(&arena, 64) == PP_ERR_STATE;
-  pp_arena_free(&arena, offset, 64);
-  pp_arena_fini(&arena);
-  return is_right && !arena.base;
+  int is_right = pp_shared_heap_alloc(&heap, 64) == PP_ERR_STATE;
+  pp_shared_heap_free(&heap, offset, 64);
+  pp_shared_heap_fini(&heap);
+  return is_right && !heap.base;
 }
 
-TEST(arena_grows_under_a_worker) {
+TEST(heap_grows_under_a_worker) {
   int to[2], from[2];
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
   REQUIRE(pipe(to) == 0 && pipe(from) == 0);
   pid_t child = fork();
   if (child == 0) {
     close(to[1]);
-    _exit(serve(arena.fd, arena.reserve, to[0], from[1]) ? 0 : 1);
+    _exit(serve(heap.fd, heap.reserve, to[0], from[1]) ? 0 : 1);
   }
   for (int64_t size = 64; size < 8 << 20; size *= 3) {
-    int64_t offset = pp_arena_alloc(&arena, size), last = offset + size - 1;
-    char *place = pp_arena_at(&arena, last), seen = 0;
+    int64_t offset = pp_shared_heap_alloc(&heap, size), last = offset + size - 1;
+    char *place = pp_shared_heap_at(&heap, last), seen = 0;
     *place = 41;
     CHECK_EQ(write(to[1], &last, sizeof(last)), sizeof(last));
     CHECK_EQ(read(from[0], &seen, 1), 1);
@@ -699,41 +701,41 @@ TEST(arena_grows_under_a_worker) {
   for (int i = 0; i < 2; ++i) close(to[i]);
   CHECK(ends_well(child));
   for (int i = 0; i < 2; ++i) close(from[i]);
-  pp_arena_fini(&arena);
+  pp_shared_heap_fini(&heap);
 }
 
 /* returns whether a forked child can read and write blocks, but neither allocate nor free them */
-static int is_harmless(pp_arena *arena, int64_t offset, int64_t size) {
-  int is_right = is_filled(arena, offset, size, 5);
-  is_right &= pp_arena_alloc(arena, 64) == PP_ERR_FORKED;
-  is_right &= pp_arena_alloc(arena, 1 << 20) == PP_ERR_FORKED;
-  pp_arena_free(arena, offset, size);
-  is_right &= is_filled(arena, offset, size, 5);
-  fill(arena, offset, size, 6);
-  pp_arena_fini(arena);
+static int is_harmless(pp_shared_heap *heap, int64_t offset, int64_t size) {
+  int is_right = is_filled(heap, offset, size, 5);
+  is_right &= pp_shared_heap_alloc(heap, 64) == PP_ERR_FORKED;
+  is_right &= pp_shared_heap_alloc(heap, 1 << 20) == PP_ERR_FORKED;
+  pp_shared_heap_free(heap, offset, size);
+  is_right &= is_filled(heap, offset, size, 5);
+  fill(heap, offset, size, 6);
+  pp_shared_heap_fini(heap);
   return is_right;
 }
 
-TEST(arena_is_left_alone_by_a_forked_child) {
+TEST(heap_is_left_alone_by_a_forked_child) {
   int64_t size = 3 * page_size();
-  pp_arena arena;
-  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
-  int64_t offset = pp_arena_alloc(&arena, size), used = arena.used;
-  fill(&arena, offset, size, 5);
+  pp_shared_heap heap;
+  REQUIRE(pp_shared_heap_init(&heap, FIRST, RESERVE) == PP_OK);
+  int64_t offset = pp_shared_heap_alloc(&heap, size), used = heap.used;
+  fill(&heap, offset, size, 5);
 
   // as if another thread held the lock at the fork: a child that took it would wait for ever
-  pthread_mutex_lock(&arena.lock);
+  pthread_mutex_lock(&heap.lock);
   pid_t child = fork();
   if (child == 0) {
     alarm(30);
-    _exit(is_harmless(&arena, offset, size) ? 0 : 1);
+    _exit(is_harmless(&heap, offset, size) ? 0 : 1);
   }
   CHECK(ends_well(child));
-  pthread_mutex_unlock(&arena.lock);
+  pthread_mutex_unlock(&heap.lock);
 
-  CHECK(is_filled(&arena, offset, size, 6));
-  CHECK_EQ(arena.used, used);
-  pp_arena_free(&arena, offset, size);
-  CHECK_EQ(pp_arena_alloc(&arena, size), offset);
-  pp_arena_fini(&arena);
+  CHECK(is_filled(&heap, offset, size, 6));
+  CHECK_EQ(heap.used, used);
+  pp_shared_heap_free(&heap, offset, size);
+  CHECK_EQ(pp_shared_heap_alloc(&heap, size), offset);
+  pp_shared_heap_fini(&heap);
 }
