@@ -144,7 +144,7 @@ static void set_first(pp_draws *draws, int32_t env_id) {
 }
 
 int pp_draws_init(pp_draws *draws, const pp_env_def *def, const pp_pool_options *options,
-                  const pp_configs *configs, pp_error *error) {
+                  const pp_option_sets *sets, pp_error *error) {
   const pp_variation *variation = options->variation;
   size_t num_options = (size_t)def->num_options, n = (size_t)options->num_envs;
 
@@ -171,7 +171,7 @@ int pp_draws_init(pp_draws *draws, const pp_env_def *def, const pp_pool_options 
                         options->num_envs);
   }
   for (size_t i = 0; i < n; i++) {
-    memcpy(draws->values + i * num_options, pp_configs_values(configs, (int32_t)i),
+    memcpy(draws->values + i * num_options, pp_option_sets_values(sets, (int32_t)i),
            sizeof(*draws->values) * num_options);
     set_first(draws, (int32_t)i);
   }

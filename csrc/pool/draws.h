@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "configs.h"
+#include "option_sets.h"
 
 typedef struct pp_draws {
   int32_t count; /* 0: nothing is drawn, and all pointers are null */
@@ -22,7 +22,7 @@ typedef struct pp_draws {
 /* Checks and copies what a variation draws; until their first reset the environments have the
  * first value that can be drawn. Returns a pp_status; on failure there is nothing to free. */
 int pp_draws_init(pp_draws *draws, const pp_env_def *def, const pp_pool_options *options,
-                  const pp_configs *configs, pp_error *error);
+                  const pp_option_sets *sets, pp_error *error);
 
 void pp_draws_fini(pp_draws *draws);
 

@@ -68,10 +68,10 @@ static int init_env(pp_fleet *fleet, int32_t i, const int32_t *limits, pp_error 
 
   env->state = fleet->states + fleet->stride * (size_t)i;
   env->cache = (char *)env->state + state_room(&fleet->config);
-  env->shared = pp_configs_shared(&fleet->configs, i);
+  env->shared = pp_option_sets_shared(&fleet->option_sets, i);
   env->options = fleet->draws.count
                      ? fleet->draws.values + (size_t)i * (size_t)fleet->def->num_options
-                     : pp_configs_values(&fleet->configs, i);
+                     : pp_option_sets_values(&fleet->option_sets, i);
   env->rng = &fleet->rngs[i];
   env->elapsed = &fleet->elapsed[i];
   env->action_dtype = &fleet->action_dtypes[i];
@@ -100,14 +100,14 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   fleet->keeps_returns = (options->extras & PP_WITH_STATISTICS) != 0;
   fleet->max_episode_steps =
       options->max_episode_steps < 0 ? def->max_episode_steps : options->max_episode_steps;
-  status = pp_configs_init(&fleet->configs, def, values, options, &fleet->config, error);
-  if (status >= 0) status = pp_draws_init(&fleet->draws, def, options, &fleet->configs, error);
+  status = pp_option_sets_init(&fleet->option_sets, def, values, options, &fleet->config, error);
+  if (status >= 0) status = pp_draws_init(&fleet->draws, def, options, &fleet->option_sets, error);
   if (status < 0) {
     pp_fleet_fini(fleet);
     return status;
   }
   fleet->has_step_many = def->step_many && !fleet->config.avoids_runs;
-  fleet->has_configs = fleet->configs.num_shared > 1;
+  fleet->has_configs = fleet->option_sets.num_shared > 1;
   fleet->has_limits = options->variation &&
                       (options->variation->limits || pp_draws_has(&fleet->draws, def->num_options));
   fleet->num_players = fleet->config.num_players;
@@ -175,7 +175,7 @@ void pp_fleet_fini(pp_fleet *fleet) {
       for (int32_t i = 0; i < fleet->num_live; i++) fleet->def->fini(&fleet->envs[i]);
     }
     pp_draws_fini(&fleet->draws);
-    pp_configs_fini(&fleet->configs, fleet->def);
+    pp_option_sets_fini(&fleet->option_sets, fleet->def);
   }
   pp_os_pages_free(fleet->states, fleet->states_size);
   free(fleet->envs);

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "configs.h"
 #include "draws.h"
+#include "option_sets.h"
 #include "pp_pool.h"
 
 enum {
@@ -20,7 +20,7 @@ enum {
 typedef struct pp_fleet {
   const pp_env_def *def;
   pp_config config; /* of environment 0; all have the same fields, action and players */
-  pp_configs configs;
+  pp_option_sets option_sets;
   pp_draws draws;
   bool has_step_many;      /* the definition has it, and it can step these environments */
   bool has_configs;        /* runs must not cross environments whose shared differs */

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "batch.h"
 #include "pp_pool.h"
-#include "trace.h"
+#include "ring.h"
+#include "track.h"
 
 /* No function is null: lanes that need nothing done have an empty function. Functions whose names
  * end in _locked are called with the pool's lock held. */

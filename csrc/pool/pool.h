@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batch.h"
 #include "entry.h"
 #include "fleet.h"
 #include "gate.h"
 #include "lane_ops.h"
 #include "layout.h"
 #include "os/topology.h"
-#include "trace.h"
+#include "ring.h"
+#include "track.h"
 
 /* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };

@@ -239,7 +239,7 @@ int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_
 static int store_reset_options_locked(pp_pool *pool, const pp_value *options, int32_t count,
                                       pp_error *error) {
   const pp_env_def *def = pool->fleet.def;
-  const pp_configs *configs = &pool->fleet.configs;
+  const pp_option_sets *sets = &pool->fleet.option_sets;
   pp_error own = {.text = ""};
   pp_value *kept;
 
@@ -251,8 +251,8 @@ static int store_reset_options_locked(pp_pool *pool, const pp_value *options, in
   // with defaults filled in, and with texts that outlive the call
   kept = pp_values_copy(def->reset_options, def->num_reset_options, options);
   if (!kept) return pp_error_set(error, PP_ERR_MEMORY, "no memory for reset options");
-  for (int32_t i = 0; def->check_reset && i < configs->num_shared; i++) {
-    int status = def->check_reset(configs->shared[i], kept, &own);
+  for (int32_t i = 0; def->check_reset && i < sets->num_shared; i++) {
+    int status = def->check_reset(sets->shared[i], kept, &own);
     if (status >= 0) continue;
     pp_error_explain(&own, "check_reset", status);
     free(kept);

@@ -17,7 +17,7 @@
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
-#include "pool/trace.h"
+#include "pool/track.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
 #include "shared_heap.h"

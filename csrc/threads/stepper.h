@@ -4,10 +4,10 @@
 
 #include "grain.h"
 #include "leftover.h"
-#include "pool/batch.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
-#include "pool/trace.h"
+#include "pool/ring.h"
+#include "pool/track.h"
 #include "queue.h"
 #include "step_rows.h"
 

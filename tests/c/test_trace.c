@@ -6,7 +6,7 @@
 
 #include "os/os.h"
 #include "pool/pool.h"
-#include "pool/trace.h"
+#include "pool/track.h"
 #include "pool_tests.h"
 #include "threads/threads.h"
 

@@ -1,5 +1,5 @@
-/* Config: runs a definition's configure and release. */
-#include "config.h"
+/* Configure: runs a definition's configure and release. */
+#include "configure.h"
 
 #include "definition.h"
 #include "error.h"

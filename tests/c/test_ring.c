@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/batch.h"
+#include "pool/ring.h"
 
 static char blocks[64];
 

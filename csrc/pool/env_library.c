@@ -1,4 +1,4 @@
-/* Open: loads a shared library and finds the definition of an environment in it. */
+/* Environment library: loads a shared library and finds the definition of an environment in it. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* Config: runs a definition's configure and release. */
-#ifndef PP_POOL_CONFIG_H
-#define PP_POOL_CONFIG_H
+/* Configure: runs a definition's configure and release. */
+#ifndef PP_POOL_CONFIGURE_H
+#define PP_POOL_CONFIGURE_H
 
 #include "pp_pool.h"
 

@@ -1,5 +1,5 @@
-/* Configurations: the option values of a pool's environments, and what configure makes of them. */
-#include "configs.h"
+/* Option sets: the option values of a pool's environments, and what configure makes of them. */
+#include "option_sets.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "configure.h"
 #include "error.h"
 #include "layout.h"
 #include "values.h"
@@ -117,9 +117,9 @@ static const char *difference(const pp_config *a, const pp_config *b) {
 
 /* -------------------------------------------------------------------------------- messages -- */
 
-static int32_t first_env(const pp_configs *configs, int32_t set) {
+static int32_t first_env(const pp_option_sets *sets, int32_t set) {
   int32_t env_id = 0;
-  while (configs->set_of && configs->set_of[env_id] != set) env_id++;
+  while (sets->set_of && sets->set_of[env_id] != set) env_id++;
   return env_id;
 }
 
@@ -134,145 +134,145 @@ static void show_value(const pp_option *option, const pp_value *value, char *tex
 }
 
 /* refuses a set whose environments have other fields than environment 0 */
-static int refuse_set(const pp_configs *configs, const pp_env_def *def, int32_t set,
+static int refuse_set(const pp_option_sets *sets, const pp_env_def *def, int32_t set,
                       const char *what, pp_error *error) {
   char first[32], other[32];
-  int32_t at = find_difference(def, configs->sets[0], configs->sets[set], 0, false);
+  int32_t at = find_difference(def, sets->values[0], sets->values[set], 0, false);
   // options whose names begin with _ follow from others
   for (int32_t i = at; i < def->num_options;) {
     if (def->options[i].name[0] != '_') {
       at = i;
       break;
     }
-    i = find_difference(def, configs->sets[0], configs->sets[set], i + 1, true);
+    i = find_difference(def, sets->values[0], sets->values[set], i + 1, true);
   }
-  show_value(&def->options[at], &configs->sets[0][at], first, sizeof(first));
-  show_value(&def->options[at], &configs->sets[set][at], other, sizeof(other));
+  show_value(&def->options[at], &sets->values[0][at], first, sizeof(first));
+  show_value(&def->options[at], &sets->values[set][at], other, sizeof(other));
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "%.40s: %.40s=%s of environment 0 and %s of environment %d give them "
                       "different %.40s: choose values with the same spaces and infos, or make a "
                       "pool for each",
-                      def->id, def->options[at].name, first, other, first_env(configs, set), what);
+                      def->id, def->options[at].name, first, other, first_env(sets, set), what);
 }
 
 /* ----------------------------------------------------------------------------------- making -- */
 
-static int copy_sets(pp_configs *configs, const pp_env_def *def, const pp_value *values,
+static int copy_sets(pp_option_sets *sets, const pp_env_def *def, const pp_value *values,
                      const pp_pool_options *options) {
   const pp_variation *variation = options->variation;
-  size_t sets = (size_t)(configs->num_sets = variation ? variation->num_sets : 1);
+  size_t count = (size_t)(sets->count = variation ? variation->num_sets : 1);
   size_t num_options = (size_t)def->num_options, n = (size_t)options->num_envs;
   if (variation) values = variation->values;
-  configs->sets = calloc(sets, sizeof(*configs->sets));
-  configs->config_of = calloc(sets, sizeof(*configs->config_of));
-  configs->shared = calloc(sets, sizeof(*configs->shared));
-  if (!configs->sets || !configs->config_of || !configs->shared) return PP_ERR_MEMORY;
-  for (size_t i = 0; i < sets; i++) {
-    configs->sets[i] =
+  sets->values = calloc(count, sizeof(*sets->values));
+  sets->config_of = calloc(count, sizeof(*sets->config_of));
+  sets->shared = calloc(count, sizeof(*sets->shared));
+  if (!sets->values || !sets->config_of || !sets->shared) return PP_ERR_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    sets->values[i] =
         pp_values_copy(def->options, def->num_options, values ? values + i * num_options : NULL);
-    if (!configs->sets[i]) return PP_ERR_MEMORY;
+    if (!sets->values[i]) return PP_ERR_MEMORY;
   }
   if (!variation) return PP_OK;
-  configs->set_of = malloc(sizeof(*configs->set_of) * n);
-  configs->varying = calloc(num_options + 1, sizeof(*configs->varying));
-  if (!configs->set_of || !configs->varying) return PP_ERR_MEMORY;
-  memcpy(configs->set_of, variation->set_of, sizeof(*configs->set_of) * n);
+  sets->set_of = malloc(sizeof(*sets->set_of) * n);
+  sets->varying = calloc(num_options + 1, sizeof(*sets->varying));
+  if (!sets->set_of || !sets->varying) return PP_ERR_MEMORY;
+  memcpy(sets->set_of, variation->set_of, sizeof(*sets->set_of) * n);
   return PP_OK;
 }
 
 /* notes which options with .varies differ between sets, or are drawn */
-static void find_varying(pp_configs *configs, const pp_env_def *def,
+static void find_varying(pp_option_sets *sets, const pp_env_def *def,
                          const pp_variation *variation) {
   for (int32_t i = 0; i < variation->num_draws; i++) {
     int32_t option = variation->draws[i].option;
-    if (option < def->num_options) configs->varying[option] = 1;
+    if (option < def->num_options) sets->varying[option] = 1;
   }
-  for (int32_t set = 1; set < configs->num_sets; set++) {
+  for (int32_t set = 1; set < sets->count; set++) {
     for (int32_t i = 0; i < def->num_options; i++) {
-      configs->varying[i] |=
-          def->options[i].varies && !is_equal_value(&configs->sets[0][i], &configs->sets[set][i]);
+      sets->varying[i] |=
+          def->options[i].varies && !is_equal_value(&sets->values[0][i], &sets->values[set][i]);
     }
   }
 }
 
 /* Writes for each set the first set with the same configuration to config_of, by a hash table with
  * open addressing: pools may have thousands of sets. */
-static int group_sets(pp_configs *configs, const pp_env_def *def) {
+static int group_sets(pp_option_sets *sets, const pp_env_def *def) {
   size_t room = 4;
-  while (room < 2 * (size_t)configs->num_sets) room *= 2;
+  while (room < 2 * (size_t)sets->count) room *= 2;
   int32_t *table = malloc(sizeof(*table) * room);
   if (!table) return PP_ERR_MEMORY;
   for (size_t i = 0; i < room; i++) table[i] = -1;
-  for (int32_t set = 0; set < configs->num_sets; set++) {
-    const pp_value *values = configs->sets[set];
+  for (int32_t set = 0; set < sets->count; set++) {
+    const pp_value *values = sets->values[set];
     size_t at = (size_t)hash_set(def, values) & (room - 1);
     while (table[at] >= 0 &&
-           find_difference(def, configs->sets[table[at]], values, 0, false) < def->num_options) {
+           find_difference(def, sets->values[table[at]], values, 0, false) < def->num_options) {
       at = (at + 1) & (room - 1);
     }
     if (table[at] < 0) table[at] = set;
-    configs->config_of[set] = table[at];
+    sets->config_of[set] = table[at];
   }
   free(table);
   return PP_OK;
 }
 
 /* runs configure for one set, and compares the result with the first configuration */
-static int configure_set(pp_configs *configs, const pp_env_def *def, int32_t set, pp_config *config,
-                         pp_error *error) {
+static int configure_set(pp_option_sets *sets, const pp_env_def *def, int32_t set,
+                         pp_config *config, pp_error *error) {
   pp_error own = {0};
   pp_config next = {0};
   pp_config *into = set ? &next : config;
   const char *what;
-  int status = pp_config_run(def, configs->sets[set], configs->varying, into, &own);
+  int status = pp_config_run(def, sets->values[set], sets->varying, into, &own);
 
   if (status < 0) {
     if (!set) return pp_error_set(error, status, "%s", own.text);
-    return pp_error_set(error, status, "environment %d: %s", first_env(configs, set), own.text);
+    return pp_error_set(error, status, "environment %d: %s", first_env(sets, set), own.text);
   }
-  configs->shared[configs->num_shared++] = into->shared;
+  sets->shared[sets->num_shared++] = into->shared;
   if (!set) return PP_OK;
   what = difference(config, into);
-  if (what) return refuse_set(configs, def, set, what, error);
+  if (what) return refuse_set(sets, def, set, what, error);
   if (into->state_size > config->state_size) config->state_size = into->state_size;
   if (into->cache_size > config->cache_size) config->cache_size = into->cache_size;
   config->avoids_runs |= into->avoids_runs;
   return PP_OK;
 }
 
-int pp_configs_init(pp_configs *configs, const pp_env_def *def, const pp_value *values,
-                    const pp_pool_options *options, pp_config *config, pp_error *error) {
+int pp_option_sets_init(pp_option_sets *sets, const pp_env_def *def, const pp_value *values,
+                        const pp_pool_options *options, pp_config *config, pp_error *error) {
   const pp_variation *variation = options->variation;
   int status = variation ? check_variation(variation, options->num_envs, error) : PP_OK;
 
-  memset(configs, 0, sizeof(*configs));
+  memset(sets, 0, sizeof(*sets));
   if (status < 0) return status;
-  status = copy_sets(configs, def, values, options);
-  if (status >= 0 && variation) find_varying(configs, def, variation);
-  if (status >= 0) status = group_sets(configs, def);
+  status = copy_sets(sets, def, values, options);
+  if (status >= 0 && variation) find_varying(sets, def, variation);
+  if (status >= 0) status = group_sets(sets, def);
   if (status < 0) pp_error_set(error, status, "no memory for options");
-  for (int32_t set = 0; status >= 0 && set < configs->num_sets; set++) {
-    int32_t first = configs->config_of[set];
+  for (int32_t set = 0; status >= 0 && set < sets->count; set++) {
+    int32_t first = sets->config_of[set];
     if (first < set) {
-      configs->config_of[set] = configs->config_of[first];
+      sets->config_of[set] = sets->config_of[first];
       continue;
     }
-    configs->config_of[set] = configs->num_shared;
-    status = configure_set(configs, def, set, config, error);
+    sets->config_of[set] = sets->num_shared;
+    status = configure_set(sets, def, set, config, error);
   }
-  if (status < 0) pp_configs_fini(configs, def);
+  if (status < 0) pp_option_sets_fini(sets, def);
   return status;
 }
 
-void pp_configs_fini(pp_configs *configs, const pp_env_def *def) {
-  for (int32_t i = 0; i < configs->num_shared; i++) {
-    if (def->release && configs->shared[i]) def->release(configs->shared[i]);
+void pp_option_sets_fini(pp_option_sets *sets, const pp_env_def *def) {
+  for (int32_t i = 0; i < sets->num_shared; i++) {
+    if (def->release && sets->shared[i]) def->release(sets->shared[i]);
   }
-  for (int32_t i = 0; configs->sets && i < configs->num_sets; i++) free(configs->sets[i]);
-  free(configs->sets);
-  free(configs->config_of);
-  free(configs->set_of);
-  free(configs->shared);
-  free(configs->varying);
-  memset(configs, 0, sizeof(*configs));
+  for (int32_t i = 0; sets->values && i < sets->count; i++) free(sets->values[i]);
+  free(sets->values);
+  free(sets->config_of);
+  free(sets->set_of);
+  free(sets->shared);
+  free(sets->varying);
+  memset(sets, 0, sizeof(*sets));
 }

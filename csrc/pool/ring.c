@@ -1,6 +1,6 @@
-/* Batches: the ring of result blocks. Threads claim rows of a block and fill them, and the caller
+/* Ring: the ring of result blocks. Threads claim rows of a block and fill them, and the caller
  * receives the block when it is full. */
-#include "batch.h"
+#include "ring.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Batches: the ring of result blocks. Threads claim rows of a block and fill them, and the caller
+/* Ring: the ring of result blocks. Threads claim rows of a block and fill them, and the caller
  * receives the block when it is full. */
-#ifndef PP_POOL_BATCH_H
-#define PP_POOL_BATCH_H
+#ifndef PP_POOL_RING_H
+#define PP_POOL_RING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
