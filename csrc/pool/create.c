@@ -7,7 +7,7 @@
 #include "error.h"
 #include "os/os.h"
 #include "pool.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 #include "threads/threads.h"
 
 /* --------------------------------------------------------------------------------- checks -- */

@@ -1,10 +1,11 @@
 /* Collecting: how the parent receives a batch from its worker processes. It checks every
  * row, as a worker may have written anything to shared memory. */
+#include "lanes.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
-#include "processes.h"
 #include "reply_heap.h"
+#include "rows.h"
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
@@ -91,29 +92,6 @@ static int32_t guess_owner(const pp_pool *pool) {
     guess = i;
   }
   return guess;
-}
-
-bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
-                               pp_message *message) {
-  pp_process_lane *worker = &pool->processes->lanes[lane];
-  const volatile pp_message *shared = from;
-  int64_t known = atomic_load_explicit(&worker->replies_size, memory_order_relaxed);
-  int64_t reserve = pool->processes->board.shape.reply_reserve;
-
-  *message = (pp_message){shared->offset, shared->size};
-  if (!message->size) {
-    message->offset = 0;
-    return true;
-  }
-  if (message->size < 0 || message->size > reserve || message->offset < 0 ||
-      message->offset > reserve - message->size) {
-    return false;
-  }
-  if (message->offset + message->size > known) {
-    known = pp_os_shared_size(worker->reply_fd);
-    atomic_store_explicit(&worker->replies_size, known, memory_order_relaxed);
-  }
-  return message->offset + message->size <= known;
 }
 
 /* Marks an environment as failed for a fault in its row, and zeroes the row, as for any failure. */
@@ -219,20 +197,4 @@ int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows
     if (collect_one(pool, batch, row, env_id, -1)) pool->failed[failed++] = env_id;
   }
   return failed;
-}
-
-/* --------------------------------------------------------------------------------- replies -- */
-
-const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count) {
-  if (count) *count = pool->processes ? pool->processes->num_replied : 0;
-  return pool->processes ? pool->processes->replied : NULL;
-}
-
-const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size) {
-  const pp_message none = {0, 0};
-  bool is_there = pool->processes && env_id >= 0 && env_id < pool->fleet.num_envs;
-  pp_message reply = is_there ? pool->processes->envs[env_id].reply : none;
-  if (size) *size = reply.size;
-  if (reply.size <= 0) return NULL;
-  return pool->processes->lanes[pp_processes_lane_of(pool, env_id)].replies + reply.offset;
 }

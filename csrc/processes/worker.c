@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "board.h"
+#include "mailbox.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
 #include "pool/track.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
+#include "rows.h"
 #include "shared_heap.h"
 #include "worker_wait.h"
 

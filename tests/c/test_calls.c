@@ -8,7 +8,7 @@
 
 #include "pool/pool.h"
 #include "process_tests.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 
 enum { NUM_ENVS = 4 };
 

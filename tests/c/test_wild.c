@@ -6,7 +6,7 @@
 
 #include "pool/pool.h"
 #include "process_tests.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 #include "processes/worker.c"
 
 #ifdef __SANITIZE_THREAD__

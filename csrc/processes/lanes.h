@@ -1,6 +1,6 @@
-/* Processes: the parent's side of a pool whose lanes are worker processes. */
-#ifndef PP_PROCESSES_PROCESSES_H
-#define PP_PROCESSES_PROCESSES_H
+/* Lanes: the parent's side of a pool whose lanes are worker processes. */
+#ifndef PP_PROCESSES_LANES_H
+#define PP_PROCESSES_LANES_H
 
 #include "board.h"
 #include "pool/pool.h"
