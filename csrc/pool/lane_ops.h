@@ -45,8 +45,8 @@ typedef struct pp_lane_ops {
 
   /* open: the block that was offered last may be filled from here on. target: the block's target
    * was set. */
-  void (*open_locked)(pp_pool *pool, const pp_batch *batch);
-  void (*target_locked)(pp_pool *pool, const pp_batch *batch);
+  void (*open_locked)(pp_pool *pool, const pp_ring_slot *slot);
+  void (*target_locked)(pp_pool *pool, const pp_ring_slot *slot);
 
   /* Unordered: what pp_ring_cut_locked does, for the way in which these lanes claim rows. */
   bool (*cut_locked)(pp_pool *pool, int32_t rows);
@@ -55,14 +55,14 @@ typedef struct pp_lane_ops {
 
   /* Returns whether all rows are written. Sequentially consistent, so that the caller may check it
    * last before it sleeps. */
-  bool (*is_complete)(const pp_pool *pool, pp_batch *batch);
+  bool (*is_complete)(const pp_pool *pool, const pp_ring_slot *slot);
 
   /* Unordered: returns how many rows of the block that is received next are written. Sequentially
    * consistent, as is_complete. */
-  int32_t (*count_written)(const pp_pool *pool, const pp_batch *batch);
+  int32_t (*count_written)(const pp_pool *pool, const pp_ring_slot *slot);
 
   /* Returns whether the batch is expected to take longer than a thread spins. */
-  bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
+  bool (*is_far)(const pp_pool *pool, const pp_ring_slot *slot);
 
   /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
    * the batch. now: the time (pp_os_now), updated after the chunk. */
@@ -74,11 +74,11 @@ typedef struct pp_lane_ops {
 
   /* After a wait without a result: returns an error if so many rows of the batch can't be written
    * any more, although enough environments are in flight. */
-  int (*check_progress)(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
+  int (*check_progress)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows, pp_error *error);
 
   /* Marks the environments of a complete or cut batch as idle, lists those that failed in
    * pool->failed and returns how many failed. */
-  int32_t (*collect_locked)(pp_pool *pool, pp_batch *batch, int32_t rows);
+  int32_t (*collect_locked)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows);
 
   /* ---- the rest */
 

@@ -59,19 +59,15 @@ static bool is_block(const pp_pool *pool, const void *memory) {
   return pp_shared_heap_contains(heap, (const char *)memory - heap->base, pool->layout.size);
 }
 
-int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
-  return (int32_t)(batch - pool->ring.batches);
-}
-
-static void open_locked(pp_pool *pool, const pp_batch *batch) {
+static void open_locked(pp_pool *pool, const pp_ring_slot *slot) {
   pp_board *board = &pool->processes->board;
-  pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
+  pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)slot->memory - board->base);
 }
 
-static void target_locked(pp_pool *pool, const pp_batch *batch) {
+static void target_locked(pp_pool *pool, const pp_ring_slot *slot) {
   // relaxed: written by this thread. INT32_MAX if nothing was sent
-  pp_board_set_target(&pool->processes->board, pp_processes_slot_of(pool, batch),
-                      atomic_load_explicit(&batch->target, memory_order_relaxed));
+  pp_board_set_target(&pool->processes->board, pp_ring_index(&pool->ring, slot),
+                      atomic_load_explicit(&slot->target, memory_order_relaxed));
 }
 
 static bool cut_locked(pp_pool *pool, int32_t rows) {
@@ -225,9 +221,9 @@ static bool is_replaced(pp_pool *pool) {
   return true;
 }
 
-static bool is_far(const pp_pool *pool, const pp_batch *batch) {
+static bool is_far(const pp_pool *pool, const pp_ring_slot *slot) {
   (void)pool;
-  (void)batch;
+  (void)slot;
   return false;
 }
 

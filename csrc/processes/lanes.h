@@ -62,9 +62,8 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
 int pp_processes_check_lane(const pp_pool *pool, int32_t lane, pp_error *error);
 int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error);
 
-/* Return the lane of an environment, and the slot of a block. Both arguments must be valid. */
+/* Returns the lane of a valid environment. */
 int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id);
-int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch);
 
 /* Copies bytes into the shared heap, where workers can read them, and frees the bytes that the
  * message referred to before. Size 0: the message becomes empty. */
@@ -90,9 +89,10 @@ bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *fr
                                pp_message *message);
 
 /* operations of these lanes (lane_ops.h) that are in collect.c */
-bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch);
-int32_t pp_processes_count_written(const pp_pool *pool, const pp_batch *batch);
-int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
-int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows);
+bool pp_processes_is_complete(const pp_pool *pool, const pp_ring_slot *slot);
+int32_t pp_processes_count_written(const pp_pool *pool, const pp_ring_slot *slot);
+int pp_processes_check_progress(pp_pool *pool, const pp_ring_slot *slot, int32_t rows,
+                                pp_error *error);
+int32_t pp_processes_collect_locked(pp_pool *pool, const pp_ring_slot *slot, int32_t rows);
 
 #endif

@@ -23,8 +23,8 @@ void pp_scratch_fini(pp_scratch *scratch) {
 }
 
 /* counts rows of a batch as written; the last one wakes the caller, if it sleeps */
-static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
-  if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
+static void finish(const pp_stepper *stepper, pp_ring_slot *slot, int32_t count) {
+  if (pp_claims_finish(stepper->claims, slot, count)) pp_gate_wake(stepper->caller, 1);
 }
 
 /* Returns whether step_many can take these environments: their command is a step, none is PP_FRESH,
@@ -52,16 +52,17 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
                      pp_scratch *scratch) {
   while (count > 0) {
     int32_t part = count, row, failed;
-    pp_batch *batch;
+    pp_ring_slot *slot;
     if (stepper->fleet->has_configs) part = configured_alike(stepper->fleet, env_id, count);
-    if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
-    batch = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
+    if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &part);
+    slot = pp_ring_at(stepper->ring, place, &row);
+    failed = pp_step_rows(stepper->fleet, stepper->layout, slot->memory, row, env_id, part,
                           scratch->rewards);
     for (int32_t i = 0; failed && i < part; i++) {
-      if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
+      if (stepper->fleet->phase[env_id + i] == PP_FRESH)
+        pp_claims_fail(stepper->claims, slot, env_id + i);
     }
-    finish(stepper, batch, part);
+    finish(stepper, slot, part);
     env_id += part;
     place += part;
     count -= part;
@@ -81,19 +82,18 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   bool is_timed = may_reset(stepper->fleet, env_id);
   int64_t start = is_timed ? pp_os_now() : 0;
   pp_outcome outcome;
-  pp_batch *batch;
+  pp_ring_slot *slot;
 
   pp_autoreset_advance(stepper->fleet, env_id, &outcome);
-  if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
-  batch = pp_ring_at(stepper->ring, place, &row);
-  if (pp_step_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) <
-      0) {
-    pp_batch_fail(batch, env_id);
+  if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &one);
+  slot = pp_ring_at(stepper->ring, place, &row);
+  if (pp_step_row_write(stepper->fleet, stepper->layout, slot->memory, row, env_id, &outcome) < 0) {
+    pp_claims_fail(stepper->claims, slot, env_id);
   }
   if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
     pp_autoreset_learn(stepper->fleet, pp_os_now() - start);
   }
-  finish(stepper, batch, 1);
+  finish(stepper, slot, 1);
 }
 
 /* Returns how many environments of a plain run step_many may take at once, from its first one on.

@@ -2,11 +2,11 @@
 #ifndef PP_THREADS_STEPPER_H
 #define PP_THREADS_STEPPER_H
 
+#include "claims.h"
 #include "grain.h"
 #include "leftover.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
-#include "pool/ring.h"
 #include "pool/track.h"
 #include "queue.h"
 #include "step_rows.h"
@@ -16,7 +16,8 @@
 typedef struct pp_stepper {
   pp_fleet *fleet;
   const pp_layout *layout;
-  pp_ring *ring;
+  const pp_ring *ring;
+  pp_claims *claims;
   pp_gate *caller; /* where the caller sleeps until a batch is complete */
 } pp_stepper;
 

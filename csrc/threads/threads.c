@@ -107,10 +107,12 @@ int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
   int status;
   if (!threads) return PP_ERR_MEMORY;
   memset(threads, 0, sizeof(*threads));
-  threads->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
+  threads->stepper =
+      (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &threads->claims, &pool->gate};
   threads->scratch.recorder = &pool->receiver;
   pool->num_threads = default_threads(pool, options);
-  status = pp_scratch_init(&threads->scratch, pool->fleet.num_players);
+  status = pp_claims_init(&threads->claims, &pool->ring);
+  if (status >= 0) status = pp_scratch_init(&threads->scratch, pool->fleet.num_players);
   if (status >= 0) status = make_lanes(pool, options->thread_affinity_offset);
   for (int32_t i = 0; status >= 0 && i < threads->num_lanes; i++) {
     status = pp_lane_start(&threads->lanes[i], threads->lanes[i].num_workers);
@@ -150,6 +152,7 @@ static void fini(pp_pool *pool) {
   for (int32_t i = 0; i < threads->num_lanes; i++) pp_lane_fini(&threads->lanes[i]);
   free(threads->lanes);
   pp_scratch_fini(&threads->scratch);
+  pp_claims_fini(&threads->claims);
   free(threads);
   pool->threads = NULL;
 }
@@ -176,10 +179,14 @@ static bool is_block(const pp_pool *pool, const void *memory) {
   return memory != NULL;
 }
 
-/* threads read the ring itself, so they need no notice of blocks */
-static void do_nothing_locked(pp_pool *pool, const pp_batch *batch) {
+static void open_locked(pp_pool *pool, const pp_ring_slot *slot) {
+  pp_claims_open_locked(&pool->threads->claims, slot);
+}
+
+/* threads read the target in the ring itself */
+static void target_locked(pp_pool *pool, const pp_ring_slot *slot) {
   (void)pool;
-  (void)batch;
+  (void)slot;
 }
 
 static void *alloc(pp_pool *pool) {
@@ -289,7 +296,7 @@ static int32_t count_to_help(const pp_pool *pool) {
   const pp_threads *threads = pool->threads;
   int64_t unclaimed;
   if (pool->ring.is_ordered) return PP_GRAIN_ROWS;
-  unclaimed = pp_ring_unclaimed(&pool->ring);
+  unclaimed = pp_claims_left(&threads->claims);
   if (!threads->caller_steps || unclaimed < threads->num_workers) return 0;
   return unclaimed < PP_GRAIN_ROWS ? (int32_t)unclaimed : PP_GRAIN_ROWS;
 }
@@ -395,48 +402,47 @@ static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count,
 
 /* -------------------------------------------------------------------------------- receiving -- */
 
-static bool is_complete(const pp_pool *pool, pp_batch *batch) {
-  (void)pool;
-  return pp_batch_is_complete(batch);
+static bool is_complete(const pp_pool *pool, const pp_ring_slot *slot) {
+  return pp_claims_are_complete(&pool->threads->claims, slot);
 }
 
-static int32_t count_written(const pp_pool *pool, const pp_batch *batch) {
-  (void)pool;
-  return pp_batch_written(batch);
+static int32_t count_written(const pp_pool *pool, const pp_ring_slot *slot) {
+  return pp_claims_written(&pool->threads->claims, slot);
 }
 
 static bool cut_locked(pp_pool *pool, int32_t rows) {
-  return pp_ring_cut_locked(&pool->ring, rows);
+  return pp_claims_cut_locked(&pool->threads->claims, rows);
 }
 
-static bool is_far(const pp_pool *pool, const pp_batch *batch) {
+static bool is_far(const pp_pool *pool, const pp_ring_slot *slot) {
   const pp_threads *threads = pool->threads;
   const pp_grain *grain = &threads->lanes[threads->home_lane].grain;
-  int64_t work = pp_grain_estimate(grain, pp_batch_missing(batch));
+  int64_t work = pp_grain_estimate(grain, pp_claims_missing(&threads->claims, slot));
   return work != INT64_MAX && threads->num_workers && work / threads->num_workers > PP_SPIN_NS;
 }
 
 /* a thread can't die without its process, so the batch is always completed */
-static int check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
+static int check_progress(pp_pool *pool, const pp_ring_slot *slot, int32_t rows, pp_error *error) {
   (void)pool;
-  (void)batch;
+  (void)slot;
   (void)rows;
   (void)error;
   return PP_OK;
 }
 
-static int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
-  int32_t failed = atomic_load_explicit(&batch->num_failed, memory_order_relaxed);
+static int32_t collect_locked(pp_pool *pool, const pp_ring_slot *slot, int32_t rows) {
+  int32_t failed;
+  const int32_t *failed_envs = pp_claims_failed(&pool->threads->claims, slot, &failed);
   if (rows == pool->fleet.num_envs) {
     memset(pool->is_in_flight, 0, (size_t)rows);
   } else {
-    const int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
+    const int32_t *ids = pp_layout_at(&pool->layout, slot->memory, pool->layout.env_id, 0);
     for (int32_t i = 0, run; i < rows; i += run) {
       run = pp_ids_run(ids + i, rows - i);
       memset(pool->is_in_flight + ids[i], 0, (size_t)run);
     }
   }
-  if (failed) memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
+  if (failed) memcpy(pool->failed, failed_envs, sizeof(*pool->failed) * (size_t)failed);
   return failed;
 }
 
@@ -521,8 +527,8 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .step_inline = step_inline,
                                     .alloc = alloc,
                                     .is_block = is_block,
-                                    .open_locked = do_nothing_locked,
-                                    .target_locked = do_nothing_locked,
+                                    .open_locked = open_locked,
+                                    .target_locked = target_locked,
                                     .cut_locked = cut_locked,
                                     .is_complete = is_complete,
                                     .count_written = count_written,

@@ -7,6 +7,7 @@
 
 typedef struct pp_threads {
   pp_stepper stepper; /* shared by all threads */
+  pp_claims claims;
   pp_lane *lanes;
   int32_t num_lanes;
   int32_t num_workers; /* threads of all lanes, without the caller */
