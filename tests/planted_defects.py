@@ -71,7 +71,7 @@ DEFECTS = (
     ),
     c(
         "a snapshot leaves out the pending seed",
-        ("memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));", ""),
+        ("memcpy(head.seed, natives->seeds[env_id], sizeof(head.seed));", ""),
     ),
     c(
         "an id set loses the last id of a word",
@@ -100,8 +100,8 @@ DEFECTS = (
     c(
         "a time limit ends an episode one step late",
         (
-            "(uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet, env_id);",
-            "(uint32_t)fleet->elapsed[env_id] > pp_autoreset_limit(fleet, env_id);",
+            "(uint32_t)natives->elapsed[env_id] >= pp_autoreset_limit(natives, env_id);",
+            "(uint32_t)natives->elapsed[env_id] > pp_autoreset_limit(natives, env_id);",
         ),
     ),
     c(
@@ -111,11 +111,11 @@ DEFECTS = (
     ),
     c(
         "an ended environment draws in the run that resets it",
-        ("fleet->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
+        ("natives->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
     ),
     c(
         "a failure keeps the text of the one before",
-        ("if (outcome->is_reset) fleet->errors[env_id].text[0] = '\\0';", ""),
+        ("if (outcome->is_reset) natives->fleet->errors[env_id].text[0] = '\\0';", ""),
     ),
     c(
         "a thread takes all that is left in a shard",

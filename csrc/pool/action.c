@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "field.h"
 #include "idset.h"
-#include "layout.h"
 
 /* ------------------------------------------------------------------------------- Discrete -- */
 
@@ -88,10 +88,6 @@ static int64_t store_box(void *to, int32_t to_dtype, const void *from, int32_t f
 
 /* ---------------------------------------------------------------------------------- checks -- */
 
-static bool is_float(int32_t dtype) {
-  return dtype == PP_FLOAT32 || dtype == PP_FLOAT64;
-}
-
 static bool is_integer(int32_t dtype) {
   return dtype == PP_UINT8 || dtype == PP_INT8 || dtype == PP_INT32 || dtype == PP_INT64;
 }
@@ -102,32 +98,32 @@ static bool is_discrete(const pp_field *action) {
 
 /* Returns the n of each element of a row of actions, and the number of elements in a row, or null
  * if n is the same for all elements: a Discrete whose n no player changes. */
-static const int64_t *ns_of_row(const pp_fleet *fleet, int64_t *width) {
-  const pp_field *action = &fleet->config.action;
-  *width = action->space == PP_DISCRETE ? fleet->num_players : pp_field_elements(action, 1);
+static const int64_t *ns_of_row(const pp_natives *natives, int64_t *width) {
+  const pp_field *action = &natives->fleet->config.action;
+  *width =
+      action->space == PP_DISCRETE ? natives->fleet->num_players : pp_field_elements(action, 1);
   return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
 }
 
-static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
-  const pp_field *action = &fleet->config.action;
-  // a pool with worker processes has no dtypes of single actions
-  bool is_mixed = dtype == PP_MIXED_DTYPES && fleet->action_dtypes;
-  bool is_converted = is_discrete(action)       ? is_integer(dtype) || is_mixed
-                      : is_float(action->dtype) ? is_float(dtype) || is_mixed
-                                                : false;
+static int check_dtype(const pp_natives *natives, int32_t dtype, pp_error *error) {
+  const pp_field *action = &natives->fleet->config.action;
+  bool is_mixed = dtype == PP_MIXED_DTYPES;
+  bool is_converted = is_discrete(action)                ? is_integer(dtype) || is_mixed
+                      : pp_dtype_is_float(action->dtype) ? pp_dtype_is_float(dtype) || is_mixed
+                                                         : false;
   if (is_converted || dtype == action->dtype) return PP_OK;
   return pp_error_set(error, PP_ERR_TYPE,
                       "%s: actions of dtype %d can't be converted to its own, %d: send that dtype",
-                      fleet->def->id, dtype, action->dtype);
+                      natives->def->id, dtype, action->dtype);
 }
 
 /* fills in the error about the bad element at this index of a stored action */
-static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *error) {
-  const char *stored = pp_fleet_action(fleet, env_id);
+static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_error *error) {
+  const char *stored = pp_natives_action(natives, env_id);
   int64_t width;
-  const int64_t *ns = ns_of_row(fleet, &width);
-  if (fleet->config.action.space == PP_BOX) {
-    bool is_nan = fleet->def->action_numbers == PP_INFINITE;
+  const int64_t *ns = ns_of_row(natives, &width);
+  if (natives->fleet->config.action.space == PP_BOX) {
+    bool is_nan = natives->def->action_numbers == PP_INFINITE;
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "the action of environment %d is %s (element %lld): send %snumbers", env_id,
                         is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
@@ -135,42 +131,43 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "action %lld of environment %d is outside its space: choose 0 to %lld",
                       (long long)((const int64_t *)stored)[at], env_id,
-                      (long long)(ns ? ns[at % width] : fleet->config.action.n) - 1);
+                      (long long)(ns ? ns[at % width] : natives->fleet->config.action.n) - 1);
 }
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
 
 /* Returns the dtype that callbacks see for an action that the caller sent in this dtype: the same
  * if the definition accepts it, else the one to which the action is converted. */
-static uint8_t shown_dtype(const pp_fleet *fleet, int32_t dtype) {
-  const uint32_t known = fleet->def->action_dtypes;
-  const int32_t own = fleet->config.action.dtype, base = dtype & (PP_PYTHON - 1);
+static uint8_t shown_dtype(const pp_natives *natives, int32_t dtype) {
+  const uint32_t known = natives->def->action_dtypes;
+  const int32_t own = natives->fleet->config.action.dtype, base = dtype & (PP_PYTHON - 1);
   int32_t shown = own;
   if (base != own && (known >> base & 1)) {
     shown = base;
-  } else if (base != own && base != PP_FLOAT16 && is_float(own) && (known >> PP_FLOAT64 & 1)) {
+  } else if (base != own && base != PP_FLOAT16 && pp_dtype_is_float(own) &&
+             (known >> PP_FLOAT64 & 1)) {
     shown = PP_FLOAT64;
   }
   return (uint8_t)(shown | (known >> PP_PYTHON & 1 ? dtype & PP_PYTHON : 0));
 }
 
 /* sets the dtype of all environments named; nearly always they have it already */
-static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, int32_t dtype) {
-  if (dtype == fleet->common_dtype) return;
+static void set_dtypes(pp_natives *natives, const int32_t *env_ids, int32_t count, int32_t dtype) {
+  if (dtype == natives->common_dtype) return;
   for (int32_t i = 0; i < count; i++) {
-    fleet->action_dtypes[env_ids ? env_ids[i] : i] = (uint8_t)dtype;
+    natives->action_dtypes[env_ids ? env_ids[i] : i] = (uint8_t)dtype;
   }
-  fleet->common_dtype = count == fleet->num_envs ? dtype : -1;
+  natives->common_dtype = count == natives->fleet->num_envs ? dtype : -1;
 }
 
 /* --------------------------------------------------------------------------------- storing -- */
 
 /* Returns the index of the first element that is refused, or -1. Those before `at` are finite, and
  * the element there is not. */
-static int64_t first_refused(const pp_fleet *fleet, const void *stored, int32_t dtype, int64_t at,
-                             int64_t count) {
-  if (at < 0 || fleet->def->action_numbers == PP_NOT_FINITE) return -1;
-  if (fleet->def->action_numbers == PP_FINITE) return at;
+static int64_t first_refused(const pp_natives *natives, const void *stored, int32_t dtype,
+                             int64_t at, int64_t count) {
+  if (at < 0 || natives->def->action_numbers == PP_NOT_FINITE) return -1;
+  if (natives->def->action_numbers == PP_FINITE) return at;
   for (; at < count; at++) {
     if (dtype == PP_FLOAT32 ? isnan(((const float *)stored)[at])
                             : isnan(((const double *)stored)[at])) {
@@ -182,14 +179,14 @@ static int64_t first_refused(const pp_fleet *fleet, const void *stored, int32_t 
 
 /* Stores the actions of environments with consecutive ids, whose dtype is set. Returns the index of
  * the first bad element, or -1. */
-static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int32_t dtype,
+static int64_t store(const pp_natives *natives, int32_t first, const void *from, int32_t dtype,
                      int64_t envs) {
-  const pp_field *action = &fleet->config.action;
-  int64_t elements = fleet->action_elements, rows, width, bad;
-  void *to = pp_fleet_action(fleet, first);
+  const pp_field *action = &natives->fleet->config.action;
+  int64_t elements = natives->action_elements, rows, width, bad;
+  void *to = pp_natives_action(natives, first);
 
   if (is_discrete(action)) {
-    const int64_t *ns = ns_of_row(fleet, &width);
+    const int64_t *ns = ns_of_row(natives, &width);
     if (!ns) return store_discrete(to, from, elements * envs, action->n, dtype);
     rows = elements * envs / (width ? width : 1);
     for (int64_t i = 0; i < rows; i++) {
@@ -199,26 +196,26 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
     }
     return -1;
   }
-  if (is_float(action->dtype)) {
-    bool is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
+  if (pp_dtype_is_float(action->dtype)) {
+    bool is_wide = natives->wide && to != natives->actions + natives->action_bytes * first;
     int32_t to_dtype = is_wide ? PP_FLOAT64 : action->dtype;
     bad = store_box(to, to_dtype, from, dtype, elements * envs);
-    return first_refused(fleet, to, to_dtype, bad, elements * envs);
+    return first_refused(natives, to, to_dtype, bad, elements * envs);
   }
-  memcpy(to, from, (size_t)(fleet->action_bytes * envs));
+  memcpy(to, from, (size_t)(natives->action_bytes * envs));
   return -1;
 }
 
 /* Stores one action that came as doubles, whatever the caller's dtype was. Returns the index of the
  * first bad element, or -1. */
-static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *from) {
-  const pp_field *action = &fleet->config.action;
+static int64_t store_one(const pp_natives *natives, int32_t env_id, const double *from) {
+  const pp_field *action = &natives->fleet->config.action;
   int64_t width;
-  const int64_t *ns = ns_of_row(fleet, &width);
-  int64_t *to = pp_fleet_action(fleet, env_id);
+  const int64_t *ns = ns_of_row(natives, &width);
+  int64_t *to = pp_natives_action(natives, env_id);
 
-  if (!is_discrete(action)) return store(fleet, env_id, from, PP_FLOAT64, 1);
-  for (int64_t i = 0; i < fleet->action_elements; i++) {
+  if (!is_discrete(action)) return store(natives, env_id, from, PP_FLOAT64, 1);
+  for (int64_t i = 0; i < natives->action_elements; i++) {
     int64_t n = ns ? ns[i % width] : action->n;
     // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
@@ -227,9 +224,9 @@ static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *fr
   return -1;
 }
 
-static int store_mixed(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
+static int store_mixed(pp_natives *natives, const int32_t *env_ids, int32_t count,
                        const double *actions, pp_error *error) {
-  int64_t elements = fleet->action_elements, bad;
+  int64_t elements = natives->action_elements, bad;
   const uint8_t *dtypes = (const uint8_t *)(actions + elements * count);
 
   for (int32_t i = 0; i < count; i++) {
@@ -237,40 +234,39 @@ static int store_mixed(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
     return pp_error_set(error, PP_ERR_TYPE, "action %d has dtype %d: choose a pp_dtype", i,
                         dtypes[i]);
   }
-  fleet->common_dtype = -1;
+  natives->common_dtype = -1;
   for (int32_t i = 0; i < count; i++) {
     int32_t env_id = env_ids ? env_ids[i] : i;
-    fleet->action_dtypes[env_id] = shown_dtype(fleet, dtypes[i]);
-    bad = store_one(fleet, env_id, actions + elements * i);
-    if (bad >= 0) return refuse(fleet, env_id, bad, error);
+    natives->action_dtypes[env_id] = shown_dtype(natives, dtypes[i]);
+    bad = store_one(natives, env_id, actions + elements * i);
+    if (bad >= 0) return refuse(natives, env_id, bad, error);
   }
   return PP_OK;
 }
 
-int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, const void *actions,
+int pp_action_store(pp_natives *natives, const int32_t *env_ids, int32_t count, const void *actions,
                     int32_t dtype, pp_error *error) {
-  int64_t elements = fleet->action_elements;
+  int64_t elements = natives->action_elements;
   int64_t bytes = elements * pp_dtype_size(dtype), bad;
   int status;
 
-  if (dtype == PP_ACTION_IN_PAYLOAD && fleet->is_in_processes) return PP_OK;
-  status = check_dtype(fleet, dtype, error);
+  status = check_dtype(natives, dtype, error);
   if (status < 0) return status;
   if (!actions) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
   }
-  if (dtype == PP_MIXED_DTYPES) return store_mixed(fleet, env_ids, count, actions, error);
-  set_dtypes(fleet, env_ids, count, shown_dtype(fleet, dtype));
+  if (dtype == PP_MIXED_DTYPES) return store_mixed(natives, env_ids, count, actions, error);
+  set_dtypes(natives, env_ids, count, shown_dtype(natives, dtype));
   if (!env_ids) {
-    bad = store(fleet, 0, actions, dtype, count);
-    return bad < 0 ? PP_OK : refuse(fleet, (int32_t)(bad / elements), bad % elements, error);
+    bad = store(natives, 0, actions, dtype, count);
+    return bad < 0 ? PP_OK : refuse(natives, (int32_t)(bad / elements), bad % elements, error);
   }
   for (int32_t i = 0, run; i < count; i += run) {
     int32_t first = env_ids[i];
     run = pp_ids_run(env_ids + i, count - i);
-    bad = store(fleet, first, (const char *)actions + bytes * i, dtype, run);
+    bad = store(natives, first, (const char *)actions + bytes * i, dtype, run);
     if (bad < 0) continue;
-    return refuse(fleet, first + (int32_t)(bad / elements), bad % elements, error);
+    return refuse(natives, first + (int32_t)(bad / elements), bad % elements, error);
   }
   return PP_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "field.h"
 #include "fleet.h"
 #include "layout.h"
 
@@ -191,10 +192,6 @@ static int check_options(const pp_env_def *def, const char *table, const pp_opti
 
 /* ---------------------------------------------------------------------------------- fields -- */
 
-static bool is_float(int32_t dtype) {
-  return dtype == PP_FLOAT32 || dtype == PP_FLOAT64;
-}
-
 /* the range of an element of this dtype; floats take any value */
 static void dtype_range(int32_t dtype, double *low, double *high) {
   static const double ranges[PP_NUM_DTYPES][2] = {{0, 1},
@@ -264,7 +261,7 @@ static int check_space(const subject *s, const pp_field *field) {
     return refuse(s, "space=%d: choose a pp_space", field->space);
   }
   if (field->space == PP_BOX) return check_bounds(s, field);
-  if (is_float(field->dtype)) {
+  if (pp_dtype_is_float(field->dtype)) {
     return refuse(s, "dtype=%d is a float: choose an integer dtype, or PP_BOX", field->dtype);
   }
   if (field->space == PP_DISCRETE) {

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/state_check.h"
 #include "error.h"
-#include "fleet.h"
+#include "natives.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 

@@ -12,14 +12,20 @@
 /* No function is null: lanes that need nothing done have an empty function. Functions whose names
  * end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
-  /* null if the environments are in this process, which can then seed, save, restore and draw them;
-   * else the error message for callers that try to */
-  const char *why_not_local;
-
   /* ---- sending */
 
   /* Returns an error if one of the environments can't be sent to. */
   int (*check_locked)(const pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error);
+
+  /* Checks and stores one action for each environment named, which are idle. Returns PP_OK,
+   * PP_ERR_TYPE or PP_ERR_ARGUMENT. */
+  int (*store_actions_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                              const void *actions, int32_t dtype, pp_error *error);
+
+  /* Checks and stores the seeds and options of a reset, one of which is not null. */
+  int (*store_reset_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                            const uint32_t *seed_words, const int32_t *seed_sizes,
+                            const pp_value *options, pp_error *error);
 
   /* Drops the payloads of a send that was refused. env_ids are unchecked. */
   void (*refuse_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count);
@@ -81,6 +87,10 @@ typedef struct pp_lane_ops {
   int32_t (*collect_locked)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows);
 
   /* ---- the rest */
+
+  /* Returns the environments, for calls that read or change them (native/natives.h); null and an
+   * error if they live in worker processes. */
+  struct pp_natives *(*natives)(const pp_pool *pool, pp_error *error);
 
   /* Returns the number of cores that this process's own threads may use. */
   int32_t (*cores)(const pp_pool *pool);

@@ -9,7 +9,7 @@
 
 #include "configure.h"
 #include "error.h"
-#include "layout.h"
+#include "field.h"
 #include "values.h"
 
 /* --------------------------------------------------------------------------------- checks -- */

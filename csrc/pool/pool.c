@@ -26,11 +26,6 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
   return PP_OK;
 }
 
-int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
-  return pool->ops.why_not_local ? pp_error_set(error, PP_ERR_STATE, "%s", pool->ops.why_not_local)
-                                 : PP_OK;
-}
-
 /* --------------------------------------------------------------------------------- closing -- */
 
 int pp_pool_close(pp_pool *pool, int64_t timeout) {

@@ -7,6 +7,7 @@
 #include "base/pack.h"
 #include "base/state_check.h"
 #include "error.h"
+#include "inspect.h"
 #include "pool.h"
 
 enum {
@@ -95,54 +96,55 @@ static uint64_t hash_draw(uint64_t sum, const pp_draw *draw) {
   return sum;
 }
 
-static uint64_t identity(const pp_fleet *fleet, int32_t env_id) {
-  const pp_env_def *def = fleet->def;
-  const pp_value *values = fleet->envs[env_id].options;
+static uint64_t identity(const pp_natives *natives, int32_t env_id) {
+  const pp_env_def *def = natives->def;
+  const pp_value *values = natives->envs[env_id].options;
   uint64_t sum = hash(0, def->id, strlen(def->id));
-  sum = hash(sum, &fleet->config.state_size, sizeof(fleet->config.state_size));
+  sum = hash(sum, &natives->fleet->config.state_size, sizeof(natives->fleet->config.state_size));
   for (int32_t i = 0; i < def->num_options; i++) {
     const pp_value *value = &values[i];
     // options whose names begin with _ hold addresses of this process
-    if (def->options[i].name[0] == '_' || pp_draws_has(&fleet->draws, i)) continue;
+    if (def->options[i].name[0] == '_' || pp_draws_has(&natives->draws, i)) continue;
     sum = hash(sum, &value->i, sizeof(value->i));
     sum = hash(sum, &value->f, sizeof(value->f));
     // not 0 only if results depend on it
     if (value->dtype) sum = hash(sum, &value->dtype, sizeof(value->dtype));
     if (value->s) sum = hash(sum, value->s, (size_t)value->size);
   }
-  for (int32_t i = 0; i < fleet->draws.count; i++) sum = hash_draw(sum, &fleet->draws.list[i]);
+  for (int32_t i = 0; i < natives->draws.count; i++) sum = hash_draw(sum, &natives->draws.list[i]);
   return sum;
 }
 
 /* --------------------------------------------------------------------------------- saving -- */
 
-static size_t returns_bytes(const pp_fleet *fleet) {
-  return sizeof(double) * (size_t)fleet->num_players;
+static size_t returns_bytes(const pp_natives *natives) {
+  return sizeof(double) * (size_t)natives->fleet->num_players;
 }
 
 /* the bytes between the head and the environment's own */
-static size_t engine_bytes(const pp_fleet *fleet) {
-  return returns_bytes(fleet) + pp_draws_saved_size(&fleet->draws);
+static size_t engine_bytes(const pp_natives *natives) {
+  return returns_bytes(natives) + pp_draws_saved_size(&natives->draws);
 }
 
-static bool is_packed(const pp_fleet *fleet) {
-  size_t size = fleet->config.state_size;
-  return !fleet->def->save && size >= PACKED_FROM && size < PACKED_BELOW;
+static bool is_packed(const pp_natives *natives) {
+  size_t size = natives->fleet->config.state_size;
+  return !natives->def->save && size >= PACKED_FROM && size < PACKED_BELOW;
 }
 
 /* returns the most bytes that an environment's own part can take, or a negative status */
-static int64_t own_room(pp_fleet *fleet, int32_t env_id) {
-  if (is_packed(fleet)) return (int64_t)pp_pack_bound(fleet->config.state_size);
-  if (!fleet->def->save) return (int64_t)fleet->config.state_size;
-  return fleet->def->save(&fleet->envs[env_id], NULL);
+static int64_t own_room(pp_natives *natives, int32_t env_id) {
+  if (is_packed(natives)) return (int64_t)pp_pack_bound(natives->fleet->config.state_size);
+  if (!natives->def->save) return (int64_t)natives->fleet->config.state_size;
+  return natives->def->save(&natives->envs[env_id], NULL);
 }
 
 /* writes an environment's own part, at most room bytes; returns its size, or a negative status */
-static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
-  pp_env *env = &fleet->envs[env_id];
-  if (is_packed(fleet)) return (int64_t)pp_pack(env->state, fleet->config.state_size, bytes);
-  if (fleet->def->save) {
-    int64_t status = fleet->def->save(env, bytes);
+static int64_t save_own(pp_natives *natives, int32_t env_id, char *bytes, int64_t room) {
+  pp_env *env = &natives->envs[env_id];
+  if (is_packed(natives))
+    return (int64_t)pp_pack(env->state, natives->fleet->config.state_size, bytes);
+  if (natives->def->save) {
+    int64_t status = natives->def->save(env, bytes);
     return status < 0 ? status : room;
   }
   memcpy(bytes, env->state, (size_t)room);
@@ -150,23 +152,24 @@ static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t ro
 }
 
 /* writes a snapshot; room: the most bytes of the own part. The checksum is computed last */
-static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
+static int64_t save(pp_natives *natives, int32_t env_id, char *bytes, int64_t room) {
   snapshot_head head = {.magic = SNAPSHOT_MAGIC,
                         .version = SNAPSHOT_VERSION,
-                        .identity = identity(fleet, env_id),
-                        .rng = fleet->rngs[env_id],
-                        .seed_size = fleet->seed_sizes[env_id],
-                        .phase = fleet->phase[env_id],
-                        .elapsed = fleet->elapsed[env_id],
-                        .num_players = fleet->num_players};
-  memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));
+                        .identity = identity(natives, env_id),
+                        .rng = natives->rngs[env_id],
+                        .seed_size = natives->seed_sizes[env_id],
+                        .phase = natives->fleet->phase[env_id],
+                        .elapsed = natives->elapsed[env_id],
+                        .num_players = natives->fleet->num_players};
+  memcpy(head.seed, natives->seeds[env_id], sizeof(head.seed));
   memcpy(bytes, &head, sizeof(head));
   char *at = bytes + sizeof(head);
-  memcpy(at, fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns_bytes(fleet));
-  pp_draws_save(&fleet->draws, env_id, fleet->envs[env_id].max_episode_steps,
-                at + returns_bytes(fleet));
-  at += engine_bytes(fleet);
-  int64_t own = save_own(fleet, env_id, at, room), size = at - bytes + own;
+  memcpy(at, natives->returns + (size_t)env_id * (size_t)natives->fleet->num_players,
+         returns_bytes(natives));
+  pp_draws_save(&natives->draws, env_id, natives->envs[env_id].max_episode_steps,
+                at + returns_bytes(natives));
+  at += engine_bytes(natives);
+  int64_t own = save_own(natives, env_id, at, room), size = at - bytes + own;
   if (own < 0) return own;
   head.checksum = checksum(bytes, size);
   memcpy(bytes, &head.checksum, sizeof(head.checksum));
@@ -176,16 +179,16 @@ static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) 
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error) {
   int64_t status = pp_pool_check(pool, error), own, room;
-  pp_fleet *fleet = &pool->fleet;
+  pp_natives *natives = NULL;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = pp_pool_check_idle_locked(pool, env_id, error);
+  status = pp_natives_find_idle_locked(pool, env_id, &natives, error);
   if (status >= 0) {
-    own = own_room(fleet, env_id);
-    room = (int64_t)(sizeof(snapshot_head) + engine_bytes(fleet)) + own;
+    own = own_room(natives, env_id);
+    room = (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)) + own;
     if (own < 0) {
-      status = pp_pool_explain_failure(fleet, env_id, (int)own, "save", "saved", error);
+      status = pp_natives_explain_failure(natives, env_id, (int)own, "save", "saved", error);
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
@@ -193,7 +196,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
                             "room for %lld bytes, but the state needs %lld: give that many",
                             (long long)size, (long long)room);
     } else {
-      status = save(fleet, env_id, bytes, own);
+      status = save(natives, env_id, bytes, own);
     }
   }
   pthread_mutex_unlock(&pool->lock);
@@ -202,7 +205,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 
 /* -------------------------------------------------------------------------------- checking -- */
 
-/* What check_state sees of a snapshot before anything is changed: memory of the fleet, so that
+/* What check_state sees of a snapshot before anything is changed: memory of the natives, so that
  * calls need no pages from the system. All is null if the definition has no such callback. */
 typedef struct candidate {
   char *state;       /* aligned as states are; null if load reads the snapshot's bytes itself */
@@ -212,21 +215,22 @@ typedef struct candidate {
 } candidate;
 
 /* Returns PP_OK or PP_ERR_MEMORY. */
-static int candidate_init_locked(candidate *room, pp_fleet *fleet, pp_error *error) {
+static int candidate_init_locked(candidate *room, pp_natives *natives, pp_error *error) {
   enum { LINE = 64 };
-  size_t state = fleet->def->load ? 0 : (fleet->config.state_size + LINE - 1) / LINE * LINE;
+  size_t state =
+      natives->def->load ? 0 : (natives->fleet->config.state_size + LINE - 1) / LINE * LINE;
   size_t options =
-      fleet->draws.count ? sizeof(pp_value) * (size_t)fleet->def->num_options : (size_t)0;
+      natives->draws.count ? sizeof(pp_value) * (size_t)natives->def->num_options : (size_t)0;
   size_t size = (state + options + LINE) / LINE * LINE;
 
   *room = (candidate){0};
-  if (!fleet->def->check_state) return PP_OK;
-  if (!fleet->candidate) fleet->candidate = aligned_alloc(LINE, size);
-  if (!fleet->candidate) {
+  if (!natives->def->check_state) return PP_OK;
+  if (!natives->candidate) natives->candidate = aligned_alloc(LINE, size);
+  if (!natives->candidate) {
     return pp_error_set(error, PP_ERR_MEMORY, "no memory for a state of %zu bytes", size);
   }
-  if (!fleet->def->load) room->state = fleet->candidate;
-  if (fleet->draws.count) room->options = (pp_value *)(void *)(fleet->candidate + state);
+  if (!natives->def->load) room->state = natives->candidate;
+  if (natives->draws.count) room->options = (pp_value *)(void *)(natives->candidate + state);
   return PP_OK;
 }
 
@@ -242,13 +246,13 @@ static bool candidate_is_of(const candidate *room, const char *own, int64_t size
 
 /* Returns whether the size of an environment's own part is what its state needs; then a plain state
  * is in room->state, if there is room. */
-static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size, candidate *room) {
-  size_t needed = fleet->config.state_size;
-  if (fleet->def->load) return true;
+static bool fits_state(const pp_natives *natives, const char *own, int64_t size, candidate *room) {
+  size_t needed = natives->fleet->config.state_size;
+  if (natives->def->load) return true;
   // one snapshot for several environments is unpacked once
   if (candidate_is_of(room, own, size)) return true;
   room->own = NULL;
-  if (is_packed(fleet)) {
+  if (is_packed(natives)) {
     if (!pp_unpack(own, (size_t)size, room->state, needed)) return false;
     room->own = room->state ? own : NULL;
     room->own_size = size;
@@ -262,14 +266,14 @@ static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size, can
 /* Returns whether the engine can have made these numbers: with others, indices would be out of
  * range, and a generator that was never seeded repeats itself, for ever in loops that wait for
  * another number. The returns need no check: nothing but sums depends on them. */
-static bool is_possible(const pp_fleet *fleet, const snapshot_head *head, const char *draws) {
+static bool is_possible(const pp_natives *natives, const snapshot_head *head, const char *draws) {
   bool is_seeded;
   if (head->seed_size < 0 || head->seed_size > PP_SEED_WORDS) return false;
   if (head->phase < PP_RUNNING || head->phase > PP_FRESH || head->elapsed < 0) return false;
   // the first reset takes the pending seed
   is_seeded = head->phase != PP_FRESH || head->seed_size == 0;
   return pp_state_check_rng(&head->rng, is_seeded) &&
-         pp_draws_check(&fleet->draws, draws, is_seeded, head->elapsed);
+         pp_draws_check(&natives->draws, draws, is_seeded, head->elapsed);
 }
 
 static int refuse_damaged(int32_t env_id, pp_error *error) {
@@ -279,18 +283,18 @@ static int refuse_damaged(int32_t env_id, pp_error *error) {
 }
 
 /* asks the environment about its own part, as load would give it */
-static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size,
+static int check_own(const pp_natives *natives, int32_t env_id, const char *bytes, int64_t size,
                      candidate *room, pp_error *error) {
-  const pp_env_def *def = fleet->def;
-  const char *draws = bytes + sizeof(snapshot_head) + returns_bytes(fleet);
-  const char *own = bytes + sizeof(snapshot_head) + engine_bytes(fleet);
+  const pp_env_def *def = natives->def;
+  const char *draws = bytes + sizeof(snapshot_head) + returns_bytes(natives);
+  const char *own = bytes + sizeof(snapshot_head) + engine_bytes(natives);
   snapshot_head head = head_of(bytes);
   const pp_saved saved = {
       .state = room->state ? room->state : own,
-      .size = room->state ? (int64_t)fleet->config.state_size : size - (own - bytes),
+      .size = room->state ? (int64_t)natives->fleet->config.state_size : size - (own - bytes),
       .phase = head.phase};
   pp_error reason = {0};
-  pp_env env = fleet->envs[env_id];
+  pp_env env = natives->envs[env_id];
   int status;
 
   env.rng = &head.rng;
@@ -300,7 +304,7 @@ static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, i
   env.cache = NULL;
   if (room->options) {
     memcpy(room->options, env.options, sizeof(*env.options) * (size_t)def->num_options);
-    pp_draws_read(&fleet->draws, draws, room->options, &env.max_episode_steps);
+    pp_draws_read(&natives->draws, draws, room->options, &env.max_episode_steps);
     env.options = room->options;
   }
   status = def->check_state(&env, &saved);
@@ -311,10 +315,10 @@ static int check_own(const pp_fleet *fleet, int32_t env_id, const char *bytes, i
                       env_id, def->id, reason.text[0] ? reason.text : "no reason given");
 }
 
-static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *bytes, int64_t size,
-                          candidate *room, pp_error *error) {
+static int check_snapshot(const pp_natives *natives, int32_t env_id, const void *bytes,
+                          int64_t size, candidate *room, pp_error *error) {
   snapshot_head head = {0};
-  int64_t own = size - (int64_t)(sizeof(head) + engine_bytes(fleet));
+  int64_t own = size - (int64_t)(sizeof(head) + engine_bytes(natives));
   if (size >= (int64_t)sizeof(head)) head = head_of(bytes);
   if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
@@ -323,63 +327,64 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
                         env_id);
   }
   if (head.checksum != checksum(bytes, size)) return refuse_damaged(env_id, error);
-  if (head.identity != identity(fleet, env_id) || head.num_players != fleet->num_players ||
-      own < 0 || !fits_state(fleet, (const char *)bytes + (size - own), own, room)) {
+  if (head.identity != identity(natives, env_id) ||
+      head.num_players != natives->fleet->num_players || own < 0 ||
+      !fits_state(natives, (const char *)bytes + (size - own), own, room)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",
-                        env_id, fleet->def->id);
+                        env_id, natives->def->id);
   }
   // the checksum has no key, so anybody can make it fit numbers of their own
-  if (!is_possible(fleet, &head, (const char *)bytes + sizeof(head) + returns_bytes(fleet))) {
+  if (!is_possible(natives, &head, (const char *)bytes + sizeof(head) + returns_bytes(natives))) {
     return refuse_damaged(env_id, error);
   }
-  return fleet->def->check_state ? check_own(fleet, env_id, bytes, size, room, error) : PP_OK;
+  return natives->def->check_state ? check_own(natives, env_id, bytes, size, room, error) : PP_OK;
 }
 
 /* ------------------------------------------------------------------------------- restoring -- */
 
 /* restores from a checked snapshot; only the load callback can fail */
-static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size,
+static int load(pp_natives *natives, int32_t env_id, const char *bytes, int64_t size,
                 const candidate *room) {
-  pp_env *env = &fleet->envs[env_id];
-  const char *returns = bytes + sizeof(snapshot_head), *own = returns + engine_bytes(fleet);
+  pp_env *env = &natives->envs[env_id];
+  const char *returns = bytes + sizeof(snapshot_head), *own = returns + engine_bytes(natives);
   int64_t own_size = size - (own - bytes);
   const snapshot_head head = head_of(bytes);
 
   // what the cache holds belongs to the old state
-  memset(env->cache, 0, fleet->config.cache_size);
+  memset(env->cache, 0, natives->fleet->config.cache_size);
   // before the callback, which may read the options
-  pp_draws_load(&fleet->draws, env_id, &env->max_episode_steps, returns + returns_bytes(fleet));
-  if (fleet->def->load) {
-    int status = fleet->def->load(env, own, own_size);
+  pp_draws_load(&natives->draws, env_id, &env->max_episode_steps, returns + returns_bytes(natives));
+  if (natives->def->load) {
+    int status = natives->def->load(env, own, own_size);
     if (status < 0) return status;
   } else if (candidate_is_of(room, own, own_size)) {
-    memcpy(env->state, room->state, fleet->config.state_size);
-  } else if (is_packed(fleet)) {
-    (void)pp_unpack(own, (size_t)own_size, env->state, fleet->config.state_size);
+    memcpy(env->state, room->state, natives->fleet->config.state_size);
+  } else if (is_packed(natives)) {
+    (void)pp_unpack(own, (size_t)own_size, env->state, natives->fleet->config.state_size);
   } else {
     memcpy(env->state, own, (size_t)own_size);
   }
-  memcpy(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns,
-         returns_bytes(fleet));
-  memcpy(fleet->seeds[env_id], head.seed, sizeof(head.seed));
-  fleet->rngs[env_id] = head.rng;
-  fleet->seed_sizes[env_id] = (uint8_t)head.seed_size;
-  fleet->phase[env_id] = (uint8_t)head.phase;
-  fleet->elapsed[env_id] = head.elapsed;
+  memcpy(natives->returns + (size_t)env_id * (size_t)natives->fleet->num_players, returns,
+         returns_bytes(natives));
+  memcpy(natives->seeds[env_id], head.seed, sizeof(head.seed));
+  natives->rngs[env_id] = head.rng;
+  natives->seed_sizes[env_id] = (uint8_t)head.seed_size;
+  natives->fleet->phase[env_id] = (uint8_t)head.phase;
+  natives->elapsed[env_id] = head.elapsed;
   return PP_OK;
 }
 
-static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
+static int load_all(pp_natives *natives, const int32_t *env_ids, int32_t count,
                     const void *const *snapshots, const int64_t *sizes, const candidate *room,
                     pp_error *error) {
   for (int32_t i = 0; i < count; i++) {
-    int status = load(fleet, env_ids[i], snapshots[i], sizes[i], room);
+    int status = load(natives, env_ids[i], snapshots[i], sizes[i], room);
     if (status < 0) {
       // the state may be half restored
-      fleet->phase[env_ids[i]] = PP_FRESH;
-      return pp_pool_explain_failure(fleet, env_ids[i], status, "load", "restored", error);
+      natives->fleet->phase[env_ids[i]] = PP_FRESH;
+      return pp_natives_explain_failure(natives, env_ids[i], status, "load", "restored", error);
     }
   }
   return PP_OK;
@@ -388,8 +393,8 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error) {
   int status = pp_pool_check(pool, error);
-  pp_fleet *fleet = &pool->fleet;
-  candidate room;
+  pp_natives *natives = NULL;
+  candidate room = {0};
 
   if (status >= 0 && (count < 0 || (count && (!env_ids || !snapshots || !sizes)))) {
     status = pp_error_set(error, PP_ERR_ARGUMENT,
@@ -398,13 +403,13 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
   if (status < 0) return status;
   // held throughout, so that no thread sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
-  status = candidate_init_locked(&room, fleet, error);
   for (int32_t i = 0; i < count && status >= 0; i++) {
-    status = pp_pool_check_idle_locked(pool, env_ids[i], error);
+    status = pp_natives_find_idle_locked(pool, env_ids[i], &natives, error);
+    if (status >= 0 && i == 0) status = candidate_init_locked(&room, natives, error);
     if (status >= 0)
-      status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], &room, error);
+      status = check_snapshot(natives, env_ids[i], snapshots[i], sizes[i], &room, error);
   }
-  if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, &room, error);
+  if (status >= 0) status = load_all(natives, env_ids, count, snapshots, sizes, &room, error);
   pthread_mutex_unlock(&pool->lock);
   return status;
 }

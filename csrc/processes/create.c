@@ -1,17 +1,85 @@
-/* Create: makes the memory that a pool shares with its worker processes. */
+/* Create: makes a pool whose environments live in worker processes, and what it shares with them.
+ */
+#include "pool/create.h"
+
+#include <math.h>
 #include <stdlib.h>
 
 #include "counted_heap.h"
 #include "lanes.h"
 #include "os/os.h"
+#include "pool/budget.h"
 #include "pool/error.h"
+#include "pool/field.h"
 #include "reply_heap.h"
+
+/* ---------------------------------------------------------------------------------- checks -- */
+
+/* returns the bytes of one row; infinity if the shape, which is unchecked here, is invalid */
+static double field_bytes(const pp_field *field) {
+  double bytes = (double)pp_dtype_size(field->dtype);
+  if (field->ndim < 0 || field->ndim > PP_MAX_NDIM || field->per_player) return INFINITY;
+  for (int32_t axis = 0; axis < field->ndim; axis++) {
+    if (field->shape[axis] < 0) return INFINITY;
+    bytes *= (double)field->shape[axis];
+  }
+  return bytes;
+}
+
+/* checks the configuration and the options of a pool with worker processes */
+static int check_config(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
+                        pp_error *error) {
+  const double most_bytes = 0x1p48;
+  double bytes = field_bytes(&config->action);
+  if (num_lanes < 1 || num_lanes > o->num_envs) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
+                        num_lanes, o->num_envs);
+  }
+  if (o->variation) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "variation: environments in worker processes have their own options: "
+                        "choose null");
+  }
+  if (config->num_players != 1) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "num_players=%d: environments in worker processes have one player",
+                        config->num_players);
+  }
+  if (o->extras) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "extras=%d: worker processes write no such columns: choose 0", o->extras);
+  }
+  if (o->max_episode_steps > 0) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "max_episode_steps=%d: environments in worker processes have their own "
+                        "limits: choose -1",
+                        o->max_episode_steps);
+  }
+  if (config->num_fields < 0 || config->num_fields > PP_MAX_FIELDS) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "num_fields=%d: choose 0 to %d", config->num_fields,
+                        PP_MAX_FIELDS);
+  }
+  for (int32_t i = 0; i < config->num_fields; i++) bytes += field_bytes(&config->fields[i]);
+  if (bytes * o->num_envs <= most_bytes) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "fields of %.3g bytes in num_envs=%d environments: choose shapes that are "
+                      "not negative, and fewer than 2^48 bytes in all",
+                      bytes, o->num_envs);
+}
+
+/* ---------------------------------------------------------------------------------- making -- */
 
 enum {
   REPLY_SHARE = 4,           /* all reply files together may take 1/4 of the address space */
   MIN_REPLY_RESERVE = 65536, /* bytes of address space for a reply file, whatever the limits */
   KEPT_RESULTS = 3           /* blocks of results that an ordinary caller keeps */
 };
+
+/* returns the bytes of one action */
+static int64_t action_bytes(const pp_config *config) {
+  return pp_field_elements(&config->action, config->num_players) *
+         pp_dtype_size(config->action.dtype);
+}
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -96,22 +164,22 @@ static int create_shared(pp_pool *pool, const pp_board_shape *shape, int64_t siz
   pp_board_init(&processes->board, processes->heap->base, shape, &pool->layout);
   processes->num_lanes = shape->num_lanes;
   pool->caller = &processes->board.head->caller;
-  pool->fleet.actions = processes->board.actions;
   status = open_lanes(processes);
   if (status < 0) return status;
   // again, as the system may have refused the reserve and given less
   return can_hold_results(pool, size, processes->heap->reserve) ? PP_OK : PP_ERR_MEMORY;
 }
 
-int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                      bool saves_rows, const pp_address_space *limits, pp_error *error) {
+/* creates what the pool, whose layout is known, shares with its workers */
+static int make_processes(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
+                          bool saves_rows, const pp_address_space *limits, pp_error *error) {
   pp_board_shape shape = {.num_envs = options->num_envs,
                           .num_lanes = num_lanes,
                           .batch_size = options->batch_size,
                           .capacity = pool->ring.num_slots,
                           .is_ordered = pool->ring.is_ordered,
                           .cores = pool->topology.cores,
-                          .action_bytes = pool->fleet.action_bytes,
+                          .action_bytes = action_bytes(&pool->fleet.config),
                           .saves_rows = saves_rows};
   int64_t reserve, size = pp_board_size(&shape, &pool->layout);
   int status;
@@ -123,4 +191,37 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
                       "bytes, results of %lld each): choose fewer of them, or raise the limits of "
                       "memory (ulimit -v) and files (ulimit -n)",
                       options->num_envs, num_lanes, (long long)size, (long long)pool->layout.size);
+}
+
+int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
+                             int32_t num_lanes, int32_t saves_rows, const pp_address_space *room,
+                             pp_pool **out, pp_error *error) {
+  const pp_address_space any = {0, 0};
+  int status = pp_pool_check_options(config, options, out, error);
+  pp_pool *pool;
+
+  if (status >= 0) status = check_config(config, options, num_lanes, error);
+  if (status < 0) return status;
+  pool = pp_pool_make(&pp_processes_ops, options->topology_root);
+  if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
+  pool->num_threads = num_lanes;
+  pp_fleet_init(&pool->fleet, config, options);
+  status = pp_layout_init(&pool->layout, config, options, options->batch_size, error);
+  if (status >= 0) {
+    double actions = (double)action_bytes(config) * options->num_envs;
+    status = pp_budget_check(pool, options, actions, error);
+  }
+  if (status >= 0 &&
+      (pp_fleet_alloc(&pool->fleet) < 0 || pp_pool_make_records(pool, options) < 0)) {
+    status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
+  }
+  if (status >= 0) {
+    status = make_processes(pool, options, num_lanes, saves_rows, room ? room : &any, error);
+  }
+  if (status < 0) {
+    pp_pool_destroy(pool);
+    return status;
+  }
+  *out = pool;
+  return PP_OK;
 }

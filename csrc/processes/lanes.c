@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "counted_heap.h"
 #include "mailbox.h"
 #include "os/os.h"
 #include "pool/error.h"
+#include "pool/idset.h"
 #include "rows.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */
@@ -33,8 +35,6 @@ static void fini(pp_pool *pool) {
     }
     if (processes->lanes[i].reply_fd >= 0) close(processes->lanes[i].reply_fd);
   }
-  // the actions are in the shared heap, so the fleet must not free them
-  pool->fleet.actions = NULL;
   pool->caller = &pool->gate;
   if (processes->heap) pp_counted_heap_release(processes->heap);
   free(processes->lanes);
@@ -121,6 +121,58 @@ static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t cou
     return PP_ERR_STATE;
   }
   return PP_OK;
+}
+
+/* Actions are records of bytes, which the worker reads: they are copied as they are. */
+static int store_actions_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                                const void *actions, int32_t dtype, pp_error *error) {
+  const pp_board *board = &pool->processes->board;
+  int64_t bytes = board->shape.action_bytes;
+  int32_t own = pool->fleet.config.action.dtype;
+
+  if (dtype == PP_ACTION_IN_PAYLOAD) return PP_OK;
+  if (dtype != own) {
+    return pp_error_set(error, PP_ERR_TYPE,
+                        "actions of dtype %d: the environments of this pool take dtype %d: send "
+                        "that dtype",
+                        dtype, own);
+  }
+  if (!actions) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
+  }
+  for (int32_t i = 0, run; i < count; i += run) {
+    int32_t first = env_ids ? env_ids[i] : 0;
+    run = env_ids ? pp_ids_run(env_ids + i, count - i) : count;
+    memcpy(board->actions + bytes * first, (const char *)actions + bytes * i,
+           (size_t)(bytes * run));
+  }
+  return PP_OK;
+}
+
+/* Returns PP_ERR_STATE, for calls that need the environments themselves. */
+static int refuse_local(pp_error *error) {
+  return pp_error_set(error, PP_ERR_STATE,
+                      "the state, generators and options of environments in worker processes are "
+                      "out of reach here: send a payload with a reset, or a request to their "
+                      "worker");
+}
+
+static int store_reset_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                              const uint32_t *seed_words, const int32_t *seed_sizes,
+                              const pp_value *options, pp_error *error) {
+  (void)pool;
+  (void)env_ids;
+  (void)count;
+  (void)seed_words;
+  (void)seed_sizes;
+  (void)options;
+  return refuse_local(error);
+}
+
+static struct pp_natives *natives(const pp_pool *pool, pp_error *error) {
+  (void)pool;
+  refuse_local(error);
+  return NULL;
 }
 
 static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
@@ -287,10 +339,6 @@ int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) 
                       found);
 }
 
-static const char not_local[] =
-    "the state, generators and options of environments in worker processes are out of reach here: "
-    "send a payload with a reset, or a request to their worker";
-
 /* --------------------------------------------------------------------------------- traces -- */
 
 static int32_t num_tracks(const pp_pool *pool) {
@@ -315,8 +363,9 @@ static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   atomic_store_explicit(&processes->board.mailboxes[i].track, offset, memory_order_release);
 }
 
-const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
-                                      .check_locked = check_locked,
+const pp_lane_ops pp_processes_ops = {.check_locked = check_locked,
+                                      .store_actions_locked = store_actions_locked,
+                                      .store_reset_locked = store_reset_locked,
                                       .refuse_locked = refuse_locked,
                                       .queue_locked = queue_locked,
                                       .is_inline = is_inline,
@@ -333,6 +382,7 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .is_replaced = is_replaced,
                                       .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
+                                      .natives = natives,
                                       .cores = cores,
                                       .stats = stats,
                                       .stepping = stepping,

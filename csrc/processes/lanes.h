@@ -52,11 +52,6 @@ typedef struct pp_processes {
 
 extern const pp_lane_ops pp_processes_ops;
 
-/* Creates the shared heap and the board of a pool whose layout is known, and puts the pool's
- * actions on the board. saves_rows: save each environment's last row. limits: of address space. */
-int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                      bool saves_rows, const pp_address_space *limits, pp_error *error);
-
 /* Return PP_OK if a call for this lane, or this environment, is possible, else an error: the pool
  * is closed or has no worker processes, or there is no such lane or environment. */
 int pp_processes_check_lane(const pp_pool *pool, int32_t lane, pp_error *error);

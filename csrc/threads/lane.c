@@ -26,7 +26,8 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
     pp_thread *worker = &lane->workers[i];
     worker->lane = lane;
     worker->scratch.recorder = &worker->recorder;
-    if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
+    if (pp_scratch_init(&worker->scratch, stepper->natives->fleet->num_players) < 0)
+      return PP_ERR_MEMORY;
     // the first shard is the caller's, if it helps, and its stand-in's
     worker->scratch.home = i < lane->num_workers ? i + is_helped : 0;
   }
@@ -128,7 +129,7 @@ static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
 
 /* returns what a chunk is that begins with this entry */
 static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
-  const pp_fleet *fleet = lane->stepper->fleet;
+  const pp_fleet *fleet = lane->stepper->natives->fleet;
   int32_t env_id = PP_ENTRY_ENV(first);
   return count == 1 && PP_ENTRY_LENGTH(first) == 1 &&
                  (fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING)

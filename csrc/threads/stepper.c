@@ -29,20 +29,22 @@ static void finish(const pp_stepper *stepper, pp_ring_slot *slot, int32_t count)
 
 /* Returns whether step_many can take these environments: their command is a step, none is PP_FRESH,
  * and their actions have one dtype. */
-static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
-  const uint8_t dtype = fleet->action_dtypes[env_id];
+static bool is_plain(const pp_natives *natives, int32_t env_id, int32_t count) {
+  const uint8_t dtype = natives->action_dtypes[env_id];
   uint8_t differs = 0;
   for (int32_t i = 0; i < count; i++) {
-    differs |= fleet->command[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH) |
-               (fleet->action_dtypes[env_id + i] ^ dtype);
+    differs |= natives->fleet->command[env_id + i] |
+               (natives->fleet->phase[env_id + i] & PP_FRESH) |
+               (natives->action_dtypes[env_id + i] ^ dtype);
   }
   return !differs;
 }
 
 /* returns how many of these environments have the configuration of the first */
-static int32_t configured_alike(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+static int32_t configured_alike(const pp_natives *natives, int32_t env_id, int32_t count) {
   int32_t alike = 1;
-  while (alike < count && fleet->envs[env_id + alike].shared == fleet->envs[env_id].shared) alike++;
+  while (alike < count && natives->envs[env_id + alike].shared == natives->envs[env_id].shared)
+    alike++;
   return alike;
 }
 
@@ -53,13 +55,13 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
   while (count > 0) {
     int32_t part = count, row, failed;
     pp_ring_slot *slot;
-    if (stepper->fleet->has_configs) part = configured_alike(stepper->fleet, env_id, count);
+    if (stepper->natives->has_configs) part = configured_alike(stepper->natives, env_id, count);
     if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &part);
     slot = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_step_rows(stepper->fleet, stepper->layout, slot->memory, row, env_id, part,
+    failed = pp_step_rows(stepper->natives, stepper->layout, slot->memory, row, env_id, part,
                           scratch->rewards);
     for (int32_t i = 0; failed && i < part; i++) {
-      if (stepper->fleet->phase[env_id + i] == PP_FRESH)
+      if (stepper->natives->fleet->phase[env_id + i] == PP_FRESH)
         pp_claims_fail(stepper->claims, slot, env_id + i);
     }
     finish(stepper, slot, part);
@@ -70,28 +72,30 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
 }
 
 /* returns whether the next step may be a reset whose time pp_autoreset_learn needs */
-static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
-  if (!fleet->has_step_many) return false;
-  return fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING ||
-         (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
+static bool may_reset(const pp_natives *natives, int32_t env_id) {
+  if (!natives->has_step_many) return false;
+  return natives->fleet->command[env_id] != PP_COMMAND_STEP ||
+         natives->fleet->phase[env_id] != PP_RUNNING ||
+         (natives->fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(natives));
 }
 
 /* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   int32_t row, one = 1;
-  bool is_timed = may_reset(stepper->fleet, env_id);
+  bool is_timed = may_reset(stepper->natives, env_id);
   int64_t start = is_timed ? pp_os_now() : 0;
   pp_outcome outcome;
   pp_ring_slot *slot;
 
-  pp_autoreset_advance(stepper->fleet, env_id, &outcome);
+  pp_autoreset_advance(stepper->natives, env_id, &outcome);
   if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &one);
   slot = pp_ring_at(stepper->ring, place, &row);
-  if (pp_step_row_write(stepper->fleet, stepper->layout, slot->memory, row, env_id, &outcome) < 0) {
+  if (pp_step_row_write(stepper->natives, stepper->layout, slot->memory, row, env_id, &outcome) <
+      0) {
     pp_claims_fail(stepper->claims, slot, env_id);
   }
   if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
-    pp_autoreset_learn(stepper->fleet, pp_os_now() - start);
+    pp_autoreset_learn(stepper->natives, pp_os_now() - start);
   }
   finish(stepper, slot, 1);
 }
@@ -99,10 +103,10 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
 /* Returns how many environments of a plain run step_many may take at once, from its first one on.
  * Expensive resets are kept out: the part ends before the next one, and it is empty if any step may
  * bring one. */
-static int32_t run_length(const pp_fleet *fleet, int32_t env_id, int32_t count) {
-  const uint8_t *first = fleet->phase + env_id, *ended;
-  if (!pp_autoreset_is_expensive(fleet)) return count;
-  if (fleet->autoreset == PP_SAME_STEP) return 0;
+static int32_t run_length(const pp_natives *natives, int32_t env_id, int32_t count) {
+  const uint8_t *first = natives->fleet->phase + env_id, *ended;
+  if (!pp_autoreset_is_expensive(natives)) return count;
+  if (natives->fleet->autoreset == PP_SAME_STEP) return 0;
   ended = memchr(first, PP_ENDED, (size_t)count);
   return ended ? (int32_t)(ended - first) : count;
 }
@@ -137,7 +141,7 @@ static bool is_late(int64_t deadline) {
 
 void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
                       int32_t count) {
-  _Atomic bool *avoids_runs = &stepper->fleet->avoids_runs;
+  _Atomic bool *avoids_runs = &stepper->natives->avoids_runs;
   // written only if it changes: every thread reads it
   if (scratch->used_runs) {
     if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(avoids_runs, true, memory_order_relaxed);
@@ -150,8 +154,8 @@ void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int6
 /* does the work of pp_stepper_run, and leaves in scratch->stepping what it stepped last */
 static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                             int64_t deadline, pp_scratch *scratch) {
-  bool has_runs = stepper->fleet->has_step_many &&
-                  !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
+  bool has_runs = stepper->natives->has_step_many &&
+                  !atomic_load_explicit(&stepper->natives->avoids_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
 
   scratch->used_runs = false;
@@ -159,9 +163,9 @@ static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, 
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
     bool is_run;
     at += join(stepper, entries + at, count - at, &length);
-    is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
+    is_run = has_runs && length > 1 && is_plain(stepper->natives, env_id, length);
     for (int32_t i = 0; i < length; i += part) {
-      part = is_run ? run_length(stepper->fleet, env_id + i, length - i) : 0;
+      part = is_run ? run_length(stepper->natives, env_id + i, length - i) : 0;
       note(scratch, env_id + i, part > 1 ? part : 1);
       if (part > 1) {
         step_run(stepper, env_id + i, place + i, part, scratch);

@@ -14,7 +14,7 @@
 /* What every thread of a pool needs to step. These pointers never change; what they point to has
  * its own rules. */
 typedef struct pp_stepper {
-  pp_fleet *fleet;
+  pp_natives *natives;
   const pp_layout *layout;
   const pp_ring *ring;
   pp_claims *claims;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "pool/action.h"
+#include "pool/reset.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */
 
@@ -86,10 +88,11 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
 /* puts the states of each lane's environments on its node */
 static void bind_states(pp_pool *pool) {
   const pp_threads *threads = pool->threads;
+  const pp_natives *natives = &threads->natives;
   for (int32_t i = 0; threads->num_lanes > 1 && i < threads->num_lanes; i++) {
     const pp_lane *lane = &threads->lanes[i];
-    char *first = pool->fleet.states + pool->fleet.stride * (size_t)lane->first_env;
-    size_t size = pool->fleet.stride * (size_t)(lane->end_env - lane->first_env);
+    char *first = natives->states + natives->stride * (size_t)lane->first_env;
+    size_t size = natives->stride * (size_t)(lane->end_env - lane->first_env);
     if (pp_os_pages_bind(first, size, &lane->node, 1) < 0) {
       atomic_fetch_add_explicit(&pool->refused_binds, 1, memory_order_relaxed);
     }
@@ -103,12 +106,10 @@ static int32_t default_threads(const pp_pool *pool, const pp_pool_options *optio
 }
 
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
-  pp_threads *threads = pool->threads = aligned_alloc(64, sizeof(*threads));
+  pp_threads *threads = pool->threads;
   int status;
-  if (!threads) return PP_ERR_MEMORY;
-  memset(threads, 0, sizeof(*threads));
   threads->stepper =
-      (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &threads->claims, &pool->gate};
+      (pp_stepper){&threads->natives, &pool->layout, &pool->ring, &threads->claims, &pool->gate};
   threads->scratch.recorder = &pool->receiver;
   pool->num_threads = default_threads(pool, options);
   status = pp_claims_init(&threads->claims, &pool->ring);
@@ -153,6 +154,7 @@ static void fini(pp_pool *pool) {
   free(threads->lanes);
   pp_scratch_fini(&threads->scratch);
   pp_claims_fini(&threads->claims);
+  pp_natives_fini(&threads->natives);
   free(threads);
   pool->threads = NULL;
 }
@@ -235,6 +237,23 @@ static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t cou
   (void)count;
   (void)error;
   return PP_OK;
+}
+
+static int store_actions_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                                const void *actions, int32_t dtype, pp_error *error) {
+  return pp_action_store(&pool->threads->natives, env_ids, count, actions, dtype, error);
+}
+
+static int store_reset_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                              const uint32_t *seed_words, const int32_t *seed_sizes,
+                              const pp_value *options, pp_error *error) {
+  return pp_reset_store_locked(pool, &pool->threads->natives, env_ids, count, seed_words,
+                               seed_sizes, options, error);
+}
+
+static pp_natives *natives(const pp_pool *pool, pp_error *error) {
+  (void)error;
+  return &pool->threads->natives;
 }
 
 static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
@@ -521,6 +540,8 @@ static bool is_recording(const pp_pool *pool) {
 }
 
 const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
+                                    .store_actions_locked = store_actions_locked,
+                                    .store_reset_locked = store_reset_locked,
                                     .refuse_locked = refuse_locked,
                                     .queue_locked = queue_locked,
                                     .is_inline = is_inline,
@@ -537,6 +558,7 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .is_replaced = is_replaced,
                                     .check_progress = check_progress,
                                     .collect_locked = collect_locked,
+                                    .natives = natives,
                                     .cores = cores,
                                     .stats = stats,
                                     .stepping = stepping,

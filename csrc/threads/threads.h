@@ -8,6 +8,7 @@
 typedef struct pp_threads {
   pp_stepper stepper; /* shared by all threads */
   pp_claims claims;
+  pp_natives natives;
   pp_lane *lanes;
   int32_t num_lanes;
   int32_t num_workers; /* threads of all lanes, without the caller */
@@ -26,7 +27,8 @@ typedef struct pp_threads {
 
 extern const pp_lane_ops pp_threads_ops;
 
-/* Makes the lanes of a pool that has its fleet, and starts their threads. Returns a pp_status. */
+/* Makes the lanes of a pool that has its environments, and starts their threads. Returns a
+ * pp_status. */
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options);
 
 #endif

@@ -343,19 +343,21 @@ TEST(expensive_resets_among_runs_are_shared) {
     warm_up(&c, zeros);
     atomic_store(&slow_resets, 1);
     // if a busy machine has stopped runs for a moment, there is nothing to learn from
-    for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
+    for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_expensive(&c.pool->threads->natives);
+         tries++) {
       end_all(&c, ones, zeros);
     }
     for (int32_t i = 0; i < 200; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
     CHECK(end_all(&c, ones, zeros) <= 64 / 4 + 16);
-    CHECK(pp_autoreset_is_expensive(&c.pool->fleet));
+    CHECK(pp_autoreset_is_expensive(&c.pool->threads->natives));
     // once they are cheap, the pool learns it from the next one that no busy machine has
     // interrupted
     atomic_store(&slow_resets, 0);
-    for (int32_t tries = 0; tries < 10 && pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
+    for (int32_t tries = 0; tries < 10 && pp_autoreset_is_expensive(&c.pool->threads->natives);
+         tries++) {
       end_all(&c, ones, zeros);
     }
-    CHECK(!pp_autoreset_is_expensive(&c.pool->fleet));
+    CHECK(!pp_autoreset_is_expensive(&c.pool->threads->natives));
     client_close(&c);
   }
 }

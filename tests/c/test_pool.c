@@ -512,7 +512,7 @@ TEST(without_a_limit_no_episode_is_truncated) {
     c.options.extras = PP_WITH_STATISTICS;
     REQUIRE(client_open(&c));
     CHECK_EQ(client_reset(&c), 8);
-    for (int32_t i = 0; i < 8; i++) c.pool->fleet.elapsed[i] = INT32_MAX - 2;
+    for (int32_t i = 0; i < 8; i++) c.pool->threads->natives.elapsed[i] = INT32_MAX - 2;
     for (int32_t t = 1; t <= 5; t++) {
       CHECK_EQ(client_step(&c, NULL, 8, zeros), 8);
       for (int32_t i = 0; i < 8; i++) {
@@ -532,7 +532,7 @@ TEST(the_largest_limit_truncates) {
   c.options.max_episode_steps = INT32_MAX;
   REQUIRE(client_open(&c));
   CHECK_EQ(client_reset(&c), 1);
-  c.pool->fleet.elapsed[0] = INT32_MAX - 2;
+  c.pool->threads->natives.elapsed[0] = INT32_MAX - 2;
   CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
   CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 0);
   CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);

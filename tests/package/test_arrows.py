@@ -174,9 +174,6 @@ def may_include(path: Path) -> tuple[Path, ...]:
     if folder == "envs":
         family = path.relative_to(CSRC / "envs").parts[0]
         own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
-    if path == CSRC / "pool" / "create.c":
-        # the only file that knows both kinds of lanes
-        own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "lanes.h"]
     return (*own, *(CSRC / allowed for allowed in FOLDERS[folder]))
 
 
