@@ -2,7 +2,7 @@
 #ifndef PP_THREADS_AUTORESET_H
 #define PP_THREADS_AUTORESET_H
 
-#include "pool/natives.h"
+#include "native/natives.h"
 
 /* the result of a step or reset, before it is written to a row */
 typedef struct pp_outcome {

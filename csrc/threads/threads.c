@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "native/action.h"
+#include "native/reset.h"
 #include "os/os.h"
-#include "pool/action.h"
-#include "pool/reset.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */
 

@@ -1,6 +1,6 @@
 /* Inspect: reads an environment between its steps: observe, render and expose. */
-#ifndef PP_POOL_INSPECT_H
-#define PP_POOL_INSPECT_H
+#ifndef PP_NATIVE_INSPECT_H
+#define PP_NATIVE_INSPECT_H
 
 #include "natives.h"
 

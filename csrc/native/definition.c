@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
-#include "field.h"
-#include "fleet.h"
-#include "layout.h"
+#include "pool/error.h"
+#include "pool/field.h"
+#include "pool/fleet.h"
+#include "pool/layout.h"
 
 /* Limits of a state and of a field. With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS
  * columns, no sum or product of such sizes overflows int64. */

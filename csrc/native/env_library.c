@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "definition.h"
-#include "error.h"
 #include "os/os.h"
+#include "pool/error.h"
 
 /* returns the last 120 characters of a path: in a short message they say more than the first */
 static const char *end_of(const char *path) {

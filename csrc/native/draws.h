@@ -3,8 +3,8 @@
  * Each environment has a generator for them, which its seed determines: that of
  * numpy.random.SeedSequence(seed).spawn(1)[0]. The environment's own generator draws nothing more
  * than without them. */
-#ifndef PP_POOL_DRAWS_H
-#define PP_POOL_DRAWS_H
+#ifndef PP_NATIVE_DRAWS_H
+#define PP_NATIVE_DRAWS_H
 
 #include <stdbool.h>
 

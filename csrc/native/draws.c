@@ -7,8 +7,8 @@
 
 #include "base/random.h"
 #include "base/state_check.h"
-#include "error.h"
 #include "natives.h"
+#include "pool/error.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 

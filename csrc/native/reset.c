@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
+#include "pool/error.h"
 #include "values.h"
 
 static int check_seed(int32_t env_id, int32_t count, pp_error *error) {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "error.h"
-#include "pool.h"
+#include "pool/error.h"
+#include "pool/pool.h"
 
 int pp_natives_find_idle_locked(const pp_pool *pool, int32_t env_id, pp_natives **out,
                                 pp_error *error) {

@@ -1,6 +1,6 @@
 /* Values: copies of option values, with defaults filled in. */
-#ifndef PP_POOL_VALUES_H
-#define PP_POOL_VALUES_H
+#ifndef PP_NATIVE_VALUES_H
+#define PP_NATIVE_VALUES_H
 
 #include "pp_pool.h"
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "error.h"
-#include "field.h"
-#include "idset.h"
+#include "pool/error.h"
+#include "pool/field.h"
+#include "pool/idset.h"
 
 /* ------------------------------------------------------------------------------- Discrete -- */
 

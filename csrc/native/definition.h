@@ -1,6 +1,6 @@
 /* Definitions: checks that the engine can work with what an environment declares. */
-#ifndef PP_POOL_DEFINITION_H
-#define PP_POOL_DEFINITION_H
+#ifndef PP_NATIVE_DEFINITION_H
+#define PP_NATIVE_DEFINITION_H
 
 #include "pp_pool.h"
 

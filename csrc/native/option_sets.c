@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "configure.h"
-#include "error.h"
-#include "field.h"
+#include "pool/error.h"
+#include "pool/field.h"
 #include "values.h"
 
 /* --------------------------------------------------------------------------------- checks -- */

@@ -1,6 +1,6 @@
 /* Actions: checks what the caller sends and converts it to what step callbacks take. */
-#ifndef PP_POOL_ACTION_H
-#define PP_POOL_ACTION_H
+#ifndef PP_NATIVE_ACTION_H
+#define PP_NATIVE_ACTION_H
 
 #include "natives.h"
 

@@ -1,6 +1,6 @@
 /* Option sets: the option values of a pool's environments, and what configure makes of them. */
-#ifndef PP_POOL_OPTION_SETS_H
-#define PP_POOL_OPTION_SETS_H
+#ifndef PP_NATIVE_OPTION_SETS_H
+#define PP_NATIVE_OPTION_SETS_H
 
 #include "pp_pool.h"
 

@@ -1,10 +1,10 @@
 /* Reset: checks and stores what a reset brings, seeds and options, until the environments take it.
  */
-#ifndef PP_POOL_RESET_H
-#define PP_POOL_RESET_H
+#ifndef PP_NATIVE_RESET_H
+#define PP_NATIVE_RESET_H
 
 #include "natives.h"
-#include "pool.h"
+#include "pool/pool.h"
 
 /* Stores seeds and options, which may be null, for a reset of the environments named; no others are
  * in flight if there are options. Arguments as in pp_pool_send_reset. Returns a pp_status. */

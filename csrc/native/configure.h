@@ -1,6 +1,6 @@
 /* Configure: runs a definition's configure and release. */
-#ifndef PP_POOL_CONFIGURE_H
-#define PP_POOL_CONFIGURE_H
+#ifndef PP_NATIVE_CONFIGURE_H
+#define PP_NATIVE_CONFIGURE_H
 
 #include "pp_pool.h"
 

@@ -1,14 +1,14 @@
 /* Natives: the environments of a pool that live in this process, their states side by side, and
  * what the engine keeps for each of them. */
-#ifndef PP_POOL_NATIVES_H
-#define PP_POOL_NATIVES_H
+#ifndef PP_NATIVE_NATIVES_H
+#define PP_NATIVE_NATIVES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "draws.h"
-#include "fleet.h"
 #include "option_sets.h"
+#include "pool/fleet.h"
 
 enum { PP_SEED_WORDS = 16 /* a seed has at most 512 bits */ };
 

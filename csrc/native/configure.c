@@ -2,7 +2,7 @@
 #include "configure.h"
 
 #include "definition.h"
-#include "error.h"
+#include "pool/error.h"
 
 int pp_config_run(const pp_env_def *def, const pp_value *options, const uint8_t *varying,
                   pp_config *config, pp_error *error) {

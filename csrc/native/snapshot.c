@@ -6,9 +6,9 @@
 
 #include "base/pack.h"
 #include "base/state_check.h"
-#include "error.h"
 #include "inspect.h"
-#include "pool.h"
+#include "pool/error.h"
+#include "pool/pool.h"
 
 enum {
   SNAPSHOT_MAGIC = 0x50504531,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "field.h"
 #include "os/os.h"
+#include "pool/error.h"
+#include "pool/field.h"
 
 /* Returns the bytes that a state takes, up to its cache or the next state. Small states lie close
  * together; larger ones start on a cache line, and so do caches. */
