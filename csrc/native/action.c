@@ -7,7 +7,7 @@
 
 #include "pool/error.h"
 #include "pool/field.h"
-#include "pool/idset.h"
+#include "pool/ids.h"
 
 /* ------------------------------------------------------------------------------- Discrete -- */
 

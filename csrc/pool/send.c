@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "idset.h"
+#include "ids.h"
 #include "os/os.h"
 #include "pool.h"
 

@@ -11,7 +11,7 @@
 #include "mailbox.h"
 #include "os/os.h"
 #include "pool/error.h"
-#include "pool/idset.h"
+#include "pool/ids.h"
 #include "rows.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */

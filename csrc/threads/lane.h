@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include "idset.h"
 #include "os/topology.h"
-#include "pool/idset.h"
 #include "queue.h"
 #include "stepper.h"
 

@@ -7,6 +7,7 @@
 #include "native/action.h"
 #include "native/reset.h"
 #include "os/os.h"
+#include "pool/ids.h"
 
 /* -------------------------------------------------------------------------- init and fini -- */
 

@@ -18,7 +18,7 @@ static void set_cost(pp_grain *grain, uint32_t nanoseconds) {
 
 TEST(an_entry_holds_what_was_put_into_it) {
   const int32_t places[] = {0, 1, 77777, INT32_MAX}, ids[] = {0, 1, 4095, PP_MAX_ENVS - 1};
-  const int32_t lengths[] = {1, 2, 16, PP_MAX_RUN};
+  const int32_t lengths[] = {1, 2, 16, PP_MAX_STEP_MANY};
   for (int32_t i = 0; i < 64; i++) {
     int32_t place = places[i % 4], id = ids[i / 4 % 4], length = lengths[i / 16];
     pp_entry entry = PP_ENTRY(place, id, length);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pool/ids.h"
 #include "pp_env.h"
 
 enum { BITS = 64 };
@@ -24,24 +25,6 @@ void pp_idset_fini(pp_idset *set) {
   free(set->words);
   free(set->used);
   *set = (pp_idset){0};
-}
-
-int32_t pp_ids_run(const int32_t *ids, int32_t count) {
-  enum { BLOCK = 16 };
-  // unsigned, as the ids are unchecked and a sum might overflow
-  const uint32_t *all = (const uint32_t *)ids, first = all[0];
-  int32_t run = 1;
-  while (run < count && all[run] == first + (uint32_t)run) {
-    run++;
-    // 16 at a time, with vector instructions, once the run is that long
-    while (run >= BLOCK && run + BLOCK <= count) {
-      uint32_t differs = 0;
-      for (int32_t i = 0; i < BLOCK; i++) differs |= all[run + i] - first - (uint32_t)(run + i);
-      if (differs) break;
-      run += BLOCK;
-    }
-  }
-  return run;
 }
 
 /* adds ids from .. from+count-1, relative to the set's first */

@@ -1,13 +1,10 @@
 /* Id set: environment ids that are added in any order and taken out as sorted runs. */
-#ifndef PP_POOL_IDSET_H
-#define PP_POOL_IDSET_H
+#ifndef PP_THREADS_IDSET_H
+#define PP_THREADS_IDSET_H
 
 #include <stdint.h>
 
-#include "entry.h"
-
-/* Returns how many of these ids, at least 1, are consecutive from the first on, as in 7 8 9. */
-int32_t pp_ids_run(const int32_t *ids, int32_t count);
+#include "pool/entry.h"
 
 typedef struct pp_idset {
   uint64_t *words; /* a bit for each id */
