@@ -149,7 +149,11 @@ FOLDERS = {
     "xla": ("pool", "os", "base", "include"),
     "envs": ("base", "include/pp_env.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
-    "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),
+    # translated programs are written to memory that can be executed
+    "envs/atari/console": (
+        *("envs/atari/games", "os/code_memory.h"),
+        *("base", "include/pp_env.h"),
+    ),
     "envs/atari/picture": (
         "envs/atari/console",
         "envs/atari/games",

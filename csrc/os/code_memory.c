@@ -1,4 +1,4 @@
-// code_memory.c: memory for machine code that is made at run time.
+/* Code memory: memory for machine code that is made at run time. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 #include "code_memory.h"
