@@ -143,48 +143,6 @@ MECHANISMS = (
             ),
         ),
     ),
-    Mechanism(
-        "reset learning",
-        "resets are never kept out of runs, and not timed",
-        (
-            Edit(
-                "threads/autoreset.c",
-                ">= EXPENSIVE;",
-                ">= EXPENSIVE && false;",
-            ),
-            Edit(
-                "threads/stepper.c",
-                "bool is_timed = may_reset(stepper->fleet, env_id);",
-                "bool is_timed = false && may_reset(stepper->fleet, env_id);",
-            ),
-            Edit(
-                "threads/step_rows.c",
-                "int64_t start = num_ended ? pp_os_now_roughly() : 0;",
-                "int64_t start = 0;",
-            ),
-            Edit(
-                "threads/step_rows.c",
-                "int64_t start = count ? pp_os_now_roughly() : 0;",
-                "int64_t start = 0;",
-            ),
-            Edit(
-                "threads/step_rows.c",
-                "if (count) pp_autoreset_learn_run(",
-                "if (false && count) pp_autoreset_learn_run(",
-            ),
-        ),
-    ),
-    Mechanism(
-        "learned avoids_runs",
-        "step_many is called however long it took",
-        (
-            Edit(
-                "threads/stepper.c",
-                "  // written only if it changes: every thread reads it\n",
-                "  return;\n",
-            ),
-        ),
-    ),
 )
 
 
@@ -361,7 +319,12 @@ def table(unit: str, names: Sequence[str], rows: Sequence[str]) -> str:
     return "\n".join(["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads), *rows])
 
 
-def report(mechanisms: Sequence[Mechanism], results: Mapping[Scene, Played], rounds: int) -> str:
+def report(
+    commit: str | None,
+    mechanisms: Sequence[Mechanism],
+    results: Mapping[Scene, Played],
+    rounds: int,
+) -> str:
     """Returns the page."""
     names = [CONTROL, *(each.name for each in mechanisms)]
     speed = [row(scene, played, cpu=False) for scene, played in results.items()]
@@ -370,7 +333,7 @@ def report(mechanisms: Sequence[Mechanism], results: Mapping[Scene, Played], rou
     return "\n\n".join(
         [
             "# What each mechanism buys",
-            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, load"
+            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {commit}, load"
             f" {moment['load'][0]}, {moment['time']}; `python -m benchmarks.studies.ablation`:"
             f" played from C, the fastest turns of {rounds} interleaved rounds, medians with"
             " quartiles. 1024/512: 1024 environments, batches of 512.",
@@ -401,6 +364,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rounds, turns, seconds = QUICK if options.quick else (ROUNDS, TURNS, SECONDS)
     rounds = options.rounds or rounds
     mechanisms = [known[name] for name in options.without]
+    # the tree may change while the builds play
+    commit = machine.commit()
     results: dict[Scene, Played] = {}
     with tempfile.TemporaryDirectory() as folder:
         programs = build(mechanisms, Path(folder))
@@ -408,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scene = places[name]
             results[scene] = play(programs, scene, Path(folder), (rounds, turns, seconds))
             print(row(scene, results[scene], cpu=False), file=sys.stderr, flush=True)
-    page = report(mechanisms, results, rounds) + "\n"
+    page = report(commit, mechanisms, results, rounds) + "\n"
     print(page, end="")
     if options.out is not None:
         options.out.write_text(page)

@@ -2,7 +2,6 @@
 #ifndef PP_POOL_FLEET_H
 #define PP_POOL_FLEET_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "configs.h"
@@ -53,12 +52,6 @@ typedef struct pp_fleet {
   pp_error *errors;
   char *candidate;    /* see snapshot.c; null until a snapshot is checked. Under the pool's lock */
   size_t states_size; /* bytes of states */
-  /* The shortest time of a reset in ns, 0 while unknown. Written and read by every thread; relaxed,
-   * because it is an estimate (see pp_autoreset_learn). */
-  _Atomic int64_t reset_cost;
-  /* step_many took too long and is not called for now. Written and read as above (see
-   * pp_stepper_learn). */
-  _Atomic bool avoids_runs;
 } pp_fleet;
 
 /* Runs configure and computes sizes; makes no environment yet. Returns a pp_status. */

@@ -14,8 +14,6 @@ enum {
   PP_GRAIN_LEAST = 3000,   /* ns of work in the smallest chunk */
   PP_GRAIN_MOST = 20000,   /* ns of work in the largest chunk */
   PP_GRAIN_LATE = 1000000, /* ns after which a chunk is cut short, many times PP_GRAIN_MOST */
-  PP_GRAIN_LONG = 5000000, /* ns that no chunk of cheap work takes; measured by pp_os_now_roughly,
-                              which jumps by less */
   PP_GRAIN_WAKE = 10000,   /* ns of work that are worth waking a thread for */
   PP_GRAIN_ROWS = PP_MAX_STEP_MANY, /* environments in the largest chunk */
   PP_GRAIN_RUN = 16                 /* environments in the longest queue entry */

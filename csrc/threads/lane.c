@@ -153,7 +153,6 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   if (scratch->ended - start > PP_GRAIN_LATE) {
     pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
   }
-  pp_stepper_learn(lane->stepper, scratch, scratch->ended - start, count);
   if (should_learn(lane, scratch->ended - start, count, chunks)) {
     pp_grain_learn(&lane->grain, scratch->ended - start, count);
   }

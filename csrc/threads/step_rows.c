@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "grain.h"
-#include "os/os.h"
 #include "pool/row.h"
 
 /* --------------------------------------------------------------------------------- fields -- */
@@ -102,11 +101,6 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
   }
 }
 
-/* updates the cost of a reset from the resets of one run */
-static void learn_resets(pp_fleet *fleet, int64_t start, int32_t count) {
-  if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
-}
-
 /* lists the environments of a run whose episode has ended */
 static int32_t list_ended(const pp_fleet *fleet, int32_t env_id, int32_t count, int32_t *ended) {
   const uint8_t *phase = fleet->phase + env_id;
@@ -141,8 +135,6 @@ static bool restart(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
 static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                              int32_t env_id, int32_t count) {
   int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
-  // only if there is a reset: reading the clock costs as much as a cheap step
-  int64_t start = num_ended ? pp_os_now_roughly() : 0;
   for (int32_t i = 0; i < num_ended; i++) {
     int32_t at = row + ended[i];
     for (int32_t f = 0; f < layout->num_fields; f++) {
@@ -151,7 +143,6 @@ static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *mem
     }
     failed += restart(fleet, layout, memory, at, env_id + ended[i]);
   }
-  learn_resets(fleet, start, num_ended);
   return failed;
 }
 
@@ -179,7 +170,6 @@ static void undo_steps(pp_fleet *fleet, int32_t env_id, const int32_t *ended, in
 static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                            int32_t env_id, const int32_t *ended, int32_t count) {
   int32_t failed = 0;
-  int64_t start = count ? pp_os_now_roughly() : 0;
   for (int32_t i = 0; i < count; i++) {
     int32_t at = row + ended[i], id = env_id + ended[i];
     pp_row values = {.env_id = id};
@@ -190,7 +180,6 @@ static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memor
     values.elapsed = fleet->elapsed[id];
     pp_row_put_reset(layout, memory, at, &values, returns_of(fleet, id));
   }
-  learn_resets(fleet, start, count);
   return failed;
 }
 

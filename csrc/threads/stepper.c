@@ -68,18 +68,9 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
   }
 }
 
-/* returns whether the next step may be a reset whose time pp_autoreset_learn needs */
-static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
-  if (!fleet->has_step_many) return false;
-  return fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING ||
-         (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
-}
-
 /* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   int32_t row, one = 1;
-  bool is_timed = may_reset(stepper->fleet, env_id);
-  int64_t start = is_timed ? pp_os_now() : 0;
   pp_outcome outcome;
   pp_batch *batch;
 
@@ -90,21 +81,7 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
       0) {
     pp_batch_fail(batch, env_id);
   }
-  if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
-    pp_autoreset_learn(stepper->fleet, pp_os_now() - start);
-  }
   finish(stepper, batch, 1);
-}
-
-/* Returns how many environments of a plain run step_many may take at once, from its first one on.
- * Expensive resets are kept out: the part ends before the next one, and it is empty if any step may
- * bring one. */
-static int32_t run_length(const pp_fleet *fleet, int32_t env_id, int32_t count) {
-  const uint8_t *first = fleet->phase + env_id, *ended;
-  if (!pp_autoreset_is_expensive(fleet)) return count;
-  if (fleet->autoreset == PP_SAME_STEP) return 0;
-  ended = memchr(first, PP_ENDED, (size_t)count);
-  return ended ? (int32_t)(ended - first) : count;
 }
 
 /* Joins the first entry with those that continue it, up to PP_GRAIN_ROWS environments. Returns the
@@ -135,46 +112,26 @@ static bool is_late(int64_t deadline) {
   return pp_os_now_roughly() > deadline;
 }
 
-void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
-                      int32_t count) {
-  _Atomic bool *avoids_runs = &stepper->fleet->avoids_runs;
-  // written only if it changes: every thread reads it
-  if (scratch->used_runs) {
-    if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(avoids_runs, true, memory_order_relaxed);
-  } else if (nanoseconds < (int64_t)PP_GRAIN_MOST * count &&
-             atomic_load_explicit(avoids_runs, memory_order_relaxed)) {
-    atomic_store_explicit(avoids_runs, false, memory_order_relaxed);
-  }
-}
-
 /* does the work of pp_stepper_run, and leaves in scratch->stepping what it stepped last */
 static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                             int64_t deadline, pp_scratch *scratch) {
-  bool has_runs = stepper->fleet->has_step_many &&
-                  !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
-
-  scratch->used_runs = false;
   while (at < count) {
-    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
-    bool is_run;
+    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
-    is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
-    for (int32_t i = 0; i < length; i += part) {
-      part = is_run ? run_length(stepper->fleet, env_id + i, length - i) : 0;
-      note(scratch, env_id + i, part > 1 ? part : 1);
-      if (part > 1) {
-        step_run(stepper, env_id + i, place + i, part, scratch);
-        scratch->used_runs = true;
-        stepped += part;
-        if ((at < count || i + part < length) && is_late(deadline)) return stepped;
-      } else {
-        part = 1;
-        step_one(stepper, env_id + i, place + i);
-        // after the first step and then every fourth: reading the clock costs a good part of a
-        // cheap step
-        if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
-      }
+    if (stepper->fleet->has_step_many && length > 1 && is_plain(stepper->fleet, env_id, length)) {
+      note(scratch, env_id, length);
+      step_run(stepper, env_id, place, length, scratch);
+      stepped += length;
+      if (at < count && is_late(deadline)) return stepped;
+      continue;
+    }
+    for (int32_t i = 0; i < length; i++) {
+      note(scratch, env_id + i, 1);
+      step_one(stepper, env_id + i, place + i);
+      // after the first step and then every fourth: reading the clock costs a good part of a cheap
+      // step
+      if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
     }
   }
   return stepped;

@@ -28,7 +28,6 @@ typedef struct pp_scratch {
   pp_entry entries[PP_GRAIN_ROWS];
   double *rewards;       /* PP_GRAIN_ROWS x num_players */
   pp_recorder *recorder; /* of the steps of this thread */
-  bool used_runs;        /* step_many was called in the last chunk */
   /* What this thread is stepping: a run of environments with place 1, or 0 for nothing. Written by
    * this thread, read by one that closes the pool; relaxed, as it only names them in a message. */
   _Atomic pp_entry stepping;
@@ -45,10 +44,5 @@ void pp_scratch_fini(pp_scratch *scratch);
  * an estimate, which may be wrong. */
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                        int64_t deadline, pp_scratch *scratch);
-
-/* Decides from the time of a chunk whether step_many may be called. Nothing can interrupt such a
- * call, so after a long one the environments are stepped one by one until they are cheap again. */
-void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
-                      int32_t count);
 
 #endif

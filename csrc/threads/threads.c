@@ -375,15 +375,13 @@ static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count,
   pp_scratch *scratch = &threads->scratch;
   // every 64th step is timed, as environments may become more expensive
   bool is_timed = (threads->inline_steps++ & 63) == 0;
-  int64_t start = is_timed ? pp_os_now() : 0, rough_start = pp_os_now_roughly();
-  int64_t deadline = rough_start + PP_GRAIN_LATE;
+  int64_t start = is_timed ? pp_os_now() : 0, deadline = pp_os_now_roughly() + PP_GRAIN_LATE;
 
   for (int32_t at = 0; at < count;) {
     int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
     int32_t entries = list_chunk(env_ids, at, chunk, place, scratch->entries);
     int32_t done = pp_stepper_run(&threads->stepper, scratch->entries, entries, deadline, scratch);
     at += chunk;
-    pp_stepper_learn(&threads->stepper, scratch, pp_os_now_roughly() - rough_start, done);
     if (done == chunk) continue;
     pp_lane_share_leftover(lane, scratch, scratch->entries, entries, done);
     queue_remaining(pool, env_ids, count, place, at);
