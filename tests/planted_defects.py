@@ -120,6 +120,7 @@ DEFECTS = (
     c(
         "a thread takes all that is left in a shard",
         ("chunk = is_shared ? available / 2 : most;", "chunk = is_shared ? available : most;"),
+        ("chunk = is_shared ? available / 2 : max;", "chunk = is_shared ? available : max;"),
     ),
     c(
         "one slow chunk sets the estimate of all steps",

@@ -99,8 +99,8 @@ MECHANISMS = (
         "a chunk is 64 environments",
         (
             Edit(
-                "threads/grain.c",
-                "if (!cost) return 1;",
+                "threads/cost.c",
+                "if (!step) return 1;",
                 "return (int32_t)(available < 64 ? available : 64);",
             ),
         ),
@@ -110,9 +110,9 @@ MECHANISMS = (
         "a queue entry is one environment",
         (
             Edit(
-                "threads/grain.c",
-                "int64_t run = cost ? PP_GRAIN_LEAST * 16 / cost : 1;",
-                "int64_t run = 1 + 0 * cost;",
+                "threads/cost.c",
+                "int64_t length = step ? PP_CHUNK_MIN_NS * 16 / step : 1;",
+                "int64_t length = 1 + 0 * step;",
             ),
         ),
     ),

@@ -6,8 +6,6 @@
 
 #include "os/os.h"
 
-enum { LEARN_EVERY = 8 /* chunks of a thread */ };
-
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {
   size_t size;
@@ -91,12 +89,6 @@ void pp_lane_fini(pp_lane *lane) {
   pp_queue_fini(&lane->queue);
 }
 
-/* Returns whether to learn from a chunk: always if its time was far from the estimate, else from
- * every eighth chunk, which keeps the estimate exact. */
-static bool should_learn(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
-  return chunks % LEARN_EVERY == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
-}
-
 void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
                             int32_t count, int32_t done) {
   int32_t total = 0;
@@ -122,7 +114,7 @@ static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   int32_t count;
   if (pp_leftover_take(scratch->leftover, scratch->entries)) return 1;
   if (lane->caller && pp_leftover_take(lane->caller->leftover, scratch->entries)) return 1;
-  count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
+  count = pp_queue_take(&lane->queue, scratch->home, &lane->cost, most, scratch->entries);
   return count ? count : take_leftover(lane, scratch->entries);
 }
 
@@ -144,25 +136,23 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   if (pp_recorder_open(scratch->recorder)) kind = kind_of(lane, scratch->entries[0], taken);
   // reading the clock is expensive: once for each chunk
   start = scratch->ended ? scratch->ended : pp_os_now();
-  count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
+  count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_CHUNK_CUT_NS, scratch);
   scratch->ended = pp_os_now();
   if (kind >= 0) {
     pp_span span = {start, scratch->ended, kind, PP_ENTRY_ENV(scratch->entries[0]), count, 0};
     pp_recorder_work(scratch->recorder, &span);
   }
-  if (scratch->ended - start > PP_GRAIN_LATE) {
+  if (scratch->ended - start > PP_CHUNK_CUT_NS) {
     pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
   }
-  if (should_learn(lane, scratch->ended - start, count, chunks)) {
-    pp_grain_learn(&lane->grain, scratch->ended - start, count);
-  }
+  pp_cost_learn(&lane->cost, scratch->ended - start, count, chunks);
   // there is one writer, so the addition need not be atomic
   atomic_store_explicit(&scratch->chunks, chunks + 1, memory_order_relaxed);
   return count;
 }
 
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare) {
-  int64_t wanted = pp_grain_threads(&lane->grain, queued) - spare;
+  int64_t wanted = pp_cost_threads(&lane->cost, queued) - spare;
   if (wanted > lane->num_threads) wanted = lane->num_threads;
   if (wanted > 0) pp_gate_wake(&lane->gate, (int32_t)wanted);
 }

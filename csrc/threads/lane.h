@@ -13,7 +13,7 @@ typedef struct pp_lane {
   pp_queue queue;
   pp_idset named; /* the sender's, under the pool's lock: ids of a send; empty between sends */
   pp_gate gate;   /* where idle workers sleep */
-  pp_grain grain;
+  pp_cost cost;
   const pp_stepper *stepper;
   struct pp_thread *workers;
   pp_scratch *caller;  /* the caller's scratch; null if the caller does not step */

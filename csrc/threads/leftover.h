@@ -18,7 +18,7 @@ typedef struct pp_leftover {
   _Alignas(64) _Atomic uint64_t state;
   /* Written by the owner, read by all threads. Relaxed: a thread that reads an entry while it is
    * replaced finds that state has changed. */
-  _Atomic uint64_t entries[PP_GRAIN_ROWS];
+  _Atomic uint64_t entries[PP_MAX_CHUNK];
 } pp_leftover;
 
 /* Fills the leftover with the environments of these entries, without the first done ones. Only for

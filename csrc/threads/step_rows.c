@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "grain.h"
+#include "cost.h"
 #include "pool/row.h"
 
 /* --------------------------------------------------------------------------------- fields -- */
@@ -134,7 +134,7 @@ static bool restart(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
  * mostly none. Returns how many failed. */
 static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                              int32_t env_id, int32_t count) {
-  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
+  int32_t ended[PP_MAX_CHUNK], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
   for (int32_t i = 0; i < num_ended; i++) {
     int32_t at = row + ended[i];
     for (int32_t f = 0; f < layout->num_fields; f++) {
@@ -229,7 +229,7 @@ static int32_t put_failed(pp_fleet *fleet, const pp_layout *layout, void *memory
 int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                      int32_t env_id, int32_t count, double *rewards) {
   void *fields[PP_MAX_FIELDS];
-  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
+  int32_t ended[PP_MAX_CHUNK], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
   pp_failures failures;
   pp_run run = {.states = fleet->states + fleet->stride * (size_t)env_id,
                 .state_stride = fleet->stride,
@@ -244,7 +244,7 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
                 .elapsed = fleet->elapsed + env_id,
                 .ended = fleet->phase + env_id,
                 .failures = &failures};
-  pp_rng kept[PP_GRAIN_ROWS];
+  pp_rng kept[PP_MAX_CHUNK];
   int status;
 
   failures.errors = fleet->errors + env_id;

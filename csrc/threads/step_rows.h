@@ -12,7 +12,7 @@
 int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                       int32_t env_id, pp_outcome *outcome);
 
-/* Steps a run of count environments (at most PP_GRAIN_ROWS) straight into their rows through
+/* Steps a run of count environments (at most PP_MAX_CHUNK) straight into their rows through
  * step_many. Ids and rows are consecutive; all have one configuration, all environments have the
  * command to step, and none is PP_FRESH. Those whose episode has ended are reset instead. rewards
  * is scratch memory for count x num_players values. Returns how many environments failed: their

@@ -8,7 +8,7 @@
 
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
   atomic_init(&scratch->chunks, 0);
-  scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
+  scratch->rewards = calloc((size_t)PP_MAX_CHUNK * (size_t)num_players, sizeof(double));
   scratch->leftover = aligned_alloc(64, sizeof(*scratch->leftover));
   if (!scratch->rewards || !scratch->leftover) return PP_ERR_MEMORY;
   memset(scratch->leftover, 0, sizeof(*scratch->leftover));
@@ -84,7 +84,7 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   finish(stepper, batch, 1);
 }
 
-/* Joins the first entry with those that continue it, up to PP_GRAIN_ROWS environments. Returns the
+/* Joins the first entry with those that continue it, up to PP_MAX_CHUNK environments. Returns the
  * number of entries, and writes the number of environments to length. */
 static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                     int32_t *length) {
@@ -93,7 +93,7 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
     pp_entry next = entries[joined];
     if (PP_ENTRY_ENV(next) != PP_ENTRY_ENV(entries[0]) + total ||
         (stepper->ring->is_ordered && PP_ENTRY_PLACE(next) != PP_ENTRY_PLACE(entries[0]) + total) ||
-        total + PP_ENTRY_LENGTH(next) > PP_GRAIN_ROWS) {
+        total + PP_ENTRY_LENGTH(next) > PP_MAX_CHUNK) {
       break;
     }
     total += PP_ENTRY_LENGTH(next);

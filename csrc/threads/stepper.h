@@ -2,7 +2,7 @@
 #ifndef PP_THREADS_STEPPER_H
 #define PP_THREADS_STEPPER_H
 
-#include "grain.h"
+#include "cost.h"
 #include "leftover.h"
 #include "pool/batch.h"
 #include "pool/gate.h"
@@ -25,8 +25,8 @@ typedef struct pp_scratch {
   int32_t home;          /* the shard of the lane's queue that this thread takes from first */
   int64_t ended;         /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
   pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
-  pp_entry entries[PP_GRAIN_ROWS];
-  double *rewards;       /* PP_GRAIN_ROWS x num_players */
+  pp_entry entries[PP_MAX_CHUNK];
+  double *rewards;       /* PP_MAX_CHUNK x num_players */
   pp_recorder *recorder; /* of the steps of this thread */
   /* What this thread is stepping: a run of environments with place 1, or 0 for nothing. Written by
    * this thread, read by one that closes the pool; relaxed, as it only names them in a message. */

@@ -241,7 +241,7 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
   pp_threads *threads = pool->threads;
   for (int32_t l = 0; l < threads->num_lanes; l++) {
     pp_lane *lane = &threads->lanes[l];
-    int32_t run = pp_grain_run(&lane->grain), queued, envs;
+    int32_t run = pp_cost_entry(&lane->cost), queued, envs;
     if (!env_ids) {
       envs = lane->end_env - lane->first_env;
       queued = list_all(lane, place, run, pool->entries);
@@ -272,7 +272,7 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
 static void choose_shard(pp_threads *threads) {
   const pp_lane *lane = &threads->lanes[threads->home_lane];
   const pp_queue *queue = &lane->queue;
-  int32_t own = 0, other, times = pp_grain_run(&lane->grain) > 1 ? 2 : 1;
+  int32_t own = 0, other, times = pp_cost_entry(&lane->cost) > 1 ? 2 : 1;
   if (queue->num_shards == 1) return;
   threads->other_shard = threads->other_shard % (queue->num_shards - 1) + 1;
   other = threads->other_shard;
@@ -288,10 +288,10 @@ static void choose_shard(pp_threads *threads) {
 static int32_t count_to_help(const pp_pool *pool) {
   const pp_threads *threads = pool->threads;
   int64_t unclaimed;
-  if (pool->ring.is_ordered) return PP_GRAIN_ROWS;
+  if (pool->ring.is_ordered) return PP_MAX_CHUNK;
   unclaimed = pp_ring_unclaimed(&pool->ring);
   if (!threads->caller_steps || unclaimed < threads->num_workers) return 0;
-  return unclaimed < PP_GRAIN_ROWS ? (int32_t)unclaimed : PP_GRAIN_ROWS;
+  return unclaimed < PP_MAX_CHUNK ? (int32_t)unclaimed : PP_MAX_CHUNK;
 }
 
 static bool help(pp_pool *pool, int64_t *now) {
@@ -334,15 +334,11 @@ static bool is_replaced(pp_pool *pool) {
 
 /* ----------------------------------------------------------------------------- inline steps -- */
 
-enum {
-  INLINE_NS = 3000 /* work that is not worth the cost of the queues */
-};
-
 static bool is_inline(const pp_pool *pool, int32_t count) {
   const pp_threads *threads = pool->threads;
   return pool->ring.is_ordered && threads->num_lanes == 1 &&
          (pool->fleet.num_envs == 1 ||
-          pp_grain_estimate(&threads->lanes[0].grain, count) < INLINE_NS);
+          pp_cost_estimate(&threads->lanes[0].cost, count) < PP_INLINE_NS);
 }
 
 /* queues the environments of an inline step from index `at` on, which it has not begun */
@@ -375,10 +371,10 @@ static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count,
   pp_scratch *scratch = &threads->scratch;
   // every 64th step is timed, as environments may become more expensive
   bool is_timed = (threads->inline_steps++ & 63) == 0;
-  int64_t start = is_timed ? pp_os_now() : 0, deadline = pp_os_now_roughly() + PP_GRAIN_LATE;
+  int64_t start = is_timed ? pp_os_now() : 0, deadline = pp_os_now_roughly() + PP_CHUNK_CUT_NS;
 
   for (int32_t at = 0; at < count;) {
-    int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
+    int32_t chunk = count - at < PP_MAX_CHUNK ? count - at : PP_MAX_CHUNK;
     int32_t entries = list_chunk(env_ids, at, chunk, place, scratch->entries);
     int32_t done = pp_stepper_run(&threads->stepper, scratch->entries, entries, deadline, scratch);
     at += chunk;
@@ -387,7 +383,7 @@ static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count,
     queue_remaining(pool, env_ids, count, place, at);
     return at - chunk + done;
   }
-  if (is_timed) pp_grain_learn(&lane->grain, pp_os_now() - start, count);
+  if (is_timed) pp_cost_learn(&lane->cost, pp_os_now() - start, count, 0);
   return count;
 }
 
@@ -409,8 +405,8 @@ static bool cut_locked(pp_pool *pool, int32_t rows) {
 
 static bool is_far(const pp_pool *pool, const pp_batch *batch) {
   const pp_threads *threads = pool->threads;
-  const pp_grain *grain = &threads->lanes[threads->home_lane].grain;
-  int64_t work = pp_grain_estimate(grain, pp_batch_missing(batch));
+  const pp_cost *cost = &threads->lanes[threads->home_lane].cost;
+  int64_t work = pp_cost_estimate(cost, pp_batch_missing(batch));
   return work != INT64_MAX && threads->num_workers && work / threads->num_workers > PP_SPIN_NS;
 }
 
