@@ -27,6 +27,16 @@ static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
   if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
 }
 
+/* Ordered: finds the rows from a place on. Unordered: claims at most rows->count of them, and sets
+ * the count. Returns their batch. */
+static pp_batch *find_rows(const pp_stepper *stepper, int32_t place, pp_rows *rows) {
+  pp_batch *batch;
+  if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &rows->count);
+  batch = pp_ring_at(stepper->ring, place, &rows->first);
+  rows->memory = batch->memory;
+  return batch;
+}
+
 /* Returns whether step_many can take these environments: their command is a step, none is PP_FRESH,
  * and their actions have one dtype. */
 static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
@@ -50,37 +60,32 @@ static int32_t configured_alike(const pp_fleet *fleet, int32_t env_id, int32_t c
  * configuration. */
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
                      pp_scratch *scratch) {
-  while (count > 0) {
-    int32_t part = count, row, failed;
+  pp_rows rows = {.fleet = stepper->fleet, .layout = stepper->layout, .env_id = env_id};
+  for (int32_t left = count; left > 0; left -= rows.count) {
     pp_batch *batch;
-    if (stepper->fleet->has_configs) part = configured_alike(stepper->fleet, env_id, count);
-    if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
-    batch = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
-                          scratch->rewards);
-    for (int32_t i = 0; failed && i < part; i++) {
-      if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
+    int32_t failed;
+    rows.count =
+        stepper->fleet->has_configs ? configured_alike(stepper->fleet, rows.env_id, left) : left;
+    batch = find_rows(stepper, place, &rows);
+    failed = pp_rows_step(&rows, scratch->rewards);
+    for (int32_t i = 0; failed && i < rows.count; i++) {
+      if (stepper->fleet->phase[rows.env_id + i] == PP_FRESH) pp_batch_fail(batch, rows.env_id + i);
     }
-    finish(stepper, batch, part);
-    env_id += part;
-    place += part;
-    count -= part;
+    finish(stepper, batch, rows.count);
+    rows.env_id += rows.count;
+    place += rows.count;
   }
 }
 
 /* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
-  int32_t row, one = 1;
+  pp_rows row = {.fleet = stepper->fleet, .layout = stepper->layout, .env_id = env_id, .count = 1};
   pp_outcome outcome;
   pp_batch *batch;
 
   pp_autoreset_advance(stepper->fleet, env_id, &outcome);
-  if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
-  batch = pp_ring_at(stepper->ring, place, &row);
-  if (pp_step_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) <
-      0) {
-    pp_batch_fail(batch, env_id);
-  }
+  batch = find_rows(stepper, place, &row);
+  if (pp_rows_write(&row, &outcome) < 0) pp_batch_fail(batch, env_id);
   finish(stepper, batch, 1);
 }
 

@@ -9,7 +9,7 @@
 #include "pool/layout.h"
 #include "pool/trace.h"
 #include "queue.h"
-#include "step_rows.h"
+#include "row_writer.h"
 
 /* What every thread of a pool needs to step. These pointers never change; what they point to has
  * its own rules. */
