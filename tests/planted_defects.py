@@ -112,6 +112,7 @@ DEFECTS = (
     c(
         "an ended environment draws in the run that resets it",
         ("fleet->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
+        ("fleet->rngs[rows->env_id + ended[i]] = kept[i];", "(void)kept;"),
     ),
     c(
         "a failure keeps the text of the one before",

@@ -119,14 +119,14 @@ MECHANISMS = (
     Mechanism(
         "idset",
         "environments of an unordered pool are queued in the order received",
-        (Edit("threads/threads.c", "pool->ring.is_ordered || run == 1", "true"),),
+        (Edit("threads/queueing.c", "pool->ring.is_ordered || length == 1", "true"),),
     ),
     Mechanism(
         "inline step",
         "small steps go through the queues, too",
         (
             Edit(
-                "threads/threads.c",
+                "threads/caller.c",
                 "return pool->ring.is_ordered && threads->num_lanes == 1 &&",
                 "return false && pool->ring.is_ordered && threads->num_lanes == 1 && count &&",
             ),
@@ -137,7 +137,7 @@ MECHANISMS = (
         "the caller of an unordered pool takes from its own shard first",
         (
             Edit(
-                "threads/threads.c",
+                "threads/caller.c",
                 "if (!pool->ring.is_ordered) choose_shard(threads);",
                 "if (false) choose_shard(threads);",
             ),

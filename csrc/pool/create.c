@@ -8,7 +8,7 @@
 #include "os/os.h"
 #include "pool.h"
 #include "processes/processes.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 

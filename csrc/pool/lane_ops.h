@@ -9,8 +9,9 @@
 #include "pp_pool.h"
 #include "trace.h"
 
-/* No function is null: lanes that need nothing done have an empty function. Functions whose names
- * end in _locked are called with the pool's lock held. */
+/* No function is null, but for those by which the caller steps environments itself: lanes that need
+ * nothing done have an empty function. Functions whose names end in _locked are called with the
+ * pool's lock held. */
 typedef struct pp_lane_ops {
   /* null if the environments are in this process, which can then seed, save, restore and draw them;
    * else the error message for callers that try to */
@@ -29,12 +30,6 @@ typedef struct pp_lane_ops {
   void (*queue_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                        bool caller_helps);
 
-  /* Returns whether the caller should step so many environments itself, without the queues. */
-  bool (*is_inline)(const pp_pool *pool, int32_t count);
-
-  /* Steps environments in the caller's thread, in order. Returns how many; the rest is queued. */
-  int32_t (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
-
   /* ---- blocks of results */
 
   /* Allocates a block. Returns null if there is no memory. */
@@ -43,10 +38,10 @@ typedef struct pp_lane_ops {
   /* Returns whether this memory can be a block of the pool. */
   bool (*is_block)(const pp_pool *pool, const void *memory);
 
-  /* open: the block that was offered last may be filled from here on. target: the block's target
+  /* offered: the block that was offered last may be filled from here on. set: the block's target
    * was set. */
-  void (*open_locked)(pp_pool *pool, const pp_batch *batch);
-  void (*target_locked)(pp_pool *pool, const pp_batch *batch);
+  void (*block_offered_locked)(pp_pool *pool, const pp_batch *batch);
+  void (*target_set_locked)(pp_pool *pool, const pp_batch *batch);
 
   /* Unordered: what pp_ring_cut_locked does, for the way in which these lanes claim rows. */
   bool (*cut_locked)(pp_pool *pool, int32_t rows);
@@ -61,17 +56,6 @@ typedef struct pp_lane_ops {
    * consistent, as is_complete. */
   int32_t (*count_written)(const pp_pool *pool, const pp_batch *batch);
 
-  /* Returns whether the batch is expected to take longer than a thread spins. */
-  bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
-
-  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
-   * the batch. now: the time (pp_os_now), updated after the chunk. */
-  bool (*help)(pp_pool *pool, int64_t *now);
-
-  /* For a receive with a timeout: returns whether other threads step all that is queued, and the
-   * caller must not help. */
-  bool (*is_replaced)(pp_pool *pool);
-
   /* After a wait without a result: returns an error if so many rows of the batch can't be written
    * any more, although enough environments are in flight. */
   int (*check_progress)(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
@@ -79,6 +63,25 @@ typedef struct pp_lane_ops {
   /* Marks the environments of a complete or cut batch as idle, lists those that failed in
    * pool->failed and returns how many failed. */
   int32_t (*collect_locked)(pp_pool *pool, pp_batch *batch, int32_t rows);
+
+  /* ---- stepping in the caller's thread: all null if the environments are not in this process */
+
+  /* Returns whether the caller should step this many environments itself, without the queues. */
+  bool (*is_inline)(const pp_pool *pool, int32_t count);
+
+  /* Steps environments in the caller's thread, in order. Returns how many; the rest is queued. */
+  int32_t (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
+
+  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
+   * the batch. now: the time (pp_os_now), updated after the chunk. */
+  bool (*step_chunk)(pp_pool *pool, int64_t *now);
+
+  /* For a receive with a timeout: returns whether other threads step all that is queued, and the
+   * caller must not help. */
+  bool (*is_replaced)(pp_pool *pool);
+
+  /* Returns whether the batch is expected to take longer than a thread spins. */
+  bool (*expects_long_wait)(const pp_pool *pool, const pp_batch *batch);
 
   /* ---- the rest */
 

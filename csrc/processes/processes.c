@@ -180,12 +180,12 @@ int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
   return (int32_t)(batch - pool->ring.batches);
 }
 
-static void open_locked(pp_pool *pool, const pp_batch *batch) {
+static void block_offered_locked(pp_pool *pool, const pp_batch *batch) {
   pp_board *board = &pool->processes->board;
   pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
 }
 
-static void target_locked(pp_pool *pool, const pp_batch *batch) {
+static void target_set_locked(pp_pool *pool, const pp_batch *batch) {
   // relaxed: written by this thread. INT32_MAX if nothing was sent
   pp_board_set_target(&pool->processes->board, pp_processes_slot_of(pool, batch),
                       atomic_load_explicit(&batch->target, memory_order_relaxed));
@@ -361,41 +361,6 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
   wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
 }
 
-/* The next four operations are empty: the caller has no environments to step, and no estimate of
- * the time that a batch takes. */
-
-static bool is_inline(const pp_pool *pool, int32_t count) {
-  (void)pool;
-  (void)count;
-  return false;
-}
-
-/* never called, as is_inline returns false */
-static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
-  (void)pool;
-  (void)env_ids;
-  (void)count;
-  (void)place;
-  return 0;
-}
-
-static bool help(pp_pool *pool, int64_t *now) {
-  (void)pool;
-  (void)now;
-  return false;
-}
-
-static bool is_replaced(pp_pool *pool) {
-  (void)pool;
-  return true;
-}
-
-static bool is_far(const pp_pool *pool, const pp_batch *batch) {
-  (void)pool;
-  (void)batch;
-  return false;
-}
-
 /* -------------------------------------------------------------------------------- queries -- */
 
 static int32_t cores(const pp_pool *pool) {
@@ -552,18 +517,13 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .check_locked = check_locked,
                                       .refuse_locked = refuse_locked,
                                       .queue_locked = queue_locked,
-                                      .is_inline = is_inline,
-                                      .step_inline = step_inline,
                                       .alloc = alloc,
                                       .is_block = is_block,
-                                      .open_locked = open_locked,
-                                      .target_locked = target_locked,
+                                      .block_offered_locked = block_offered_locked,
+                                      .target_set_locked = target_set_locked,
                                       .cut_locked = cut_locked,
                                       .is_complete = pp_processes_is_complete,
                                       .count_written = pp_processes_count_written,
-                                      .is_far = is_far,
-                                      .help = help,
-                                      .is_replaced = is_replaced,
                                       .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
                                       .cores = cores,

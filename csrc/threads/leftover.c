@@ -14,7 +14,7 @@ static int32_t total_of(uint64_t state) {
   return (int32_t)(state >> BITS & MASK);
 }
 
-void pp_leftover_open(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done) {
+void pp_leftover_put(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done) {
   uint64_t round = atomic_load_explicit(&leftover->state, memory_order_relaxed) >> 2 * BITS;
   uint64_t total = 0;
   for (int32_t i = 0; i < count; i++) {

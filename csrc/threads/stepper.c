@@ -6,20 +6,20 @@
 
 #include "os/os.h"
 
-int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
-  atomic_init(&scratch->chunks, 0);
-  scratch->rewards = calloc((size_t)PP_MAX_CHUNK * (size_t)num_players, sizeof(double));
-  scratch->leftover = aligned_alloc(64, sizeof(*scratch->leftover));
-  if (!scratch->rewards || !scratch->leftover) return PP_ERR_MEMORY;
-  memset(scratch->leftover, 0, sizeof(*scratch->leftover));
+int pp_step_thread_init(pp_step_thread *self, int32_t num_players) {
+  atomic_init(&self->chunks, 0);
+  self->rewards = calloc((size_t)PP_MAX_CHUNK * (size_t)num_players, sizeof(double));
+  self->leftover = aligned_alloc(64, sizeof(*self->leftover));
+  if (!self->rewards || !self->leftover) return PP_ERR_MEMORY;
+  memset(self->leftover, 0, sizeof(*self->leftover));
   return PP_OK;
 }
 
-void pp_scratch_fini(pp_scratch *scratch) {
-  free(scratch->rewards);
-  free(scratch->leftover);
-  scratch->rewards = NULL;
-  scratch->leftover = NULL;
+void pp_step_thread_fini(pp_step_thread *self) {
+  free(self->rewards);
+  free(self->leftover);
+  self->rewards = NULL;
+  self->leftover = NULL;
 }
 
 /* counts rows of a batch as written; the last one wakes the caller, if it sleeps */
@@ -59,7 +59,7 @@ static int32_t configured_alike(const pp_fleet *fleet, int32_t env_id, int32_t c
 /* Steps a run through step_many, in one part for each batch that its rows lie in, and for each
  * configuration. */
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
-                     pp_scratch *scratch) {
+                     pp_step_thread *self) {
   pp_rows rows = {.fleet = stepper->fleet, .layout = stepper->layout, .env_id = env_id};
   for (int32_t left = count; left > 0; left -= rows.count) {
     pp_batch *batch;
@@ -67,7 +67,7 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
     rows.count =
         stepper->fleet->has_configs ? configured_alike(stepper->fleet, rows.env_id, left) : left;
     batch = find_rows(stepper, place, &rows);
-    failed = pp_rows_step(&rows, scratch->rewards);
+    failed = pp_rows_step(&rows, self->rewards);
     for (int32_t i = 0; failed && i < rows.count; i++) {
       if (stepper->fleet->phase[rows.env_id + i] == PP_FRESH) pp_batch_fail(batch, rows.env_id + i);
     }
@@ -109,42 +109,45 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
 }
 
 /* records what a thread begins to step */
-static void note(pp_scratch *scratch, int32_t env_id, int32_t count) {
-  atomic_store_explicit(&scratch->stepping, PP_ENTRY(1, env_id, count), memory_order_relaxed);
+static void note(pp_step_thread *self, int32_t env_id, int32_t count) {
+  atomic_store_explicit(&self->stepping, PP_ENTRY(1, env_id, count), memory_order_relaxed);
 }
 
 static bool is_late(int64_t deadline) {
   return pp_os_now_roughly() > deadline;
 }
 
-/* does the work of pp_stepper_run, and leaves in scratch->stepping what it stepped last */
-static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                            int64_t deadline, pp_scratch *scratch) {
+/* does the work of pp_stepper_run, and leaves in self->stepping what it stepped last */
+static int32_t step_entries(const pp_stepper *stepper, pp_step_thread *self, int32_t count,
+                            int64_t deadline) {
+  const pp_entry *entries = self->entries;
   int32_t at = 0, stepped = 0;
+  self->is_cut = true;
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
     if (stepper->fleet->has_step_many && length > 1 && is_plain(stepper->fleet, env_id, length)) {
-      note(scratch, env_id, length);
-      step_run(stepper, env_id, place, length, scratch);
+      note(self, env_id, length);
+      step_run(stepper, env_id, place, length, self);
       stepped += length;
       if (at < count && is_late(deadline)) return stepped;
       continue;
     }
     for (int32_t i = 0; i < length; i++) {
-      note(scratch, env_id + i, 1);
+      note(self, env_id + i, 1);
       step_one(stepper, env_id + i, place + i);
       // after the first step and then every fourth: reading the clock costs a good part of a cheap
       // step
       if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
     }
   }
+  self->is_cut = false;
   return stepped;
 }
 
-int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       int64_t deadline, pp_scratch *scratch) {
-  int32_t stepped = step_entries(stepper, entries, count, deadline, scratch);
-  atomic_store_explicit(&scratch->stepping, 0, memory_order_relaxed);
+int32_t pp_stepper_run(const pp_stepper *stepper, pp_step_thread *self, int32_t count,
+                       int64_t deadline) {
+  int32_t stepped = step_entries(stepper, self, count, deadline);
+  atomic_store_explicit(&self->stepping, 0, memory_order_relaxed);
   return stepped;
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "pool_tests.h"
 #include "threads/lane.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 static pp_cost of_cost(uint32_t nanoseconds) {
   pp_cost cost;

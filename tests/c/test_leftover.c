@@ -5,14 +5,14 @@
 #include <sched.h>
 
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 TEST(a_leftover_gives_single_environments_in_order) {
   static pp_leftover leftover;
   pp_entry entries[3] = {PP_ENTRY(100, 7, 3), PP_ENTRY(200, 50, 1), PP_ENTRY(300, 90, 256)}, out;
   CHECK_EQ(pp_leftover_take(&leftover, &out), 0);
   for (int32_t done = 0; done <= 260; done += 20) {
-    pp_leftover_open(&leftover, entries, 3, done);
+    pp_leftover_put(&leftover, entries, 3, done);
     for (int32_t at = done; at < 260; at++) {
       int32_t id = at < 3 ? 7 + at : at < 4 ? 50 : 90 + at - 4;
       int32_t place = at < 3 ? 100 + at : at < 4 ? 200 : 300 + at - 4;
@@ -63,7 +63,7 @@ TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
     pp_entry entries[2] = {PP_ENTRY(round, 0, first), PP_ENTRY(round + first, first, LEFT - first)};
     for (int32_t i = 0; i < LEFT; i++) all.payload[i] = round + i;
     atomic_store(&all.taken, 0);
-    pp_leftover_open(&all.leftover, entries, 2, 0);
+    pp_leftover_put(&all.leftover, entries, 2, 0);
     rob(&all);
     while (atomic_load(&all.taken) < LEFT) sched_yield();
   }

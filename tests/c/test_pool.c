@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/run.h"
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
 

@@ -8,7 +8,7 @@
 #include "pool/pool.h"
 #include "pool/trace.h"
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 enum { SMALL = 8, MANY_SPANS = 100000, ROOM = 64 };
 

@@ -176,7 +176,7 @@ def may_include(path: Path) -> tuple[Path, ...]:
         own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
     if path == CSRC / "pool" / "create.c":
         # the only file that knows both kinds of lanes
-        own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "processes.h"]
+        own += [CSRC / "threads" / "lanes.h", CSRC / "processes" / "processes.h"]
     return (*own, *(CSRC / allowed for allowed in FOLDERS[folder]))
 
 

@@ -1,6 +1,6 @@
-/* Threads: the lanes of a pool whose environments are stepped by threads of this process. */
-#ifndef PP_THREADS_THREADS_H
-#define PP_THREADS_THREADS_H
+/* Lanes: those of a pool whose environments are stepped by threads of this process. */
+#ifndef PP_THREADS_LANES_H
+#define PP_THREADS_LANES_H
 
 #include "lane.h"
 #include "pool/pool.h"
@@ -18,7 +18,7 @@ typedef struct pp_threads {
 
   /* Used by the receiving thread only: the one that has set pool->receiving. On a cache line of its
    * own, as the caller writes here while workers read what is above. */
-  _Alignas(64) pp_scratch scratch;
+  _Alignas(64) pp_step_thread caller;
   uint32_t inline_steps; /* steps done without the queues */
   int32_t other_shard;   /* the other shard of the home lane that the caller looked at last */
 } pp_threads;
