@@ -85,8 +85,8 @@ typedef struct pp_lane_ops {
 
   /* ---- the rest */
 
-  /* Returns the number of cores that this process's own threads may use. */
-  int32_t (*cores)(const pp_pool *pool);
+  /* Returns the number of cores on which this process's threads may run, and so may spin. */
+  int32_t (*spin_cores)(const pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 

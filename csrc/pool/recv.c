@@ -36,7 +36,7 @@ static bool has_target(void *context) {
 /* spinning must not take a core from a worker */
 static bool may_spin(void *context) {
   const pp_pool *pool = ((const waiter *)context)->pool;
-  return pp_spin_allowed(pool->ops.cores(pool));
+  return pp_spin_allowed(pool->ops.spin_cores(pool));
 }
 
 /* returns whether this thread can step environments itself */
@@ -112,7 +112,7 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
 }
 
 /* receives the rows of a batch; returns how many of their environments failed */
-static inline int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
+static inline int32_t receive_rows_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
   int32_t failed = pool->ops.collect_locked(pool, batch, rows);
   pp_pool_add_locked(pool, -rows);
   if (failed) {
@@ -144,7 +144,7 @@ static inline int32_t take(pp_pool *pool, pp_batch *batch, int32_t rows, void *f
                            pp_error *error) {
   int32_t failed;
   pthread_mutex_lock(&pool->lock);
-  failed = collect_locked(pool, batch, rows);
+  failed = receive_rows_locked(pool, batch, rows);
   batch = pp_ring_take_locked(&pool->ring, fresh);
   pool->ops.block_offered_locked(pool, batch);
   note_result_locked(pool, fresh, rows, failed);
@@ -172,7 +172,7 @@ static int32_t take_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t
     *least = rows + 1;
     return 0;
   }
-  failed = collect_locked(pool, batch, rows);
+  failed = receive_rows_locked(pool, batch, rows);
   pp_ring_remove_locked(&pool->ring);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);

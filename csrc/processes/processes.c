@@ -363,7 +363,7 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
 
 /* -------------------------------------------------------------------------------- queries -- */
 
-static int32_t cores(const pp_pool *pool) {
+static int32_t spin_cores(const pp_pool *pool) {
   // each awake worker process takes a core
   return pool->topology.cores - pp_board_num_awake(&pool->processes->board);
 }
@@ -526,7 +526,7 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .count_written = pp_processes_count_written,
                                       .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
-                                      .cores = cores,
+                                      .spin_cores = spin_cores,
                                       .stats = stats,
                                       .stepping = stepping,
                                       .num_tracks = num_tracks,

@@ -16,7 +16,7 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
   pp_gate_init(&lane->gate, 0);
   lane->num_threads = num_threads;
   size = sizeof(*lane->workers) * (size_t)num_threads;
-  lane->workers = aligned_alloc(64, size);
+  lane->workers = aligned_alloc(PP_EXCHANGED_BYTES, size);
   if (!lane->workers) return PP_ERR_MEMORY;
   memset(lane->workers, 0, size);
   lane->num_workers = num_threads - is_helped;

@@ -33,9 +33,14 @@ typedef struct pp_lane {
   _Atomic int32_t num_running;
 } pp_lane;
 
-/* A thread that serves one lane. On cache lines of its own, as every thread writes to its own. */
+/* Bytes that cores exchange at once: a cache line of 128 bytes (Apple), or two of 64, as many
+ * processors fetch the neighbour of a line, too. */
+enum { PP_EXCHANGED_BYTES = 128 };
+
+/* A thread that serves one lane. Nothing of it shares a line with the next thread, as every thread
+ * writes to its own all the time. */
 typedef struct pp_thread {
-  _Alignas(64) pthread_t thread;
+  _Alignas(PP_EXCHANGED_BYTES) pthread_t thread;
   pp_lane *lane;
   pp_step_thread state;
   pp_recorder recorder;

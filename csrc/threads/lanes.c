@@ -106,7 +106,7 @@ static int32_t default_threads(const pp_pool *pool, const pp_pool_options *optio
 }
 
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
-  pp_threads *threads = pool->threads = aligned_alloc(64, sizeof(*threads));
+  pp_threads *threads = pool->threads = aligned_alloc(PP_EXCHANGED_BYTES, sizeof(*threads));
   int status;
   if (!threads) return PP_ERR_MEMORY;
   memset(threads, 0, sizeof(*threads));
@@ -258,7 +258,7 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
   (void)count;
 }
 
-static int32_t cores(const pp_pool *pool) {
+static int32_t spin_cores(const pp_pool *pool) {
   return pool->topology.cores;
 }
 
@@ -284,7 +284,7 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .is_replaced = pp_caller_is_replaced,
                                     .check_progress = check_progress,
                                     .collect_locked = collect_locked,
-                                    .cores = cores,
+                                    .spin_cores = spin_cores,
                                     .stats = pp_threads_stats,
                                     .stepping = pp_threads_stepping,
                                     .num_tracks = pp_threads_num_tracks,
