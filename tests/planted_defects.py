@@ -111,7 +111,7 @@ DEFECTS = (
     ),
     c(
         "an ended environment draws in the run that resets it",
-        ("natives->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
+        ("natives->rngs[rows->env_id + ended[i]] = kept[i];", "(void)kept;"),
     ),
     c(
         "a failure keeps the text of the one before",
@@ -120,6 +120,7 @@ DEFECTS = (
     c(
         "a thread takes all that is left in a shard",
         ("chunk = is_shared ? available / 2 : most;", "chunk = is_shared ? available : most;"),
+        ("chunk = is_shared ? available / 2 : max;", "chunk = is_shared ? available : max;"),
     ),
     c(
         "one slow chunk sets the estimate of all steps",

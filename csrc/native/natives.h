@@ -3,7 +3,6 @@
 #ifndef PP_NATIVE_NATIVES_H
 #define PP_NATIVE_NATIVES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "draws.h"
@@ -43,12 +42,6 @@ typedef struct pp_natives {
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   char *candidate;     /* see snapshot.c; null until a snapshot is checked. Under the pool's lock */
-  /* The shortest time of a reset in ns, 0 while unknown. Written and read by every thread; relaxed,
-   * because it is an estimate (see pp_autoreset_learn). */
-  _Atomic int64_t reset_cost;
-  /* step_many took too long and is not called for now. Written and read as above (see
-   * pp_stepper_learn). */
-  _Atomic bool avoids_runs;
 } pp_natives;
 
 /* Runs configure, describes the fleet and computes sizes; makes no environment yet. Returns a

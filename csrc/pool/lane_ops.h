@@ -9,8 +9,9 @@
 #include "ring.h"
 #include "track.h"
 
-/* No function is null: lanes that need nothing done have an empty function. Functions whose names
- * end in _locked are called with the pool's lock held. */
+/* No function is null, but for those by which the caller steps environments itself: lanes that need
+ * nothing done have an empty function. Functions whose names end in _locked are called with the
+ * pool's lock held. */
 typedef struct pp_lane_ops {
   /* ---- sending */
 
@@ -35,12 +36,6 @@ typedef struct pp_lane_ops {
   void (*queue_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                        bool caller_helps);
 
-  /* Returns whether the caller should step so many environments itself, without the queues. */
-  bool (*is_inline)(const pp_pool *pool, int32_t count);
-
-  /* Steps environments in the caller's thread, in order. Returns how many; the rest is queued. */
-  int32_t (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
-
   /* ---- blocks of results */
 
   /* Allocates a block. Returns null if there is no memory. */
@@ -49,10 +44,10 @@ typedef struct pp_lane_ops {
   /* Returns whether this memory can be a block of the pool. */
   bool (*is_block)(const pp_pool *pool, const void *memory);
 
-  /* open: the block that was offered last may be filled from here on. target: the block's target
+  /* offered: the block that was offered last may be filled from here on. set: the block's target
    * was set. */
-  void (*open_locked)(pp_pool *pool, const pp_ring_slot *slot);
-  void (*target_locked)(pp_pool *pool, const pp_ring_slot *slot);
+  void (*block_offered_locked)(pp_pool *pool, const pp_ring_slot *slot);
+  void (*target_set_locked)(pp_pool *pool, const pp_ring_slot *slot);
 
   /* Unordered: what pp_ring_cut_locked does, for the way in which these lanes claim rows. */
   bool (*cut_locked)(pp_pool *pool, int32_t rows);
@@ -67,17 +62,6 @@ typedef struct pp_lane_ops {
    * consistent, as is_complete. */
   int32_t (*count_written)(const pp_pool *pool, const pp_ring_slot *slot);
 
-  /* Returns whether the batch is expected to take longer than a thread spins. */
-  bool (*is_far)(const pp_pool *pool, const pp_ring_slot *slot);
-
-  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
-   * the batch. now: the time (pp_os_now), updated after the chunk. */
-  bool (*help)(pp_pool *pool, int64_t *now);
-
-  /* For a receive with a timeout: returns whether other threads step all that is queued, and the
-   * caller must not help. */
-  bool (*is_replaced)(pp_pool *pool);
-
   /* After a wait without a result: returns an error if so many rows of the batch can't be written
    * any more, although enough environments are in flight. */
   int (*check_progress)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows, pp_error *error);
@@ -86,14 +70,33 @@ typedef struct pp_lane_ops {
    * pool->failed and returns how many failed. */
   int32_t (*collect_locked)(pp_pool *pool, const pp_ring_slot *slot, int32_t rows);
 
+  /* ---- stepping in the caller's thread: all null if the environments are not in this process */
+
+  /* Returns whether the caller should step this many environments itself, without the queues. */
+  bool (*is_inline)(const pp_pool *pool, int32_t count);
+
+  /* Steps environments in the caller's thread, in order. Returns how many; the rest is queued. */
+  int32_t (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
+
+  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
+   * the batch. now: the time (pp_os_now), updated after the chunk. */
+  bool (*step_chunk)(pp_pool *pool, int64_t *now);
+
+  /* For a receive with a timeout: returns whether other threads step all that is queued, and the
+   * caller must not help. */
+  bool (*is_replaced)(pp_pool *pool);
+
+  /* Returns whether the batch is expected to take longer than a thread spins. */
+  bool (*expects_long_wait)(const pp_pool *pool, const pp_ring_slot *slot);
+
   /* ---- the rest */
 
   /* Returns the environments, for calls that read or change them (native/natives.h); null and an
    * error if they live in worker processes. */
   struct pp_natives *(*natives)(const pp_pool *pool, pp_error *error);
 
-  /* Returns the number of cores that this process's own threads may use. */
-  int32_t (*cores)(const pp_pool *pool);
+  /* Returns the number of cores on which this process's threads may run, and so may spin. */
+  int32_t (*spin_cores)(const pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 

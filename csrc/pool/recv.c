@@ -36,11 +36,17 @@ static bool has_target(void *context) {
 /* spinning must not take a core from a worker */
 static bool may_spin(void *context) {
   const pp_pool *pool = ((const waiter *)context)->pool;
-  return pp_spin_allowed(pool->ops.cores(pool));
+  return pp_spin_allowed(pool->ops.spin_cores(pool));
+}
+
+/* returns whether this thread can step environments itself */
+static bool caller_steps(const pp_pool *pool) {
+  return pool->ops.step_chunk != NULL;
 }
 
 static bool spin(waiter *it, bool (*is_done)(void *), int64_t end) {
-  if (it->pool->ops.is_far(it->pool, it->slot)) return false;
+  const pp_pool *pool = it->pool;
+  if (caller_steps(pool) && pool->ops.expects_long_wait(pool, it->slot)) return false;
   return pp_spin(may_spin, is_done, it, end);
 }
 
@@ -66,13 +72,13 @@ static bool sleep_until(waiter *it, bool (*is_done)(void *), int64_t end) {
  * a timeout. */
 static bool wait_for(pp_pool *pool, pp_ring_slot *slot, int64_t slice, bool has_timeout) {
   // the caller can't leave a step of its own when the time is up
-  bool may_help = !has_timeout || !pool->ops.is_replaced(pool);
+  bool may_help = caller_steps(pool) && (!has_timeout || !pool->ops.is_replaced(pool));
   int64_t start, now;
   waiter it = {pool, slot};
 
   if (is_complete(&it)) return true;
   start = now = pp_os_now();
-  while (may_help && pool->ops.help(pool, &now)) {
+  while (may_help && pool->ops.step_chunk(pool, &now)) {
     if (is_complete(&it)) return true;
     if (is_closed(pool) || now - start > slice) return false;
   }
@@ -106,7 +112,7 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
 }
 
 /* receives the rows of a batch; returns how many of their environments failed */
-static inline int32_t collect_locked(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
+static inline int32_t receive_rows_locked(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   int32_t failed = pool->ops.collect_locked(pool, slot, rows);
   pp_pool_add_locked(pool, -rows);
   if (failed) {
@@ -138,9 +144,9 @@ static inline int32_t take(pp_pool *pool, pp_ring_slot *slot, int32_t rows, void
                            pp_error *error) {
   int32_t failed;
   pthread_mutex_lock(&pool->lock);
-  failed = collect_locked(pool, slot, rows);
+  failed = receive_rows_locked(pool, slot, rows);
   slot = pp_ring_take_locked(&pool->ring, fresh);
-  pool->ops.open_locked(pool, slot);
+  pool->ops.block_offered_locked(pool, slot);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);
   return result_of(pool, rows, failed, error);
@@ -159,14 +165,14 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
   pthread_mutex_lock(&pool->lock);
   // offered first: once the batch is cut, environments may claim rows of the block that follows all
   // others
-  pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, fresh));
+  pool->ops.block_offered_locked(pool, pp_ring_offer_locked(&pool->ring, fresh));
   if (!pool->ops.cut_locked(pool, rows)) {
     pp_ring_withdraw_locked(&pool->ring);
     pthread_mutex_unlock(&pool->lock);
     *least = rows + 1;
     return 0;
   }
-  failed = collect_locked(pool, slot, rows);
+  failed = receive_rows_locked(pool, slot, rows);
   pp_ring_remove_locked(&pool->ring);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);
@@ -222,7 +228,7 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeo
   pp_ring_slot *slot;
   pthread_mutex_lock(&pool->lock);
   slot = pp_ring_close_locked(&pool->ring);
-  pool->ops.target_locked(pool, slot);
+  pool->ops.target_set_locked(pool, slot);
   pthread_mutex_unlock(&pool->lock);
   // relaxed: this thread has set it
   if (wait_for(pool, slot, slice, has_timeout)) {
@@ -235,7 +241,7 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeo
 static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   pthread_mutex_lock(&pool->lock);
   pp_ring_slot_set_target(slot, rows);
-  pool->ops.target_locked(pool, slot);
+  pool->ops.target_set_locked(pool, slot);
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -387,7 +393,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   pthread_mutex_lock(&pool->lock);
   place = check_step_locked(pool, count, error);
   if (place >= 0) place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
-  is_inline = pool->ops.is_inline(pool, count);
+  is_inline = caller_steps(pool) && pool->ops.is_inline(pool, count);
   if (place < 0) {
     pool->ops.refuse_locked(pool, env_ids, count);
   } else if (!is_inline) {

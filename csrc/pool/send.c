@@ -158,7 +158,7 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
     status = pp_error_set(error, PP_ERR_STATE, "the pool has all of its %d batches: offer no more",
                           pool->ring.capacity);
   } else {
-    pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
+    pool->ops.block_offered_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
   }
   pthread_mutex_unlock(&pool->lock);
   return status;

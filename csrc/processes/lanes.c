@@ -59,12 +59,12 @@ static bool is_block(const pp_pool *pool, const void *memory) {
   return pp_shared_heap_contains(heap, (const char *)memory - heap->base, pool->layout.size);
 }
 
-static void open_locked(pp_pool *pool, const pp_ring_slot *slot) {
+static void block_offered_locked(pp_pool *pool, const pp_ring_slot *slot) {
   pp_board *board = &pool->processes->board;
   pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)slot->memory - board->base);
 }
 
-static void target_locked(pp_pool *pool, const pp_ring_slot *slot) {
+static void target_set_locked(pp_pool *pool, const pp_ring_slot *slot) {
   // relaxed: written by this thread. INT32_MAX if nothing was sent
   pp_board_set_target(&pool->processes->board, pp_ring_index(&pool->ring, slot),
                       atomic_load_explicit(&slot->target, memory_order_relaxed));
@@ -244,44 +244,9 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
   wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
 }
 
-/* The next four operations are empty: the caller has no environments to step, and no estimate of
- * the time that a batch takes. */
-
-static bool is_inline(const pp_pool *pool, int32_t count) {
-  (void)pool;
-  (void)count;
-  return false;
-}
-
-/* never called, as is_inline returns false */
-static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
-  (void)pool;
-  (void)env_ids;
-  (void)count;
-  (void)place;
-  return 0;
-}
-
-static bool help(pp_pool *pool, int64_t *now) {
-  (void)pool;
-  (void)now;
-  return false;
-}
-
-static bool is_replaced(pp_pool *pool) {
-  (void)pool;
-  return true;
-}
-
-static bool is_far(const pp_pool *pool, const pp_ring_slot *slot) {
-  (void)pool;
-  (void)slot;
-  return false;
-}
-
 /* -------------------------------------------------------------------------------- queries -- */
 
-static int32_t cores(const pp_pool *pool) {
+static int32_t spin_cores(const pp_pool *pool) {
   // each awake worker process takes a core
   return pool->topology.cores - pp_board_num_awake(&pool->processes->board);
 }
@@ -368,22 +333,17 @@ const pp_lane_ops pp_processes_ops = {.check_locked = check_locked,
                                       .store_reset_locked = store_reset_locked,
                                       .refuse_locked = refuse_locked,
                                       .queue_locked = queue_locked,
-                                      .is_inline = is_inline,
-                                      .step_inline = step_inline,
                                       .alloc = alloc,
                                       .is_block = is_block,
-                                      .open_locked = open_locked,
-                                      .target_locked = target_locked,
+                                      .block_offered_locked = block_offered_locked,
+                                      .target_set_locked = target_set_locked,
                                       .cut_locked = cut_locked,
                                       .is_complete = pp_processes_is_complete,
                                       .count_written = pp_processes_count_written,
-                                      .is_far = is_far,
-                                      .help = help,
-                                      .is_replaced = is_replaced,
                                       .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
                                       .natives = natives,
-                                      .cores = cores,
+                                      .spin_cores = spin_cores,
                                       .stats = stats,
                                       .stepping = stepping,
                                       .num_tracks = num_tracks,

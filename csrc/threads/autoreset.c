@@ -4,15 +4,8 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "grain.h"
-#include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
-
-// else one tick of the rough clock would look like a long run of resets
-_Static_assert((int64_t)PP_GRAIN_LONG > PP_OS_ROUGH_NS, "the rough clock can't measure this");
-
-enum { EXPENSIVE = 100000 /* ns of a reset that is enough work for a chunk of its own */ };
 
 void pp_autoreset_fail(pp_natives *natives, int32_t env_id, const char *callback, int status) {
   pp_error *error = &natives->fleet->errors[env_id];
@@ -99,22 +92,6 @@ void pp_autoreset_advance(pp_natives *natives, int32_t env_id, pp_outcome *outco
   if (outcome->status < 0) {
     pp_autoreset_fail(natives, env_id, outcome->is_reset ? "reset" : "step", outcome->status);
   }
-}
-
-void pp_autoreset_learn(pp_natives *natives, int64_t nanoseconds) {
-  int64_t least = atomic_load_explicit(&natives->reset_cost, memory_order_relaxed);
-  if (least && nanoseconds >= least) return;
-  atomic_store_explicit(&natives->reset_cost, nanoseconds > 0 ? nanoseconds : 1,
-                        memory_order_relaxed);
-}
-
-void pp_autoreset_learn_run(pp_natives *natives, int64_t nanoseconds, int32_t count) {
-  if (nanoseconds < PP_GRAIN_LONG) return;
-  atomic_store_explicit(&natives->reset_cost, nanoseconds / count, memory_order_relaxed);
-}
-
-bool pp_autoreset_is_expensive(const pp_natives *natives) {
-  return atomic_load_explicit(&natives->reset_cost, memory_order_relaxed) >= EXPENSIVE;
 }
 
 int pp_autoreset_restart(pp_natives *natives, int32_t env_id) {

@@ -17,19 +17,6 @@ typedef struct pp_outcome {
 /* Steps or resets an environment, depending on its command and phase. */
 void pp_autoreset_advance(pp_natives *natives, int32_t env_id, pp_outcome *outcome);
 
-/* Updates the estimate of a reset's cost with the time of one reset. The shortest time counts,
- * because a thread may lose its core in the middle of a reset. Only definitions with step_many need
- * the estimate: nothing interrupts the resets of a run and no other thread can take them over, so
- * environments with expensive resets are kept out of runs. */
-void pp_autoreset_learn(pp_natives *natives, int64_t nanoseconds);
-
-/* Updates the estimate with the time of all resets of one run. A time below PP_GRAIN_LONG is
- * ignored; a longer one replaces the estimate with the mean of the run. */
-void pp_autoreset_learn_run(pp_natives *natives, int64_t nanoseconds, int32_t count);
-
-/* Returns whether one reset is enough work for a chunk of its own. */
-bool pp_autoreset_is_expensive(const pp_natives *natives);
-
 /* Starts the next episode of an environment whose episode has just ended (SAME_STEP). Returns a
  * pp_status. */
 int pp_autoreset_restart(pp_natives *natives, int32_t env_id);

@@ -6,13 +6,13 @@
 
 #include "pool/budget.h"
 #include "pool/error.h"
-#include "threads.h"
+#include "lanes.h"
 
 /* returns a pool without environments; null if there is no memory */
 static pp_pool *make_pool(const pp_pool_options *options) {
   pp_pool *pool = pp_pool_make(&pp_threads_ops, options->topology_root);
   if (!pool) return NULL;
-  pool->threads = aligned_alloc(64, sizeof(*pool->threads));
+  pool->threads = aligned_alloc(PP_EXCHANGED_BYTES, sizeof(*pool->threads));
   if (!pool->threads) {
     pp_pool_destroy(pool);
     return NULL;

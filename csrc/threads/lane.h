@@ -13,15 +13,15 @@ typedef struct pp_lane {
   pp_queue queue;
   pp_idset named; /* the sender's, under the pool's lock: ids of a send; empty between sends */
   pp_gate gate;   /* where idle workers sleep */
-  pp_grain grain;
+  pp_cost cost;
   const pp_stepper *stepper;
   struct pp_thread *workers;
-  pp_scratch *caller;  /* the caller's scratch; null if the caller does not step */
-  int32_t num_workers; /* threads of the lane, without the caller and its stand-in */
-  int32_t num_started; /* workers that were started and not joined */
-  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps.
-                          workers has so many; the last, if the caller helps, is its stand-in */
-  int32_t first_env;   /* owns first_env .. end_env-1 */
+  pp_step_thread *caller; /* null if the caller does not step */
+  int32_t num_workers;    /* threads of the lane, without the caller and its stand-in */
+  int32_t num_started;    /* workers that were started and not joined */
+  int32_t num_threads;    /* threads that take from the queue: workers, and the caller if it helps.
+                             workers has so many; the last, if the caller helps, is its stand-in */
+  int32_t first_env;      /* owns first_env .. end_env-1 */
   int32_t end_env;
   int32_t node;  /* NUMA node */
   int32_t cores; /* of the whole process, to decide whether to spin */
@@ -33,11 +33,16 @@ typedef struct pp_lane {
   _Atomic int32_t num_running;
 } pp_lane;
 
-/* A thread that serves one lane. On cache lines of its own, as every thread writes to its own. */
+/* Bytes that cores exchange at once: a cache line of 128 bytes (Apple), or two of 64, as many
+ * processors fetch the neighbour of a line, too. */
+enum { PP_EXCHANGED_BYTES = 128 };
+
+/* A thread that serves one lane. Nothing of it shares a line with the next thread, as every thread
+ * writes to its own all the time. */
 typedef struct pp_thread {
-  _Alignas(64) pthread_t thread;
+  _Alignas(PP_EXCHANGED_BYTES) pthread_t thread;
   pp_lane *lane;
-  pp_scratch scratch;
+  pp_step_thread state;
   pp_recorder recorder;
   const int32_t *cpus; /* where it may run; null: anywhere */
   int32_t num_cpus;
@@ -72,14 +77,14 @@ void pp_lane_leave(pp_lane *lane);
 
 /* Takes one chunk of up to about `most` environments, and steps it. Returns how many it stepped, 0
  * if there is nothing to take. */
-int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most);
+int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most);
 
-/* Makes the environments of a chunk that a thread has not stepped, all but the first `done`, its
- * leftover, and wakes workers for them. */
-void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
-                            int32_t count, int32_t done);
+/* Steps the chunk of the first count entries in self->entries. What is left at the deadline
+ * (pp_os_now_roughly) becomes the thread's leftover, for which workers are woken. Returns how many
+ * environments it stepped. */
+int32_t pp_lane_step(pp_lane *lane, pp_step_thread *self, int32_t count, int64_t deadline);
 
-/* Wakes as many workers as so many queued environments are worth, minus spare. */
+/* Wakes workers for this many queued environments: as many as the work is worth, less spare. */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);
 
 /* The main function of a worker thread. argument: its pp_thread. */

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/run.h"
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
 
@@ -861,7 +861,7 @@ TEST(futex_calls_are_few) {
     CHECK_EQ(after.batches - before.batches, ROUNDS);
     // one wake call for all workers of the lane after a push, and one after each chunk that took so
     // long, for want of a core, that the thread left the rest to others
-    cuts = c.options.num_threads * ((pp_os_now() - start) / PP_GRAIN_LATE);
+    cuts = c.options.num_threads * ((pp_os_now() - start) / PP_CHUNK_CUT_NS);
     CHECK(after.worker_wakes - before.worker_wakes <= ROUNDS + cuts);
     CHECK(after.caller_wakes - before.caller_wakes <= 2 * ROUNDS);
     CHECK(after.worker_waits - before.worker_waits <= (ROUNDS + cuts) * after.num_workers + 4);

@@ -1,6 +1,6 @@
-/* Threads: the lanes of a pool whose environments are stepped by threads of this process. */
-#ifndef PP_THREADS_THREADS_H
-#define PP_THREADS_THREADS_H
+/* Lanes: those of a pool whose environments are stepped by threads of this process. */
+#ifndef PP_THREADS_LANES_H
+#define PP_THREADS_LANES_H
 
 #include "lane.h"
 #include "pool/pool.h"
@@ -18,9 +18,9 @@ typedef struct pp_threads {
    * thread that receives, release, under pool->closing; read by any, acquire. */
   _Atomic bool has_stand_in;
 
-  /* Used by the receiving thread only: the one that has set pool->receiving. On a cache line of its
-   * own, as the caller writes here while workers read what is above. */
-  _Alignas(64) pp_scratch scratch;
+  /* Used by the receiving thread only: the one that has set pool->receiving. Apart from what is
+   * above, as the caller writes here while workers read that. */
+  _Alignas(PP_EXCHANGED_BYTES) pp_step_thread caller;
   uint32_t inline_steps; /* steps done without the queues */
   int32_t other_shard;   /* the other shard of the home lane that the caller looked at last */
 } pp_threads;
