@@ -20,10 +20,11 @@ static bool is_written(const pp_field *field, bool is_reset) {
 static void locate_fields(const pp_natives *natives, const pp_layout *layout, void *memory,
                           int32_t row, int32_t rows, int32_t first_column, bool is_reset,
                           void **fields) {
+  const pp_config *config = &natives->fleet->config;
   for (int32_t i = 0; i < layout->num_fields; i++) {
     const pp_column *column = &layout->columns[first_column + i];
     fields[i] = (char *)memory + column->offset + column->row_bytes * row;
-    if (is_written(&natives->fleet->config.fields[i], is_reset)) continue;
+    if (is_written(&config->fields[i], is_reset)) continue;
     memset(fields[i], 0, (size_t)(column->row_bytes * rows));
     fields[i] = NULL;
   }
