@@ -115,7 +115,7 @@ DEFECTS = (
     ),
     c(
         "a failure keeps the text of the one before",
-        ("if (outcome->is_reset) natives->fleet->errors[env_id].text[0] = '\\0';", ""),
+        ("if (outcome->is_reset) fleet->errors[env_id].text[0] = '\\0';", ""),
     ),
     c(
         "a thread takes all that is left in a shard",

@@ -100,11 +100,14 @@ typedef struct pp_lane_ops {
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
-  /* Traces: returns how many threads or workers have tracks; makes a track, null if there is no
-   * memory; sets the track of the i-th, null to end its recording; and returns whether one of them
-   * has yet to record steps whose rows may have been received. */
+  /* Traces: the spans for which a track has room; how many threads or workers have tracks; makes a
+   * track, null if there is no memory, and frees it; sets the track of the i-th, null to end its
+   * recording; and returns whether one of them has yet to record steps whose rows may have been
+   * received. */
+  int32_t track_capacity;
   int32_t (*num_tracks)(const pp_pool *pool);
   pp_track *(*alloc_track)(pp_pool *pool);
+  void (*free_track)(pp_track *track);
   void (*set_track)(pp_pool *pool, int32_t i, pp_track *track);
   bool (*is_recording)(const pp_pool *pool);
 

@@ -40,7 +40,7 @@ static int alloc_tracks(pp_pool *pool, int32_t count) {
 }
 
 static int32_t capacity_of(const pp_pool *pool, int32_t track) {
-  return track < OTHERS || pool->threads ? PP_TRACK_THREAD : PP_TRACK_WORKER;
+  return track < OTHERS ? PP_TRACK_THREAD : pool->ops.track_capacity;
 }
 
 int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error) {
@@ -103,8 +103,11 @@ int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t r
 
 void pp_trace_fini(pp_pool *pool) {
   for (int32_t i = 0; i < pool->num_tracks; i++) {
-    bool is_shared = i >= OTHERS && !pool->threads;
-    if (!is_shared) pp_os_pages_free(pool->tracks[i], pp_track_size(PP_TRACK_THREAD));
+    if (i < OTHERS) {
+      pp_track_free(pool->tracks[i]);
+    } else {
+      pool->ops.free_track(pool->tracks[i]);
+    }
   }
   free(pool->tracks);
   pool->tracks = NULL;

@@ -15,6 +15,10 @@ pp_track *pp_track_alloc(void) {
   return pp_os_pages_alloc(pp_track_size(PP_TRACK_THREAD));
 }
 
+void pp_track_free(pp_track *track) {
+  pp_os_pages_free(track, pp_track_size(PP_TRACK_THREAD));
+}
+
 void pp_track_add(pp_track *track, int32_t capacity, const pp_span *span) {
   uint64_t written = atomic_load_explicit(&track->written, memory_order_relaxed);
   uint64_t read = atomic_load_explicit(&track->read, memory_order_acquire);

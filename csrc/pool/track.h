@@ -32,8 +32,9 @@ static inline size_t pp_track_size(int32_t capacity) {
   return sizeof(pp_track) + sizeof(pp_span) * (size_t)capacity;
 }
 
-/* Returns a track for a thread, null if there is no memory. */
+/* Returns a track for a thread, null if there is no memory; and frees it, if it is not null. */
 pp_track *pp_track_alloc(void);
+void pp_track_free(pp_track *track);
 
 /* Adds a span; called by one thread. If there is no room, it is counted as lost. */
 void pp_track_add(pp_track *track, int32_t capacity, const pp_span *span);

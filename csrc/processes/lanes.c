@@ -316,6 +316,11 @@ static pp_track *alloc_track(pp_pool *pool) {
   return offset < 0 ? NULL : pp_shared_heap_at(heap, offset);
 }
 
+/* a track goes with the heap: a worker may still write to it */
+static void free_track(pp_track *track) {
+  (void)track;
+}
+
 /* a worker records steps before it publishes their rows */
 static bool is_recording(const pp_pool *pool) {
   (void)pool;
@@ -346,8 +351,10 @@ const pp_lane_ops pp_processes_ops = {.check_locked = check_locked,
                                       .spin_cores = spin_cores,
                                       .stats = stats,
                                       .stepping = stepping,
+                                      .track_capacity = PP_TRACK_WORKER,
                                       .num_tracks = num_tracks,
                                       .alloc_track = alloc_track,
+                                      .free_track = free_track,
                                       .set_track = set_track,
                                       .is_recording = is_recording,
                                       .stop = stop,

@@ -60,8 +60,9 @@ static int begin_episode(pp_natives *natives, int32_t env_id, int32_t command) {
 
 /* steps an environment in the middle of an episode */
 static int step(pp_natives *natives, int32_t env_id, pp_outcome *outcome) {
+  pp_fleet *fleet = natives->fleet;
   pp_result result = {.reward = outcome->reward, .discount = 1};
-  double *returns = natives->returns + (size_t)env_id * (size_t)natives->fleet->num_players;
+  double *returns = natives->returns + (size_t)env_id * (size_t)fleet->num_players;
   int status =
       natives->def->step(&natives->envs[env_id], pp_natives_action(natives, env_id), &result);
 
@@ -71,22 +72,23 @@ static int step(pp_natives *natives, int32_t env_id, pp_outcome *outcome) {
   outcome->truncated =
       result.truncated || (uint32_t)natives->elapsed[env_id] >= pp_autoreset_limit(natives, env_id);
   outcome->discount = result.has_discount ? result.discount : (float)!result.terminated;
-  for (int32_t p = 0; natives->keeps_returns && p < natives->fleet->num_players; p++) {
+  for (int32_t p = 0; natives->keeps_returns && p < fleet->num_players; p++) {
     returns[p] += outcome->reward[p];
   }
-  natives->fleet->phase[env_id] = outcome->terminated || outcome->truncated ? PP_ENDED : PP_RUNNING;
+  fleet->phase[env_id] = outcome->terminated || outcome->truncated ? PP_ENDED : PP_RUNNING;
   return PP_OK;
 }
 
 void pp_autoreset_advance(pp_natives *natives, int32_t env_id, pp_outcome *outcome) {
-  int32_t command = natives->fleet->command[env_id];
+  pp_fleet *fleet = natives->fleet;
+  int32_t command = fleet->command[env_id];
 
-  memset(outcome->reward, 0, sizeof(double) * (size_t)natives->fleet->num_players);
+  memset(outcome->reward, 0, sizeof(double) * (size_t)fleet->num_players);
   outcome->discount = 1;
   outcome->terminated = outcome->truncated = false;
-  outcome->is_reset = command != PP_COMMAND_STEP || natives->fleet->phase[env_id] != PP_RUNNING;
+  outcome->is_reset = command != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING;
   // an environment that failed is always reset next, so a step has no error text to clear
-  if (outcome->is_reset) natives->fleet->errors[env_id].text[0] = '\0';
+  if (outcome->is_reset) fleet->errors[env_id].text[0] = '\0';
   outcome->status =
       outcome->is_reset ? begin_episode(natives, env_id, command) : step(natives, env_id, outcome);
   if (outcome->status < 0) {

@@ -8,7 +8,7 @@
 #include "pp_env.h"
 
 static pp_claims_slot *counts_of(const pp_claims *claims, const pp_ring_slot *slot) {
-  return &claims->slots[pp_ring_index(claims->ring, slot)];
+  return &claims->slots[slot - claims->ring->slots];
 }
 
 int pp_claims_init(pp_claims *claims, const pp_ring *ring) {

@@ -34,10 +34,11 @@ static bool is_written(const pp_field *field, bool is_reset) {
 /* Finds the addresses of the fields. Infos that such rows do not carry are zeroed, so that a reused
  * row never shows old values, and get null, so that the environment skips them. */
 static void locate_fields(const pp_rows *rows, int32_t first_column, bool is_reset, void **fields) {
+  const pp_config *config = &rows->natives->fleet->config;
   for (int32_t i = 0; i < rows->layout->num_fields; i++) {
     const pp_column *column = &rows->layout->columns[first_column + i];
     fields[i] = (char *)rows->memory + column->offset + column->row_bytes * rows->first;
-    if (is_written(&rows->natives->fleet->config.fields[i], is_reset)) continue;
+    if (is_written(&config->fields[i], is_reset)) continue;
     memset(fields[i], 0, (size_t)(column->row_bytes * rows->count));
     fields[i] = NULL;
   }
