@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "thread.h"
 
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {

@@ -2,10 +2,7 @@
 #ifndef PP_THREADS_LANE_H
 #define PP_THREADS_LANE_H
 
-#include <pthread.h>
-
 #include "idset.h"
-#include "os/topology.h"
 #include "queue.h"
 #include "stepper.h"
 
@@ -15,13 +12,13 @@ typedef struct pp_lane {
   pp_gate gate;   /* where idle workers sleep */
   pp_cost cost;
   const pp_stepper *stepper;
-  struct pp_thread *workers;
-  pp_step_thread *caller; /* null if the caller does not step */
-  int32_t num_workers;    /* threads of the lane, without the caller and its stand-in */
-  int32_t num_started;    /* workers that were started and not joined */
-  int32_t num_threads;    /* threads that take from the queue: workers, and the caller if it helps.
-                             workers has so many; the last, if the caller helps, is its stand-in */
-  int32_t first_env;      /* owns first_env .. end_env-1 */
+  struct pp_thread *workers; /* thread.h */
+  pp_step_thread *caller;    /* null if the caller does not step */
+  int32_t num_workers;       /* threads of the lane, without the caller and its stand-in */
+  int32_t num_started;       /* workers that were started and not joined */
+  int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps.
+                          workers has so many; the last, if the caller helps, is its stand-in */
+  int32_t first_env;   /* owns first_env .. end_env-1 */
   int32_t end_env;
   int32_t node;  /* NUMA node */
   int32_t cores; /* of the whole process, to decide whether to spin */
@@ -32,22 +29,6 @@ typedef struct pp_lane {
    * those who wait for that: sequentially consistent, as the gate needs. */
   _Atomic int32_t num_running;
 } pp_lane;
-
-/* Bytes that cores exchange at once: a cache line of 128 bytes (Apple), or two of 64, as many
- * processors fetch the neighbour of a line, too. */
-enum { PP_EXCHANGED_BYTES = 128 };
-
-/* A thread that serves one lane. Nothing of it shares a line with the next thread, as every thread
- * writes to its own all the time. */
-typedef struct pp_thread {
-  _Alignas(PP_EXCHANGED_BYTES) pthread_t thread;
-  pp_lane *lane;
-  pp_step_thread state;
-  pp_recorder recorder;
-  const int32_t *cpus; /* where it may run; null: anywhere */
-  int32_t num_cpus;
-  _Atomic int32_t was_refused; /* 1: the system refused its affinity; relaxed, statistics only */
-} pp_thread;
 
 /* Prepares a lane for environments first .. end-1 and num_threads threads, without starting any.
  * is_helped: one of the threads is the caller. Returns PP_OK or PP_ERR_MEMORY. */
@@ -86,8 +67,5 @@ int32_t pp_lane_step(pp_lane *lane, pp_step_thread *self, int32_t count, int64_t
 
 /* Wakes workers for this many queued environments: as many as the work is worth, less spare. */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);
-
-/* The main function of a worker thread. argument: its pp_thread. */
-void *pp_thread_run(void *argument);
 
 #endif

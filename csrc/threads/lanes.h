@@ -2,8 +2,8 @@
 #ifndef PP_THREADS_LANES_H
 #define PP_THREADS_LANES_H
 
-#include "lane.h"
 #include "pool/pool.h"
+#include "thread.h"
 
 typedef struct pp_threads {
   pp_stepper stepper; /* shared by all threads */

@@ -1,5 +1,6 @@
-/* Thread: the main function of a worker thread, which serves one lane. */
-#include "lane.h"
+/* Thread: a worker thread, which serves one lane. */
+#include "thread.h"
+
 #include "os/os.h"
 
 /* what the callbacks of pp_spin need */
