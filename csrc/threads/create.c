@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes.h"
 #include "pool/budget.h"
 #include "pool/error.h"
-#include "lanes.h"
 
 /* returns a pool without environments; null if there is no memory */
 static pp_pool *make_pool(const pp_pool_options *options) {

@@ -197,7 +197,8 @@ static int32_t reset_ended(const pp_rows *rows, const int32_t *ended, int32_t nu
       continue;
     }
     values.elapsed = row.natives->elapsed[row.env_id];
-    pp_row_put_reset(row.layout, row.memory, row.first, &values, returns_of(row.natives, row.env_id));
+    pp_row_put_reset(row.layout, row.memory, row.first, &values,
+                     returns_of(row.natives, row.env_id));
   }
   return failed;
 }
@@ -296,6 +297,6 @@ int32_t pp_rows_step(const pp_rows *rows, double *rewards) {
   if (failures.count) hold_failed(rows, &failures);
   put_run_extras(rows);
   failed = rows->natives->fleet->autoreset == PP_SAME_STEP ? restart_ended(rows)
-                                                  : reset_ended(rows, ended, num_ended);
+                                                           : reset_ended(rows, ended, num_ended);
   return failed + put_failures(rows, &failures);
 }

@@ -131,7 +131,8 @@ static int32_t step_entries(const pp_stepper *stepper, pp_step_thread *self, int
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
-    if (stepper->natives->has_step_many && length > 1 && is_plain(stepper->natives, env_id, length)) {
+    if (stepper->natives->has_step_many && length > 1 &&
+        is_plain(stepper->natives, env_id, length)) {
       note(self, env_id, length);
       step_run(stepper, env_id, place, length, self);
       stepped += length;
