@@ -71,7 +71,7 @@ DEFECTS = (
     ),
     c(
         "a snapshot leaves out the pending seed",
-        ("memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));", ""),
+        ("memcpy(head.seed, natives->seeds[env_id], sizeof(head.seed));", ""),
     ),
     c(
         "an id set loses the last id of a word",
@@ -100,8 +100,8 @@ DEFECTS = (
     c(
         "a time limit ends an episode one step late",
         (
-            "(uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet, env_id);",
-            "(uint32_t)fleet->elapsed[env_id] > pp_autoreset_limit(fleet, env_id);",
+            "(uint32_t)natives->elapsed[env_id] >= pp_autoreset_limit(natives, env_id);",
+            "(uint32_t)natives->elapsed[env_id] > pp_autoreset_limit(natives, env_id);",
         ),
     ),
     c(
@@ -111,7 +111,7 @@ DEFECTS = (
     ),
     c(
         "an ended environment draws in the run that resets it",
-        ("fleet->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
+        ("natives->rngs[rows->env_id + ended[i]] = kept[i];", "(void)kept;"),
     ),
     c(
         "a failure keeps the text of the one before",
@@ -120,6 +120,7 @@ DEFECTS = (
     c(
         "a thread takes all that is left in a shard",
         ("chunk = is_shared ? available / 2 : most;", "chunk = is_shared ? available : most;"),
+        ("chunk = is_shared ? available / 2 : max;", "chunk = is_shared ? available : max;"),
     ),
     c(
         "one slow chunk sets the estimate of all steps",
@@ -141,10 +142,10 @@ DEFECTS = (
         ("worker->probe++;", "worker->probe += worker->probe == 0;"),
     ),
     c(
-        "a block of a shared arena is found below its start",
+        "a block of a counted heap is found below its start",
         (
-            "if (offset < 0 || offset >= it->arena.reserve) continue;",
-            "if (offset >= it->arena.reserve) continue;",
+            "if (offset < 0 || offset >= it->heap.reserve) continue;",
+            "if (offset >= it->heap.reserve) continue;",
         ),
     ),
     # ---- environments

@@ -351,8 +351,8 @@ struct pp_env_def {
    * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
    * An environment that fails is named with pp_run_fail, and the callback goes on with the others;
    * what it wrote of that one does not count. If it returns a negative status, all fail.
-   * A call is for at most 256 environments, and nothing interrupts it, not even Ctrl-C: leave
-   * step_many null if a step can take more than microseconds. */
+   * A call is for at most 256 environments. Nothing interrupts it or the resets that follow, not
+   * even Ctrl-C: leave step_many null if a step or a reset can take more than microseconds. */
   int (*step_many)(void *shared, const pp_run *run);
 
   /* Refuses states that no environment can have, before anything of a snapshot is restored; null:

@@ -31,9 +31,9 @@ int64_t pp_usable_memory(const char *root) {
   return installed < limit ? installed : limit;
 }
 
-int pp_budget_check(const pp_pool *pool, const pp_pool_options *options, pp_error *error) {
+int pp_budget_check(const pp_pool *pool, const pp_pool_options *options, double states,
+                    pp_error *error) {
   const double giga = 1e9;
-  double states = pp_fleet_bytes(&pool->fleet) + pp_draws_bytes(pool->fleet.def, options);
   int32_t blocks = pp_ring_capacity(options->num_envs, options->batch_size) + 1;
   double results = (double)pool->layout.size * blocks;
   double usable = (double)pp_usable_memory(options->topology_root);

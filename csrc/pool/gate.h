@@ -1,4 +1,5 @@
-/* Gate: how threads and worker processes wait: they spin briefly, then sleep. */
+/* Gate: an eventcount, at which threads and worker processes wait: they spin briefly, then sleep.
+ */
 #ifndef PP_POOL_GATE_H
 #define PP_POOL_GATE_H
 

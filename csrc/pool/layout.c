@@ -5,19 +5,9 @@
 #include <string.h>
 
 #include "error.h"
+#include "field.h"
 
 enum { PAGE = 4096 };
-
-int64_t pp_dtype_size(int32_t dtype) {
-  static const int64_t sizes[PP_NUM_DTYPES] = {1, 1, 4, 8, 4, 8, 1};
-  return dtype >= 0 && dtype < PP_NUM_DTYPES ? sizes[dtype] : 0;
-}
-
-int64_t pp_field_elements(const pp_field *field, int32_t num_players) {
-  int64_t count = field->per_player ? num_players : 1;
-  for (int32_t axis = 0; axis < field->ndim; axis++) count *= field->shape[axis];
-  return count;
-}
 
 bool pp_layout_reserves_name(const char *name, bool is_info) {
   static const char *const taken[] = {

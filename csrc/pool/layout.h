@@ -33,12 +33,6 @@ typedef struct pp_layout {
   int64_t size;       /* bytes of a batch, whole pages */
 } pp_layout;
 
-/* Returns the bytes of one element, or 0 if this is not a pp_dtype. */
-int64_t pp_dtype_size(int32_t dtype);
-
-/* Returns the elements of a field in one row, all players together. */
-int64_t pp_field_elements(const pp_field *field, int32_t num_players);
-
 /* Returns whether no field may have this name, because a column of the engine has it. Infos may be
  * named "reward" and "terminated": EnvPool's Atari has such infos, and they are looked up among
  * infos alone. */

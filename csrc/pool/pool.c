@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "os/os.h"
+#include "trace.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 
@@ -23,11 +24,6 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
                         "make a new one");
   }
   return PP_OK;
-}
-
-int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
-  return pool->ops.why_not_local ? pp_error_set(error, PP_ERR_STATE, "%s", pool->ops.why_not_local)
-                                 : PP_OK;
 }
 
 /* --------------------------------------------------------------------------------- closing -- */

@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "batch.h"
 #include "entry.h"
 #include "fleet.h"
 #include "gate.h"
 #include "lane_ops.h"
 #include "layout.h"
 #include "os/topology.h"
-#include "trace.h"
+#include "ring.h"
+#include "track.h"
 
 /* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };
@@ -100,20 +100,6 @@ const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *buffer, const int3
 
 /* Returns PP_OK, or PP_ERR_FORKED, PP_ERR_CLOSED or PP_ERR_BROKEN. */
 int pp_pool_check(const pp_pool *pool, pp_error *error);
-
-/* Returns PP_ERR_STATE if the environments live in worker processes, for calls that need the
- * environments themselves. */
-int pp_pool_check_local(const pp_pool *pool, pp_error *error);
-
-/* Returns PP_OK if an environment can be read and written now: it exists, is not in flight, and is
- * in this process. */
-int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
-
-/* Fills in an error after a callback failed: its name, what could not be done (as in "saved"), and
- * the callback's own text. Clears that text, so that a later failure without a text does not repeat
- * it. Returns status. */
-int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *callback,
-                            const char *what, pp_error *error);
 
 /* Returns PP_ERR_ARGUMENT if this memory can't be a block of the pool. */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);

@@ -13,7 +13,7 @@
 /* what the callbacks of pp_spin need */
 typedef struct waiter {
   const pp_pool *pool;
-  pp_batch *batch;
+  pp_ring_slot *slot;
 } waiter;
 
 static bool is_closed(const pp_pool *pool) {
@@ -22,25 +22,31 @@ static bool is_closed(const pp_pool *pool) {
 
 static bool is_complete(void *context) {
   const waiter *it = context;
-  return it->pool->ops.is_complete(it->pool, it->batch);
+  return it->pool->ops.is_complete(it->pool, it->slot);
 }
 
 /* Unordered: whether as many rows are written as the target says, which may be fewer than all. */
 static bool has_target(void *context) {
   const waiter *it = context;
   // relaxed: this thread has set the target
-  return it->pool->ops.count_written(it->pool, it->batch) >=
-         atomic_load_explicit(&it->batch->target, memory_order_relaxed);
+  return it->pool->ops.count_written(it->pool, it->slot) >=
+         atomic_load_explicit(&it->slot->target, memory_order_relaxed);
 }
 
 /* spinning must not take a core from a worker */
 static bool may_spin(void *context) {
   const pp_pool *pool = ((const waiter *)context)->pool;
-  return pp_spin_allowed(pool->ops.cores(pool));
+  return pp_spin_allowed(pool->ops.spin_cores(pool));
+}
+
+/* returns whether this thread can step environments itself */
+static bool caller_steps(const pp_pool *pool) {
+  return pool->ops.step_chunk != NULL;
 }
 
 static bool spin(waiter *it, bool (*is_done)(void *), int64_t end) {
-  if (it->pool->ops.is_far(it->pool, it->batch)) return false;
+  const pp_pool *pool = it->pool;
+  if (caller_steps(pool) && pool->ops.expects_long_wait(pool, it->slot)) return false;
   return pp_spin(may_spin, is_done, it, end);
 }
 
@@ -64,15 +70,15 @@ static bool sleep_until(waiter *it, bool (*is_done)(void *), int64_t end) {
 
 /* Waits for at most slice ns. Returns whether the batch is complete. has_timeout: the user has set
  * a timeout. */
-static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_timeout) {
+static bool wait_for(pp_pool *pool, pp_ring_slot *slot, int64_t slice, bool has_timeout) {
   // the caller can't leave a step of its own when the time is up
-  bool may_help = !has_timeout || !pool->ops.is_replaced(pool);
+  bool may_help = caller_steps(pool) && (!has_timeout || !pool->ops.is_replaced(pool));
   int64_t start, now;
-  waiter it = {pool, batch};
+  waiter it = {pool, slot};
 
   if (is_complete(&it)) return true;
   start = now = pp_os_now();
-  while (may_help && pool->ops.help(pool, &now)) {
+  while (may_help && pool->ops.step_chunk(pool, &now)) {
     if (is_complete(&it)) return true;
     if (is_closed(pool) || now - start > slice) return false;
   }
@@ -106,8 +112,8 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
 }
 
 /* receives the rows of a batch; returns how many of their environments failed */
-static inline int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
-  int32_t failed = pool->ops.collect_locked(pool, batch, rows);
+static inline int32_t receive_rows_locked(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
+  int32_t failed = pool->ops.collect_locked(pool, slot, rows);
   pp_pool_add_locked(pool, -rows);
   if (failed) {
     pool->num_failed = failed;
@@ -134,13 +140,13 @@ static inline int32_t result_of(const pp_pool *pool, int32_t rows, int32_t faile
 }
 
 /* takes a complete batch; returns its rows, or PP_ERR_ENV; inline, as most receives end here */
-static inline int32_t take(pp_pool *pool, pp_batch *batch, int32_t rows, void *fresh,
+static inline int32_t take(pp_pool *pool, pp_ring_slot *slot, int32_t rows, void *fresh,
                            pp_error *error) {
   int32_t failed;
   pthread_mutex_lock(&pool->lock);
-  failed = collect_locked(pool, batch, rows);
-  batch = pp_ring_take_locked(&pool->ring, fresh);
-  pool->ops.open_locked(pool, batch);
+  failed = receive_rows_locked(pool, slot, rows);
+  slot = pp_ring_take_locked(&pool->ring, fresh);
+  pool->ops.block_offered_locked(pool, slot);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);
   return result_of(pool, rows, failed, error);
@@ -149,28 +155,28 @@ static inline int32_t take(pp_pool *pool, pp_batch *batch, int32_t rows, void *f
 /* Unordered: cuts the batch after those rows that are written, at least *least, and takes it.
  * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *least counts it
  * too. */
-static int32_t take_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t *least,
+static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
                             pp_error *error) {
-  int32_t size = pool->ring.batch_size, rows = pool->ops.count_written(pool, batch), failed;
+  int32_t size = pool->ring.batch_size, rows = pool->ops.count_written(pool, slot), failed;
 
-  if (rows == size) return take(pool, batch, size, fresh, error);
+  if (rows == size) return take(pool, slot, size, fresh, error);
   // worker processes may have overwritten the count since it was last read
   if (rows < *least) return 0;
   pthread_mutex_lock(&pool->lock);
   // offered first: once the batch is cut, environments may claim rows of the block that follows all
   // others
-  pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, fresh));
+  pool->ops.block_offered_locked(pool, pp_ring_offer_locked(&pool->ring, fresh));
   if (!pool->ops.cut_locked(pool, rows)) {
     pp_ring_withdraw_locked(&pool->ring);
     pthread_mutex_unlock(&pool->lock);
     *least = rows + 1;
     return 0;
   }
-  failed = collect_locked(pool, batch, rows);
+  failed = receive_rows_locked(pool, slot, rows);
   pp_ring_remove_locked(&pool->ring);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);
-  pp_row_clear(&pool->layout, batch->memory, rows, size - rows);
+  pp_row_clear(&pool->layout, slot->memory, rows, size - rows);
   return result_of(pool, rows, failed, error);
 }
 
@@ -212,52 +218,52 @@ static void end(pp_pool *pool, int32_t kind, int64_t start, int32_t rows) {
 }
 
 /* after a wait for so many rows without a result */
-static int check_wait(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
+static int check_wait(pp_pool *pool, pp_ring_slot *slot, int32_t rows, pp_error *error) {
   int status = pp_pool_check(pool, error);
-  return status < 0 ? status : pool->ops.check_progress(pool, batch, rows, error);
+  return status < 0 ? status : pool->ops.check_progress(pool, slot, rows, error);
 }
 
 static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeout,
                        pp_error *error) {
-  pp_batch *batch;
+  pp_ring_slot *slot;
   pthread_mutex_lock(&pool->lock);
-  batch = pp_ring_close_locked(&pool->ring);
-  pool->ops.target_locked(pool, batch);
+  slot = pp_ring_close_locked(&pool->ring);
+  pool->ops.target_set_locked(pool, slot);
   pthread_mutex_unlock(&pool->lock);
   // relaxed: this thread has set it
-  if (wait_for(pool, batch, slice, has_timeout)) {
-    return take(pool, batch, atomic_load_explicit(&batch->target, memory_order_relaxed), fresh,
+  if (wait_for(pool, slot, slice, has_timeout)) {
+    return take(pool, slot, atomic_load_explicit(&slot->target, memory_order_relaxed), fresh,
                 error);
   }
-  return check_wait(pool, batch, atomic_load_explicit(&batch->target, memory_order_relaxed), error);
+  return check_wait(pool, slot, atomic_load_explicit(&slot->target, memory_order_relaxed), error);
 }
 
-static void set_target(pp_pool *pool, pp_batch *batch, int32_t rows) {
+static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
   pthread_mutex_lock(&pool->lock);
-  pp_batch_set_target(batch, rows);
-  pool->ops.target_locked(pool, batch);
+  pp_ring_slot_set_target(slot, rows);
+  pool->ops.target_set_locked(pool, slot);
   pthread_mutex_unlock(&pool->lock);
 }
 
 /* Waits until the time end (pp_os_now) at most for at least so many rows, and until no more are
  * being written. Takes them, and returns as take_written does. Writes to *least how many rows it
  * waited for in the end. */
-static int32_t receive_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t *least,
+static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
                                int64_t end, pp_error *error) {
-  waiter it = {pool, batch};
+  waiter it = {pool, slot};
   int32_t status = 0;
 
   while (status == 0) {
-    if (pool->ops.count_written(pool, batch) < *least) {
+    if (pool->ops.count_written(pool, slot) < *least) {
       // the threads that write rows wake the caller from this number on
-      set_target(pool, batch, *least);
+      set_target(pool, slot, *least);
       if (!sleep_until(&it, has_target, end)) break;
     }
-    status = take_written(pool, batch, fresh, least, error);
+    status = take_written(pool, slot, fresh, least, error);
     // a worker process that overwrites the count could make this go on for ever
     if (status == 0 && pp_os_now() >= end) break;
   }
-  if (status == 0) set_target(pool, batch, pool->ring.batch_size);
+  if (status == 0) set_target(pool, slot, pool->ring.batch_size);
   return status;
 }
 
@@ -268,21 +274,21 @@ static int32_t receive_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_
   int64_t now = pp_os_now();
 
   pthread_mutex_lock(&pool->lock);
-  it.batch = pp_ring_close_locked(&pool->ring);
+  it.slot = pp_ring_close_locked(&pool->ring);
   pthread_mutex_unlock(&pool->lock);
   if (timeout >= 0) {
     int64_t slice = timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
     if (has_target(&it) || sleep_until(&it, has_target, now + slice)) {
-      return take(pool, it.batch, size, fresh, error);
+      return take(pool, it.slot, size, fresh, error);
     }
     now = pp_os_now();
   }
   // after the timeout, only rows that are being written are waited for
   if (timeout < 0 ||
-      (timeout <= PP_SLICE_NS && pool->ops.count_written(pool, it.batch) >= min_rows)) {
-    status = receive_written(pool, it.batch, fresh, &min_rows, now + PP_SLICE_NS, error);
+      (timeout <= PP_SLICE_NS && pool->ops.count_written(pool, it.slot) >= min_rows)) {
+    status = receive_written(pool, it.slot, fresh, &min_rows, now + PP_SLICE_NS, error);
   }
-  return status ? status : check_wait(pool, it.batch, min_rows, error);
+  return status ? status : check_wait(pool, it.slot, min_rows, error);
 }
 
 static int check_min_rows(const pp_pool *pool, int32_t min_rows, pp_error *error) {
@@ -387,7 +393,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   pthread_mutex_lock(&pool->lock);
   place = check_step_locked(pool, count, error);
   if (place >= 0) place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
-  is_inline = pool->ops.is_inline(pool, count);
+  is_inline = caller_steps(pool) && pool->ops.is_inline(pool, count);
   if (place < 0) {
     pool->ops.refuse_locked(pool, env_ids, count);
   } else if (!is_inline) {

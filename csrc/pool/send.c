@@ -1,13 +1,10 @@
 /* Send: checks the arguments of sends and resets, and hands environments over to their lanes. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "action.h"
 #include "error.h"
-#include "idset.h"
+#include "ids.h"
 #include "os/os.h"
 #include "pool.h"
-#include "values.h"
 
 /* ------------------------------------------------------------------------------ accepting -- */
 
@@ -131,7 +128,8 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
   // first, as a reset is no cure for an environment that is lost
   status = pool->ops.check_locked(pool, env_ids, count, error);
   if (status >= 0) status = check_phases_locked(pool, env_ids, count, error);
-  if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
+  if (status >= 0)
+    status = pool->ops.store_actions_locked(pool, env_ids, count, actions, dtype, error);
   if (status < 0) {
     unmark_locked(pool, env_ids, count);
     return status;
@@ -160,7 +158,7 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
     status = pp_error_set(error, PP_ERR_STATE, "the pool has all of its %d batches: offer no more",
                           pool->ring.capacity);
   } else {
-    pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
+    pool->ops.block_offered_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
@@ -202,67 +200,6 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   return place < 0 ? place : PP_OK;
 }
 
-/* words: the seeds one after another, sizes[i] words for the i-th environment named */
-static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
-                              const uint32_t *words, const int32_t *sizes, pp_error *error) {
-  if (words && !sizes) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "seeds without sizes: give the words of each");
-  }
-  // all are checked before the first is stored
-  for (int32_t i = 0; words && i < count; i++) {
-    int status = pp_fleet_check_seed(env_ids ? env_ids[i] : i, sizes[i], error);
-    if (status < 0) return status;
-  }
-  for (int32_t i = 0; words && i < count; i++) {
-    pp_fleet_seed(&pool->fleet, env_ids ? env_ids[i] : i, words, sizes[i]);
-    words += sizes[i];
-  }
-  return PP_OK;
-}
-
-int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error) {
-  int status = pp_pool_check(pool, error);
-  if (status >= 0) status = pp_pool_check_local(pool, error);
-  if (status < 0) return status;
-  pthread_mutex_lock(&pool->lock);
-  if (pp_pool_count(pool)) {
-    status = pp_error_set(error, PP_ERR_STATE, "%d environments are in flight: receive them first",
-                          pp_pool_count(pool));
-  } else {
-    status = store_seeds_locked(pool, NULL, pool->fleet.num_envs, words, sizes, error);
-  }
-  pthread_mutex_unlock(&pool->lock);
-  return status;
-}
-
-/* checks reset options and stores them; environments read them while their reset is in flight */
-static int store_reset_options_locked(pp_pool *pool, const pp_value *options, int32_t count,
-                                      pp_error *error) {
-  const pp_env_def *def = pool->fleet.def;
-  const pp_configs *configs = &pool->fleet.configs;
-  pp_error own = {.text = ""};
-  pp_value *kept;
-
-  if (pp_pool_count(pool) != count) {
-    return pp_error_set(error, PP_ERR_STATE,
-                        "a reset with options needs all others received first: %d are in flight",
-                        pp_pool_count(pool) - count);
-  }
-  // with defaults filled in, and with texts that outlive the call
-  kept = pp_values_copy(def->reset_options, def->num_reset_options, options);
-  if (!kept) return pp_error_set(error, PP_ERR_MEMORY, "no memory for reset options");
-  for (int32_t i = 0; def->check_reset && i < configs->num_shared; i++) {
-    int status = def->check_reset(configs->shared[i], kept, &own);
-    if (status >= 0) continue;
-    pp_error_explain(&own, "check_reset", status);
-    free(kept);
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: %s", def->id, own.text);
-  }
-  free(pool->fleet.reset_options);
-  pool->fleet.reset_options = kept;
-  return PP_OK;
-}
-
 int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const uint32_t *seed_words, const int32_t *seed_sizes,
                        const pp_value *options, pp_error *error) {
@@ -276,11 +213,10 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
-    if (seed_words || options) status = pp_pool_check_local(pool, error);
-    if (status >= 0) status = pool->ops.check_locked(pool, env_ids, count, error);
-    if (status >= 0 && options) status = store_reset_options_locked(pool, options, count, error);
-    if (status >= 0) {
-      status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
+    status = pool->ops.check_locked(pool, env_ids, count, error);
+    if (status >= 0 && (seed_words || options)) {
+      status = pool->ops.store_reset_locked(pool, env_ids, count, seed_words, seed_sizes, options,
+                                            error);
     }
     if (status < 0) unmark_locked(pool, env_ids, count);
   }

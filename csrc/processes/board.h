@@ -57,7 +57,7 @@ typedef struct pp_board_env {
    * parent and by the next worker. */
   _Atomic int32_t saved_copy;
   int32_t elapsed[2];
-  /* from the parent, in the arena: seed and options of a reset, or a large action */
+  /* from the parent, in the shared heap: seed and options of a reset, or a large action */
   pp_message payload;
   /* from the worker, in its reply file: infos, observations that no array holds, an exception */
   pp_message reply;
@@ -81,7 +81,7 @@ typedef struct pp_mailbox {
    * consistent like tail. */
   _Atomic uint32_t request;
   _Atomic uint32_t answered;
-  pp_message payload; /* of the request, in the arena */
+  pp_message payload; /* of the request, in the shared heap */
   pp_message reply;   /* in the reply file */
   /* 1: the worker has work or spins; 0: it sleeps or has ended. The parent sets it when it pushes,
    * so that no thread starts to spin on the core on which the worker is about to wake; the worker
@@ -105,14 +105,14 @@ typedef struct pp_mailbox {
 } pp_mailbox;
 
 /* one block of the ring that is being filled */
-typedef struct pp_slot {
+typedef struct pp_board_slot {
   /* The number of rows of which the caller must be told: those that make the block complete,
    * INT32_MAX while more may be added, or fewer while the caller waits for fewer. Written by the
    * parent, sequentially consistent: of the thread that sets it and the worker that counts the last
    * of these rows, at least one sees the other. */
   _Alignas(64) _Atomic int32_t target;
   int64_t memory; /* offset of the block; written before any row of it can be claimed */
-} pp_slot;
+} pp_board_slot;
 
 /* in place of the owner of a row: neither this row of the block nor a later one can be claimed */
 #define PP_ROW_CUT UINT32_MAX
@@ -156,7 +156,7 @@ typedef struct pp_board {
   pp_mailbox *mailboxes;
   _Atomic uint64_t *entries; /* num_lanes x mailbox_size; relaxed, as tail publishes them */
   pp_board_env *envs;
-  pp_slot *slots;
+  pp_board_slot *slots;
   /* slots x num_lanes: the rows of a slot that are written. Each number is written by that lane's
    * worker alone, so that the parent can correct it after the worker's death. Sequentially
    * consistent against target and the gate's sleepers. */
@@ -194,87 +194,8 @@ void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_i
 void pp_board_repeat_row(const pp_board *board, char *memory, int32_t row, int32_t env_id,
                          bool is_final);
 
-/* --------------------------------------------------------------------------------- parent -- */
-
-/* Prepares a slot for the block of this sequence. All rows of the slot's former block have been
- * received. */
-void pp_board_prepare_slot(pp_board *board, int64_t sequence, int64_t memory);
-
-/* Sets the number of rows of a slot that the caller waits for. */
-void pp_board_set_target(pp_board *board, int32_t slot, int32_t rows);
-
-/* Unordered: cuts the block of this sequence after its first rows, of which so many are written: if
- * no more are claimed, later claims go to the next block. Returns whether it did. */
-bool pp_board_cut(pp_board *board, int64_t sequence, int32_t rows);
-
-/* Return how many rows of a slot are written, by all workers or by one lane's. */
-int32_t pp_board_rows_done(const pp_board *board, int32_t slot);
-int32_t pp_board_lane_rows_done(const pp_board *board, int32_t slot, int32_t lane);
-
-/* Records when and from which core the caller is about to send. */
-void pp_board_note_send(pp_board *board);
-
-/* Queues entries of one environment each for a worker, without waking it, and drops the replies to
- * their former turns. In an unordered pool the place of an entry is -1, or that of the row that a
- * dead worker has claimed. */
-void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count);
-
-/* Wakes a worker after pushes, a request or closing. */
-void pp_board_wake(pp_board *board, int32_t lane);
-
-/* Asks a worker whether it has anything left to do, as probe number `probe`. Wakes it even if the
- * gate counts no sleepers, as that count may have been overwritten, too. is_new: this probe was not
- * sent before. */
-void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, bool is_new);
-
-/* Returns whether the worker has answered that it has nothing left to do. */
-bool pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe);
-
 /* Wakes all threads of the parent, as one may wait for a batch while another waits for an answer.
  * For both sides. */
 void pp_board_wake_caller(pp_board *board);
-
-/* After the death of a lane's worker: sets how many rows of a slot it has written. */
-void pp_board_set_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count);
-
-/* After the death of a lane's worker: drops the entries that it had not taken, and takes it off the
- * gate's sleepers. A request that it had not answered gets a reply of size -1. */
-void pp_board_clear_mailbox(pp_board *board, int32_t lane);
-
-/* Unordered: returns the place of the row that an environment has claimed, -1: none. sequence: of
- * the block that is received next. */
-int32_t pp_board_find_claim(const pp_board *board, int32_t env_id, int64_t sequence);
-
-/* Unordered: returns the owner of a row in the block of this sequence, as the row's word has it.
- * The result is below 0 if there is no owner; if the word was overwritten, it may be any number. */
-int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row);
-
-/* Unordered: claims a row for an environment whose worker is dead, in a block from this sequence
- * on, which is received next. Returns its place, or -1 if no row is free, which happens only if the
- * rows' words were overwritten. */
-int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence);
-
-/* Returns how many workers are awake. May be out of date. */
-int32_t pp_board_num_awake(const pp_board *board);
-
-/* --------------------------------------------------------------------------------- worker -- */
-
-/* Return whether there are turns to take, whether there is a request to answer, whether the pool is
- * being closed, and whether any of these is true. */
-bool pp_mailbox_has_turns(const pp_mailbox *mailbox);
-bool pp_mailbox_has_request(const pp_mailbox *mailbox);
-bool pp_mailbox_is_closing(const pp_mailbox *mailbox);
-bool pp_mailbox_has_any(const pp_mailbox *mailbox);
-
-/* Takes at most room entries and returns how many. If there are neither entries nor a request, it
- * answers the parent's last probe. */
-int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room);
-
-/* Unordered: claims a row for an environment of a lane, writes its place into the env record and
- * returns it. */
-int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id);
-
-/* Counts rows of a slot as written, and wakes the caller if it waits for no more. */
-void pp_board_add_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count);
 
 #endif

@@ -1,21 +1,22 @@
 /* Collecting: how the parent receives a batch from its worker processes. It checks every
  * row, as a worker may have written anything to shared memory. */
+#include "lanes.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
-#include "processes.h"
 #include "reply_heap.h"
+#include "rows.h"
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
-bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
+bool pp_processes_is_complete(const pp_pool *pool, const pp_ring_slot *slot) {
   // relaxed: batch is the parent's copy, whose target the waiting thread has set itself
-  return pp_board_rows_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
-         atomic_load_explicit(&batch->target, memory_order_relaxed);
+  return pp_board_rows_done(&pool->processes->board, pp_ring_index(&pool->ring, slot)) ==
+         atomic_load_explicit(&slot->target, memory_order_relaxed);
 }
 
-int32_t pp_processes_count_written(const pp_pool *pool, const pp_batch *batch) {
-  int32_t rows = pp_board_rows_done(&pool->processes->board, pp_processes_slot_of(pool, batch));
+int32_t pp_processes_count_written(const pp_pool *pool, const pp_ring_slot *slot) {
+  int32_t rows = pp_board_rows_done(&pool->processes->board, pp_ring_index(&pool->ring, slot));
   // the counts may have been overwritten
   return rows < 0 || rows > pool->ring.batch_size || rows > pp_pool_count(pool) ? 0 : rows;
 }
@@ -35,16 +36,17 @@ static bool is_idle_locked(pp_pool *pool) {
 }
 
 /* Returns whether the batch has enough rows, for a caller that waits for so many. */
-static bool has_rows(const pp_pool *pool, pp_batch *batch, int32_t rows) {
-  return pool->ring.is_ordered ? pp_processes_is_complete(pool, batch)
-                               : pp_processes_count_written(pool, batch) >= rows;
+static bool has_rows(const pp_pool *pool, const pp_ring_slot *slot, int32_t rows) {
+  return pool->ring.is_ordered ? pp_processes_is_complete(pool, slot)
+                               : pp_processes_count_written(pool, slot) >= rows;
 }
 
-int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
+int pp_processes_check_progress(pp_pool *pool, const pp_ring_slot *slot, int32_t rows,
+                                pp_error *error) {
   const pp_processes *processes = pool->processes;
   bool is_idle;
   for (int32_t l = 0; l < processes->num_lanes; l++) {
-    int32_t done = pp_board_lane_rows_done(&processes->board, pp_processes_slot_of(pool, batch), l);
+    int32_t done = pp_board_lane_rows_done(&processes->board, pp_ring_index(&pool->ring, slot), l);
     if (done >= 0 && done <= processes->lanes[l].count) continue;
     return pp_processes_break(pool, error, "lane %d: %d rows of %d environments", l, done,
                               processes->lanes[l].count);
@@ -53,10 +55,10 @@ int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp
   is_idle = is_idle_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   // in this order, as a worker that is idle counted its rows before it answered
-  if (!is_idle || has_rows(pool, batch, rows)) return 0;
-  return pp_processes_break(
-      pool, error, "%d of %d rows are written, and no worker has turns left",
-      pp_board_rows_done(&processes->board, pp_processes_slot_of(pool, batch)), rows);
+  if (!is_idle || has_rows(pool, slot, rows)) return 0;
+  return pp_processes_break(pool, error, "%d of %d rows are written, and no worker has turns left",
+                            pp_board_rows_done(&processes->board, pp_ring_index(&pool->ring, slot)),
+                            rows);
 }
 
 /* ------------------------------------------------------------------------------------ rows -- */
@@ -67,12 +69,12 @@ static bool is_in_flight(const pp_pool *pool, int32_t env_id) {
 
 /* Returns the environment in flight that owns a row in the batch that is received next; -1: none.
  * named_env: the env id in the row. */
-static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row,
+static int32_t owner_of(const pp_pool *pool, const pp_ring_slot *slot, int32_t row,
                         int32_t named_env) {
   const pp_processes *processes = pool->processes;
   int32_t owner;
   if (pool->ring.is_ordered) {
-    return processes->owners[pp_processes_slot_of(pool, batch) * pool->ring.batch_size + row];
+    return processes->owners[pp_ring_index(&pool->ring, slot) * pool->ring.batch_size + row];
   }
   owner = pp_board_row_owner(&processes->board, pool->ring.received, row);
   if (is_in_flight(pool, owner)) return owner;
@@ -93,34 +95,11 @@ static int32_t guess_owner(const pp_pool *pool) {
   return guess;
 }
 
-bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
-                               pp_message *message) {
-  pp_process_lane *worker = &pool->processes->lanes[lane];
-  const volatile pp_message *shared = from;
-  int64_t known = atomic_load_explicit(&worker->replies_size, memory_order_relaxed);
-  int64_t reserve = pool->processes->board.shape.reply_reserve;
-
-  *message = (pp_message){shared->offset, shared->size};
-  if (!message->size) {
-    message->offset = 0;
-    return true;
-  }
-  if (message->size < 0 || message->size > reserve || message->offset < 0 ||
-      message->offset > reserve - message->size) {
-    return false;
-  }
-  if (message->offset + message->size > known) {
-    known = pp_os_shared_size(worker->reply_fd);
-    atomic_store_explicit(&worker->replies_size, known, memory_order_relaxed);
-  }
-  return message->offset + message->size <= known;
-}
-
 /* Marks an environment as failed for a fault in its row, and zeroes the row, as for any failure. */
-static void fail(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+static void fail(pp_pool *pool, const pp_ring_slot *slot, int32_t row, int32_t env_id,
                  const char *fault) {
   pp_error *error = &pool->fleet.errors[env_id];
-  pp_row_blank(&pool->layout, batch->memory, row, env_id);
+  pp_row_blank(&pool->layout, slot->memory, row, env_id);
   pool->processes->envs[env_id].reply = (pp_message){0, 0};
   pp_error_set(error, PP_ERR_ENV,
                "%s: look for code in worker processes that writes beyond its arrays", fault);
@@ -148,14 +127,14 @@ static const char *find_fault(pp_pool *pool, int32_t env_id, int32_t named_env, 
 
 /* Accepts or refuses a row as its worker, or the parent after a worker death, has written it.
  * Returns whether the environment failed. */
-static bool accept_row(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+static bool accept_row(pp_pool *pool, const pp_ring_slot *slot, int32_t row, int32_t env_id,
                        int32_t named_env) {
   const pp_board_env *env = &pool->processes->board.envs[env_id];
   int32_t state = atomic_load_explicit(&env->state, memory_order_acquire);
   const char *fault = find_fault(pool, env_id, named_env, state);
 
   if (fault) {
-    fail(pool, batch, row, env_id, fault);
+    fail(pool, slot, row, env_id, fault);
   } else if (state == PP_ENV_FAILED) {
     // the reply says why, or the environment failed with its worker
     pool->fleet.errors[env_id].text[0] = '\0';
@@ -165,13 +144,13 @@ static bool accept_row(pp_pool *pool, const pp_batch *batch, int32_t row, int32_
 
 /* PP_DISABLED: notes from its row whether an environment may be stepped next; a send refuses the
  * others. A worker that overwrites its rows gets steps that it refuses itself, or none. */
-static void note_phase(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+static void note_phase(pp_pool *pool, const pp_ring_slot *slot, int32_t row, int32_t env_id,
                        bool has_failed) {
   const pp_layout *layout = &pool->layout;
   uint8_t *phase = &pool->fleet.phase[env_id];
-  const volatile uint8_t *terminated = pp_layout_at(layout, batch->memory, layout->terminated, row);
-  const volatile uint8_t *truncated = pp_layout_at(layout, batch->memory, layout->truncated, row);
-  const volatile int32_t *elapsed = pp_layout_at(layout, batch->memory, layout->elapsed_step, row);
+  const volatile uint8_t *terminated = pp_layout_at(layout, slot->memory, layout->terminated, row);
+  const volatile uint8_t *truncated = pp_layout_at(layout, slot->memory, layout->truncated, row);
+  const volatile int32_t *elapsed = pp_layout_at(layout, slot->memory, layout->elapsed_step, row);
 
   if (has_failed) {
     // with on_error="restart", which saves rows, the next step makes the environment again
@@ -185,11 +164,11 @@ static void note_phase(pp_pool *pool, const pp_batch *batch, int32_t row, int32_
 }
 
 /* Receives one row of the batch, and returns whether its environment failed. */
-static bool collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+static bool collect_one(pp_pool *pool, const pp_ring_slot *slot, int32_t row, int32_t env_id,
                         int32_t named_env) {
   pp_processes *processes = pool->processes;
-  bool has_failed = accept_row(pool, batch, row, env_id, named_env);
-  if (pool->fleet.autoreset == PP_DISABLED) note_phase(pool, batch, row, env_id, has_failed);
+  bool has_failed = accept_row(pool, slot, row, env_id, named_env);
+  if (pool->fleet.autoreset == PP_DISABLED) note_phase(pool, slot, row, env_id, has_failed);
   if (processes->envs[env_id].payload.size) {
     // the payload was for this turn only
     pp_processes_write_message(pool, &processes->envs[env_id].payload, NULL, 0, NULL);
@@ -198,41 +177,25 @@ static bool collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32
   return has_failed;
 }
 
-int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
-  const volatile int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
+int32_t pp_processes_collect_locked(pp_pool *pool, const pp_ring_slot *slot, int32_t rows) {
+  const volatile int32_t *ids = pp_layout_at(&pool->layout, slot->memory, pool->layout.env_id, 0);
   int32_t failed = 0, unknown = 0, *row_envs = pool->processes->row_envs;
 
   pool->processes->num_replied = 0;
   for (int32_t row = 0; row < rows; row++) {
     int32_t named_env = ids[row];
-    int32_t env_id = row_envs[row] = owner_of(pool, batch, row, named_env);
+    int32_t env_id = row_envs[row] = owner_of(pool, slot, row, named_env);
     unknown += env_id < 0;
     if (env_id < 0) continue;
     pool->is_in_flight[env_id] = 0;
-    if (collect_one(pool, batch, row, env_id, named_env)) pool->failed[failed++] = env_id;
+    if (collect_one(pool, slot, row, env_id, named_env)) pool->failed[failed++] = env_id;
   }
   for (int32_t row = 0; unknown && row < rows; row++) {
     int32_t env_id;
     if (row_envs[row] >= 0) continue;
     env_id = guess_owner(pool);
     pool->is_in_flight[env_id] = 0;
-    if (collect_one(pool, batch, row, env_id, -1)) pool->failed[failed++] = env_id;
+    if (collect_one(pool, slot, row, env_id, -1)) pool->failed[failed++] = env_id;
   }
   return failed;
-}
-
-/* --------------------------------------------------------------------------------- replies -- */
-
-const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count) {
-  if (count) *count = pool->processes ? pool->processes->num_replied : 0;
-  return pool->processes ? pool->processes->replied : NULL;
-}
-
-const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size) {
-  const pp_message none = {0, 0};
-  bool is_there = pool->processes && env_id >= 0 && env_id < pool->fleet.num_envs;
-  pp_message reply = is_there ? pool->processes->envs[env_id].reply : none;
-  if (size) *size = reply.size;
-  if (reply.size <= 0) return NULL;
-  return pool->processes->lanes[pp_processes_lane_of(pool, env_id)].replies + reply.offset;
 }

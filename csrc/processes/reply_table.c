@@ -1,7 +1,7 @@
 /* Reply tables: how the parent copies the records in its workers' replies into columns. */
 #include <string.h>
 
-#include "processes.h"
+#include "lanes.h"
 
 /* Returns the records of a reply, or null if it has another head or another number of them. */
 static const char *records_of(const pp_pool *pool, const pp_reply_table *table,

@@ -1,7 +1,8 @@
 /* Requests: how the parent sends a request to a worker process, apart from turns, and takes the
  * answer. */
+#include "lanes.h"
+#include "mailbox.h"
 #include "pool/error.h"
-#include "processes.h"
 
 static bool is_answered(const pp_mailbox *mailbox) {
   // once the numbers are equal, the worker's answer is published

@@ -13,14 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arena.h"
 #include "board.h"
+#include "mailbox.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
-#include "pool/trace.h"
+#include "pool/track.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
+#include "rows.h"
+#include "shared_heap.h"
 #include "worker_wait.h"
 
 /* programs that close all descriptors by number often stop below this one */
@@ -35,9 +37,9 @@ typedef struct reply_block {
 struct pp_worker {
   pp_board board;
   pp_reply_heap reply_heap;
-  pp_arena arena;    /* this process's mapping */
-  int32_t reply_fd;  /* a copy of the reply file's descriptor; -1: none */
-  int32_t memory_fd; /* a copy of the memory's descriptor, for forked children; -1: none */
+  pp_shared_heap heap; /* this process's mapping */
+  int32_t reply_fd;    /* a copy of the reply file's descriptor; -1: none */
+  int32_t memory_fd;   /* a copy of the memory's descriptor, for forked children; -1: none */
   /* the file that memory_fd must refer to, as environments may close descriptors of others */
   dev_t device;
   ino_t file;
@@ -88,7 +90,7 @@ static void unlock_workers(void) {
 
 static void detach_in_child(void) {
   for (const pp_worker *worker = workers; worker; worker = worker->next) {
-    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_fd_of(worker));
+    pp_os_shared_detach(worker->heap.base, worker->heap.reserve, memory_fd_of(worker));
   }
   unlock_workers();
 }
@@ -176,12 +178,12 @@ static int open_board(pp_worker *worker, int32_t memory_fd, int64_t reserve, pp_
         "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
         memory_fd, (long long)reserve, (long long)bytes);
   }
-  status = pp_arena_attach(&worker->arena, memory_fd, reserve);
+  status = pp_shared_heap_attach(&worker->heap, memory_fd, reserve);
   if (status < 0) {
     return pp_error_set(error, status, "can't map %lld bytes of a pool's memory",
                         (long long)reserve);
   }
-  status = pp_board_attach(&worker->board, worker->arena.base, bytes);
+  status = pp_board_attach(&worker->board, worker->heap.base, bytes);
   if (status < 0) {
     return pp_error_set(error, status,
                         "the pool was made by another build of parallel_pool than this worker "
@@ -244,7 +246,7 @@ void pp_worker_close(pp_worker *worker) {
   unregister_worker(worker);
   if (worker->reply_heap.base) pp_reply_heap_fini(&worker->reply_heap);
   if (worker->reply_fd >= 0) close(worker->reply_fd);
-  pp_arena_fini(&worker->arena);
+  pp_shared_heap_fini(&worker->heap);
   free(worker->entries);
   free(worker->reply_blocks);
   free(turns->env_ids);
@@ -322,7 +324,7 @@ static bool is_whole(const pp_worker *worker, int32_t count) {
 /* finds out whether the turns are traced */
 static void find_track(pp_worker *worker, const pp_mailbox *mailbox) {
   int64_t offset = atomic_load_explicit(&mailbox->track, memory_order_acquire);
-  worker->track = offset ? pp_arena_at(&worker->arena, offset) : NULL;
+  worker->track = offset ? pp_shared_heap_at(&worker->heap, offset) : NULL;
   worker->turns.is_traced = offset != 0;
   if (offset) worker->marked = pp_os_now();
 }

@@ -1,9 +1,94 @@
 /* Worker death: how the parent completes the turns of a worker process that has died. */
+#include "worker_death.h"
+
 #include <string.h>
 
+#include "lanes.h"
 #include "pool/error.h"
 #include "pool/row.h"
-#include "processes.h"
+#include "rows.h"
+
+/* --------------------------------------------------------------------- repair of the board -- */
+
+void pp_board_clear_mailbox(pp_board *board, int32_t lane) {
+  pp_mailbox *mailbox = &board->mailboxes[lane];
+  uint32_t request = atomic_load_explicit(&mailbox->request, memory_order_relaxed);
+  // relaxed: the dead worker reads nothing, and starting the next one orders these stores before
+  // its loads
+  atomic_store_explicit(&mailbox->head, atomic_load_explicit(&mailbox->tail, memory_order_relaxed),
+                        memory_order_relaxed);
+  atomic_store_explicit(&mailbox->current_env, -1, memory_order_relaxed);
+  atomic_store_explicit(&mailbox->is_awake, 0, memory_order_relaxed);
+  if (atomic_load_explicit(&mailbox->answered, memory_order_relaxed) != request) {
+    // the worker may have died while it wrote the reply
+    mailbox->reply = (pp_message){0, -1};
+    // publishes the reply to the thread that waits for the answer
+    atomic_store_explicit(&mailbox->answered, request, memory_order_seq_cst);
+  }
+  // the worker may have died asleep
+  pp_gate_forget(&mailbox->gate,
+                 atomic_load_explicit(&mailbox->gate.sleepers, memory_order_relaxed));
+}
+
+/* Returns whether an environment owns the row of this place. Relaxed: its worker is dead, or the
+ * row was counted before. */
+static bool is_owned(const pp_board *board, int32_t place, int32_t env_id) {
+  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_relaxed);
+  return (uint32_t)word == (uint32_t)env_id + 1;
+}
+
+/* Returns how many places there are in the slots that hold a block. One slot does not: that of the
+ * block before the one that is received next. */
+static int64_t num_held(const pp_board *board) {
+  return (int64_t)(board->shape.capacity - 1) * board->shape.batch_size;
+}
+
+/* Returns the place of the i-th row, counted from the first one of the block of this sequence. */
+static int32_t place_after(const pp_board *board, int64_t sequence, int64_t i) {
+  const pp_board_shape *shape = &board->shape;
+  return (int32_t)((sequence * shape->batch_size + i) %
+                   ((int64_t)shape->capacity * shape->batch_size));
+}
+
+int32_t pp_board_find_claim(const pp_board *board, int32_t env_id, int64_t sequence) {
+  const pp_board_shape *shape = &board->shape;
+  int32_t noted = *(const volatile int32_t *)&board->envs[env_id].place;
+  int32_t places = shape->capacity * shape->batch_size;
+  int32_t empty = place_after(board, sequence, num_held(board));
+
+  if (noted >= 0 && noted < places && (noted < empty || noted >= empty + shape->batch_size) &&
+      is_owned(board, noted, env_id)) {
+    return noted;
+  }
+  // The worker may have died after it claimed a row and before it wrote its place. An environment
+  // in flight owns no other row: the row of its last result is in the slot without a block, or was
+  // prepared anew.
+  for (int64_t i = 0; i < num_held(board); i++) {
+    int32_t place = place_after(board, sequence, i);
+    if (is_owned(board, place, env_id)) return place;
+  }
+  return -1;
+}
+
+int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence) {
+  const pp_board_shape *shape = &board->shape;
+  int64_t first = sequence * shape->batch_size;
+  for (int64_t i = 0; i < num_held(board); i++) {
+    int64_t at = (first + i) / shape->batch_size;
+    int32_t place = place_after(board, sequence, i);
+    uint64_t word = (uint64_t)(uint32_t)at << 32;
+    // strong: a spurious failure would skip a free row. Acquire and release, as in the claims of
+    // workers, which learn the address of a block from the claims before their own
+    if (atomic_compare_exchange_strong_explicit(&board->rows[place], &word,
+                                                word | ((uint32_t)env_id + 1), memory_order_acq_rel,
+                                                memory_order_relaxed)) {
+      return place;
+    }
+  }
+  return -1;
+}
+
+/* ----------------------------------------------------------------------------------- turns -- */
 
 static bool is_turn_over(const pp_board_env *env) {
   int32_t state = atomic_load_explicit(&env->state, memory_order_acquire);

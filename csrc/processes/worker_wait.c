@@ -2,6 +2,7 @@
  * core from another thread, then sleeps. */
 #include "worker_wait.h"
 
+#include "mailbox.h"
 #include "os/os.h"
 #include "os/topology.h"
 

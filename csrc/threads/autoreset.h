@@ -2,7 +2,7 @@
 #ifndef PP_THREADS_AUTORESET_H
 #define PP_THREADS_AUTORESET_H
 
-#include "pool/fleet.h"
+#include "native/natives.h"
 
 /* the result of a step or reset, before it is written to a row */
 typedef struct pp_outcome {
@@ -15,34 +15,21 @@ typedef struct pp_outcome {
 } pp_outcome;
 
 /* Steps or resets an environment, depending on its command and phase. */
-void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
-
-/* Updates the estimate of a reset's cost with the time of one reset. The shortest time counts,
- * because a thread may lose its core in the middle of a reset. Only definitions with step_many need
- * the estimate: nothing interrupts the resets of a run and no other thread can take them over, so
- * environments with expensive resets are kept out of runs. */
-void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds);
-
-/* Updates the estimate with the time of all resets of one run. A time below PP_GRAIN_LONG is
- * ignored; a longer one replaces the estimate with the mean of the run. */
-void pp_autoreset_learn_run(pp_fleet *fleet, int64_t nanoseconds, int32_t count);
-
-/* Returns whether one reset is enough work for a chunk of its own. */
-bool pp_autoreset_is_expensive(const pp_fleet *fleet);
+void pp_autoreset_advance(pp_natives *natives, int32_t env_id, pp_outcome *outcome);
 
 /* Starts the next episode of an environment whose episode has just ended (SAME_STEP). Returns a
  * pp_status. */
-int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id);
+int pp_autoreset_restart(pp_natives *natives, int32_t env_id);
 
 /* Returns the number of steps after which an environment's episode is truncated; UINT32_MAX, which
  * elapsed can't reach, if there is no limit. */
-static inline uint32_t pp_autoreset_limit(const pp_fleet *fleet, int32_t env_id) {
-  int32_t limit = fleet->envs[env_id].max_episode_steps;
+static inline uint32_t pp_autoreset_limit(const pp_natives *natives, int32_t env_id) {
+  int32_t limit = natives->envs[env_id].max_episode_steps;
   return limit > 0 ? (uint32_t)limit : UINT32_MAX;
 }
 
 /* Records that a callback, named for an error without a text, failed. The state of the environment
  * is then unknown, and it must be reset. */
-void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, const char *callback, int status);
+void pp_autoreset_fail(pp_natives *natives, int32_t env_id, const char *callback, int status);
 
 #endif

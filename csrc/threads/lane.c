@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "os/os.h"
-
-enum { LEARN_EVERY = 8 /* chunks of a thread */ };
+#include "thread.h"
 
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {
@@ -18,17 +17,19 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
   pp_gate_init(&lane->gate, 0);
   lane->num_threads = num_threads;
   size = sizeof(*lane->workers) * (size_t)num_threads;
-  lane->workers = aligned_alloc(64, size);
+  lane->workers = aligned_alloc(PP_EXCHANGED_BYTES, size);
   if (!lane->workers) return PP_ERR_MEMORY;
   memset(lane->workers, 0, size);
   lane->num_workers = num_threads - is_helped;
   for (int32_t i = 0; i < num_threads; i++) {
     pp_thread *worker = &lane->workers[i];
     worker->lane = lane;
-    worker->scratch.recorder = &worker->recorder;
-    if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
+    worker->state.recorder = &worker->recorder;
+    if (pp_step_thread_init(&worker->state, stepper->natives->fleet->num_players) < 0) {
+      return PP_ERR_MEMORY;
+    }
     // the first shard is the caller's, if it helps, and its stand-in's
-    worker->scratch.home = i < lane->num_workers ? i + is_helped : 0;
+    worker->state.home = i < lane->num_workers ? i + is_helped : 0;
   }
   if (pp_idset_init(&lane->named, first, end - first) < 0) return PP_ERR_MEMORY;
   return pp_queue_init(&lane->queue, first, end - first, num_threads);
@@ -83,7 +84,7 @@ void pp_lane_join(pp_lane *lane) {
 
 void pp_lane_fini(pp_lane *lane) {
   for (int32_t i = 0; lane->workers && i < lane->num_threads; i++) {
-    pp_scratch_fini(&lane->workers[i].scratch);
+    pp_step_thread_fini(&lane->workers[i].state);
   }
   free(lane->workers);
   lane->workers = NULL;
@@ -91,26 +92,21 @@ void pp_lane_fini(pp_lane *lane) {
   pp_queue_fini(&lane->queue);
 }
 
-/* Returns whether to learn from a chunk: always if its time was far from the estimate, else from
- * every eighth chunk, which keeps the estimate exact. */
-static bool should_learn(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
-  return chunks % LEARN_EVERY == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
-}
-
-void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
-                            int32_t count, int32_t done) {
-  int32_t total = 0;
-  for (int32_t i = 0; i < count; i++) total += PP_ENTRY_LENGTH(entries[i]);
-  if (done == total) return;
-  pp_leftover_open(scratch->leftover, entries, count, done);
+int32_t pp_lane_step(pp_lane *lane, pp_step_thread *self, int32_t count, int64_t deadline) {
+  int32_t stepped = pp_stepper_run(lane->stepper, self, count, deadline), total = 0;
+  if (!self->is_cut) return stepped;
+  for (int32_t i = 0; i < count; i++) total += PP_ENTRY_LENGTH(self->entries[i]);
+  if (stepped == total) return stepped;
+  pp_leftover_put(self->leftover, self->entries, count, stepped);
   pp_queue_announce(&lane->queue);
-  pp_gate_wake(&lane->gate, total - done);
+  pp_gate_wake(&lane->gate, total - stepped);
+  return stepped;
 }
 
 /* takes one environment of another thread's leftover; returns the number of entries */
 static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
   for (int32_t i = 0; i < lane->num_threads; i++) {
-    if (pp_leftover_take(lane->workers[i].scratch.leftover, out)) return 1;
+    if (pp_leftover_take(lane->workers[i].state.leftover, out)) return 1;
   }
   return 0;
 }
@@ -118,17 +114,17 @@ static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
 /* Takes a chunk, and returns its number of entries. The thread's own leftover comes first, as it
  * must be empty before the next chunk can become one. The caller's leftover comes before the queue:
  * the caller may be away for long, and the queue may never become empty. */
-static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
+static int32_t take(pp_lane *lane, pp_step_thread *self, int32_t most) {
   int32_t count;
-  if (pp_leftover_take(scratch->leftover, scratch->entries)) return 1;
-  if (lane->caller && pp_leftover_take(lane->caller->leftover, scratch->entries)) return 1;
-  count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
-  return count ? count : take_leftover(lane, scratch->entries);
+  if (pp_leftover_take(self->leftover, self->entries)) return 1;
+  if (lane->caller && pp_leftover_take(lane->caller->leftover, self->entries)) return 1;
+  count = pp_queue_take(&lane->queue, self->home, &lane->cost, most, self->entries);
+  return count ? count : take_leftover(lane, self->entries);
 }
 
 /* returns what a chunk is that begins with this entry */
 static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
-  const pp_fleet *fleet = lane->stepper->fleet;
+  const pp_fleet *fleet = lane->stepper->natives->fleet;
   int32_t env_id = PP_ENTRY_ENV(first);
   return count == 1 && PP_ENTRY_LENGTH(first) == 1 &&
                  (fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING)
@@ -136,34 +132,28 @@ static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
              : PP_SPAN_WORK;
 }
 
-int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
-  int32_t taken = take(lane, scratch, most), count, kind = -1;
-  int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
+int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most) {
+  int32_t taken = take(lane, self, most), count, kind = -1;
+  int64_t start, chunks = atomic_load_explicit(&self->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
-  if (pp_recorder_open(scratch->recorder)) kind = kind_of(lane, scratch->entries[0], taken);
+  if (pp_recorder_open(self->recorder)) kind = kind_of(lane, self->entries[0], taken);
   // reading the clock is expensive: once for each chunk
-  start = scratch->ended ? scratch->ended : pp_os_now();
-  count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
-  scratch->ended = pp_os_now();
+  start = self->ended ? self->ended : pp_os_now();
+  count = pp_lane_step(lane, self, taken, start + PP_CHUNK_CUT_NS);
+  self->ended = pp_os_now();
   if (kind >= 0) {
-    pp_span span = {start, scratch->ended, kind, PP_ENTRY_ENV(scratch->entries[0]), count, 0};
-    pp_recorder_work(scratch->recorder, &span);
+    pp_span span = {start, self->ended, kind, PP_ENTRY_ENV(self->entries[0]), count, 0};
+    pp_recorder_work(self->recorder, &span);
   }
-  if (scratch->ended - start > PP_GRAIN_LATE) {
-    pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
-  }
-  pp_stepper_learn(lane->stepper, scratch, scratch->ended - start, count);
-  if (should_learn(lane, scratch->ended - start, count, chunks)) {
-    pp_grain_learn(&lane->grain, scratch->ended - start, count);
-  }
+  pp_cost_learn(&lane->cost, self->ended - start, count, chunks);
   // there is one writer, so the addition need not be atomic
-  atomic_store_explicit(&scratch->chunks, chunks + 1, memory_order_relaxed);
+  atomic_store_explicit(&self->chunks, chunks + 1, memory_order_relaxed);
   return count;
 }
 
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare) {
-  int64_t wanted = pp_grain_threads(&lane->grain, queued) - spare;
+  int64_t wanted = pp_cost_threads(&lane->cost, queued) - spare;
   if (wanted > lane->num_threads) wanted = lane->num_threads;
   if (wanted > 0) pp_gate_wake(&lane->gate, (int32_t)wanted);
 }

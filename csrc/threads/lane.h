@@ -2,10 +2,7 @@
 #ifndef PP_THREADS_LANE_H
 #define PP_THREADS_LANE_H
 
-#include <pthread.h>
-
-#include "os/topology.h"
-#include "pool/idset.h"
+#include "idset.h"
 #include "queue.h"
 #include "stepper.h"
 
@@ -13,12 +10,12 @@ typedef struct pp_lane {
   pp_queue queue;
   pp_idset named; /* the sender's, under the pool's lock: ids of a send; empty between sends */
   pp_gate gate;   /* where idle workers sleep */
-  pp_grain grain;
+  pp_cost cost;
   const pp_stepper *stepper;
-  struct pp_thread *workers;
-  pp_scratch *caller;  /* the caller's scratch; null if the caller does not step */
-  int32_t num_workers; /* threads of the lane, without the caller and its stand-in */
-  int32_t num_started; /* workers that were started and not joined */
+  struct pp_thread *workers; /* thread.h */
+  pp_step_thread *caller;    /* null if the caller does not step */
+  int32_t num_workers;       /* threads of the lane, without the caller and its stand-in */
+  int32_t num_started;       /* workers that were started and not joined */
   int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps.
                           workers has so many; the last, if the caller helps, is its stand-in */
   int32_t first_env;   /* owns first_env .. end_env-1 */
@@ -32,17 +29,6 @@ typedef struct pp_lane {
    * those who wait for that: sequentially consistent, as the gate needs. */
   _Atomic int32_t num_running;
 } pp_lane;
-
-/* A thread that serves one lane. On cache lines of its own, as every thread writes to its own. */
-typedef struct pp_thread {
-  _Alignas(64) pthread_t thread;
-  pp_lane *lane;
-  pp_scratch scratch;
-  pp_recorder recorder;
-  const int32_t *cpus; /* where it may run; null: anywhere */
-  int32_t num_cpus;
-  _Atomic int32_t was_refused; /* 1: the system refused its affinity; relaxed, statistics only */
-} pp_thread;
 
 /* Prepares a lane for environments first .. end-1 and num_threads threads, without starting any.
  * is_helped: one of the threads is the caller. Returns PP_OK or PP_ERR_MEMORY. */
@@ -72,17 +58,14 @@ void pp_lane_leave(pp_lane *lane);
 
 /* Takes one chunk of up to about `most` environments, and steps it. Returns how many it stepped, 0
  * if there is nothing to take. */
-int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most);
+int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most);
 
-/* Makes the environments of a chunk that a thread has not stepped, all but the first `done`, its
- * leftover, and wakes workers for them. */
-void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
-                            int32_t count, int32_t done);
+/* Steps the chunk of the first count entries in self->entries. What is left at the deadline
+ * (pp_os_now_roughly) becomes the thread's leftover, for which workers are woken. Returns how many
+ * environments it stepped. */
+int32_t pp_lane_step(pp_lane *lane, pp_step_thread *self, int32_t count, int64_t deadline);
 
-/* Wakes as many workers as so many queued environments are worth, minus spare. */
+/* Wakes workers for this many queued environments: as many as the work is worth, less spare. */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);
-
-/* The main function of a worker thread. argument: its pp_thread. */
-void *pp_thread_run(void *argument);
 
 #endif

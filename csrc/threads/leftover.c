@@ -14,7 +14,7 @@ static int32_t total_of(uint64_t state) {
   return (int32_t)(state >> BITS & MASK);
 }
 
-void pp_leftover_open(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done) {
+void pp_leftover_put(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done) {
   uint64_t round = atomic_load_explicit(&leftover->state, memory_order_relaxed) >> 2 * BITS;
   uint64_t total = 0;
   for (int32_t i = 0; i < count; i++) {
@@ -27,7 +27,7 @@ void pp_leftover_open(pp_leftover *leftover, const pp_entry *entries, int32_t co
 
 /* returns an entry for one environment, the one at this index among those of all entries */
 static pp_entry find(const pp_leftover *leftover, int32_t at) {
-  for (int32_t i = 0; i < PP_GRAIN_ROWS; i++) {
+  for (int32_t i = 0; i < PP_MAX_CHUNK; i++) {
     pp_entry entry = atomic_load_explicit(&leftover->entries[i], memory_order_relaxed);
     int32_t length = PP_ENTRY_LENGTH(entry);
     if (at < length) return PP_ENTRY(PP_ENTRY_PLACE(entry) + at, PP_ENTRY_ENV(entry) + at, 1);

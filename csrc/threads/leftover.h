@@ -18,12 +18,12 @@ typedef struct pp_leftover {
   _Alignas(64) _Atomic uint64_t state;
   /* Written by the owner, read by all threads. Relaxed: a thread that reads an entry while it is
    * replaced finds that state has changed. */
-  _Atomic uint64_t entries[PP_GRAIN_ROWS];
+  _Atomic uint64_t entries[PP_MAX_CHUNK];
 } pp_leftover;
 
 /* Fills the leftover with the environments of these entries, without the first done ones. Only for
  * the owner, and only when the leftover is empty. */
-void pp_leftover_open(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done);
+void pp_leftover_put(pp_leftover *leftover, const pp_entry *entries, int32_t count, int32_t done);
 
 /* Takes one environment. Returns false if the leftover is empty. */
 bool pp_leftover_take(pp_leftover *leftover, pp_entry *out);

@@ -61,7 +61,7 @@ void pp_queue_announce(pp_queue *queue) {
   atomic_fetch_add_explicit(&queue->pushes, 1, memory_order_seq_cst);
 }
 
-static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const pp_grain *grain,
+static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const pp_cost *cost,
                          int32_t most, pp_entry *out) {
   uint64_t head = atomic_load_explicit(&shard->head, memory_order_relaxed);
   for (;;) {
@@ -71,7 +71,7 @@ static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const 
     int32_t count;
 
     if (available <= 0) return 0;
-    count = pp_grain_chunk(grain, available * length, is_shared);
+    count = pp_cost_chunk(cost, available * length, is_shared);
     count = (count < most ? count : most) / length;
     if (count < 1) count = 1;
     for (int32_t i = 0; i < count; i++) {
@@ -86,12 +86,12 @@ static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const 
   }
 }
 
-int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int32_t most,
+int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_cost *cost, int32_t most,
                       pp_entry *out) {
   int32_t length = atomic_load_explicit(&queue->length, memory_order_relaxed);
   for (int32_t i = 0; i < queue->num_shards; i++) {
     pp_shard *shard = &queue->shards[(home + i) % queue->num_shards];
-    int32_t count = take_from(shard, length, queue->num_shards > 1, grain, most, out);
+    int32_t count = take_from(shard, length, queue->num_shards > 1, cost, most, out);
     if (count) return count;
   }
   return 0;

@@ -6,108 +6,95 @@
 
 #include "os/os.h"
 
-int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
-  atomic_init(&scratch->chunks, 0);
-  scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
-  scratch->leftover = aligned_alloc(64, sizeof(*scratch->leftover));
-  if (!scratch->rewards || !scratch->leftover) return PP_ERR_MEMORY;
-  memset(scratch->leftover, 0, sizeof(*scratch->leftover));
+int pp_step_thread_init(pp_step_thread *self, int32_t num_players) {
+  atomic_init(&self->chunks, 0);
+  self->rewards = calloc((size_t)PP_MAX_CHUNK * (size_t)num_players, sizeof(double));
+  self->leftover = aligned_alloc(64, sizeof(*self->leftover));
+  if (!self->rewards || !self->leftover) return PP_ERR_MEMORY;
+  memset(self->leftover, 0, sizeof(*self->leftover));
   return PP_OK;
 }
 
-void pp_scratch_fini(pp_scratch *scratch) {
-  free(scratch->rewards);
-  free(scratch->leftover);
-  scratch->rewards = NULL;
-  scratch->leftover = NULL;
+void pp_step_thread_fini(pp_step_thread *self) {
+  free(self->rewards);
+  free(self->leftover);
+  self->rewards = NULL;
+  self->leftover = NULL;
 }
 
 /* counts rows of a batch as written; the last one wakes the caller, if it sleeps */
-static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
-  if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
+static void finish(const pp_stepper *stepper, pp_ring_slot *slot, int32_t count) {
+  if (pp_claims_finish(stepper->claims, slot, count)) pp_gate_wake(stepper->caller, 1);
+}
+
+/* Ordered: finds the rows from a place on. Unordered: claims at most rows->count of them, and sets
+ * the count. Returns their batch. */
+static pp_ring_slot *find_rows(const pp_stepper *stepper, int32_t place, pp_rows *rows) {
+  pp_ring_slot *slot;
+  if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &rows->count);
+  slot = pp_ring_at(stepper->ring, place, &rows->first);
+  rows->memory = slot->memory;
+  return slot;
 }
 
 /* Returns whether step_many can take these environments: their command is a step, none is PP_FRESH,
  * and their actions have one dtype. */
-static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
-  const uint8_t dtype = fleet->action_dtypes[env_id];
+static bool is_plain(const pp_natives *natives, int32_t env_id, int32_t count) {
+  const uint8_t dtype = natives->action_dtypes[env_id];
   uint8_t differs = 0;
   for (int32_t i = 0; i < count; i++) {
-    differs |= fleet->command[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH) |
-               (fleet->action_dtypes[env_id + i] ^ dtype);
+    differs |= natives->fleet->command[env_id + i] |
+               (natives->fleet->phase[env_id + i] & PP_FRESH) |
+               (natives->action_dtypes[env_id + i] ^ dtype);
   }
   return !differs;
 }
 
 /* returns how many of these environments have the configuration of the first */
-static int32_t configured_alike(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+static int32_t configured_alike(const pp_natives *natives, int32_t env_id, int32_t count) {
   int32_t alike = 1;
-  while (alike < count && fleet->envs[env_id + alike].shared == fleet->envs[env_id].shared) alike++;
+  while (alike < count && natives->envs[env_id + alike].shared == natives->envs[env_id].shared)
+    alike++;
   return alike;
 }
 
 /* Steps a run through step_many, in one part for each batch that its rows lie in, and for each
  * configuration. */
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
-                     pp_scratch *scratch) {
-  while (count > 0) {
-    int32_t part = count, row, failed;
-    pp_batch *batch;
-    if (stepper->fleet->has_configs) part = configured_alike(stepper->fleet, env_id, count);
-    if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
-    batch = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
-                          scratch->rewards);
-    for (int32_t i = 0; failed && i < part; i++) {
-      if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
+                     pp_step_thread *self) {
+  pp_natives *natives = stepper->natives;
+  pp_rows rows = {.natives = natives, .layout = stepper->layout, .env_id = env_id};
+  for (int32_t left = count; left > 0; left -= rows.count) {
+    pp_ring_slot *slot;
+    int32_t failed;
+    rows.count = natives->has_configs ? configured_alike(natives, rows.env_id, left) : left;
+    slot = find_rows(stepper, place, &rows);
+    failed = pp_rows_step(&rows, self->rewards);
+    for (int32_t i = 0; failed && i < rows.count; i++) {
+      if (natives->fleet->phase[rows.env_id + i] == PP_FRESH) {
+        pp_claims_fail(stepper->claims, slot, rows.env_id + i);
+      }
     }
-    finish(stepper, batch, part);
-    env_id += part;
-    place += part;
-    count -= part;
+    finish(stepper, slot, rows.count);
+    rows.env_id += rows.count;
+    place += rows.count;
   }
-}
-
-/* returns whether the next step may be a reset whose time pp_autoreset_learn needs */
-static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
-  if (!fleet->has_step_many) return false;
-  return fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING ||
-         (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
 }
 
 /* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
-  int32_t row, one = 1;
-  bool is_timed = may_reset(stepper->fleet, env_id);
-  int64_t start = is_timed ? pp_os_now() : 0;
+  pp_rows row = {
+      .natives = stepper->natives, .layout = stepper->layout, .env_id = env_id, .count = 1};
   pp_outcome outcome;
-  pp_batch *batch;
+  pp_ring_slot *slot;
 
-  pp_autoreset_advance(stepper->fleet, env_id, &outcome);
-  if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
-  batch = pp_ring_at(stepper->ring, place, &row);
-  if (pp_step_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) <
-      0) {
-    pp_batch_fail(batch, env_id);
-  }
-  if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
-    pp_autoreset_learn(stepper->fleet, pp_os_now() - start);
-  }
-  finish(stepper, batch, 1);
+  pp_autoreset_advance(stepper->natives, env_id, &outcome);
+  slot = find_rows(stepper, place, &row);
+  if (pp_rows_write(&row, &outcome) < 0) pp_claims_fail(stepper->claims, slot, env_id);
+  finish(stepper, slot, 1);
 }
 
-/* Returns how many environments of a plain run step_many may take at once, from its first one on.
- * Expensive resets are kept out: the part ends before the next one, and it is empty if any step may
- * bring one. */
-static int32_t run_length(const pp_fleet *fleet, int32_t env_id, int32_t count) {
-  const uint8_t *first = fleet->phase + env_id, *ended;
-  if (!pp_autoreset_is_expensive(fleet)) return count;
-  if (fleet->autoreset == PP_SAME_STEP) return 0;
-  ended = memchr(first, PP_ENDED, (size_t)count);
-  return ended ? (int32_t)(ended - first) : count;
-}
-
-/* Joins the first entry with those that continue it, up to PP_GRAIN_ROWS environments. Returns the
+/* Joins the first entry with those that continue it, up to PP_MAX_CHUNK environments. Returns the
  * number of entries, and writes the number of environments to length. */
 static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                     int32_t *length) {
@@ -116,7 +103,7 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
     pp_entry next = entries[joined];
     if (PP_ENTRY_ENV(next) != PP_ENTRY_ENV(entries[0]) + total ||
         (stepper->ring->is_ordered && PP_ENTRY_PLACE(next) != PP_ENTRY_PLACE(entries[0]) + total) ||
-        total + PP_ENTRY_LENGTH(next) > PP_GRAIN_ROWS) {
+        total + PP_ENTRY_LENGTH(next) > PP_MAX_CHUNK) {
       break;
     }
     total += PP_ENTRY_LENGTH(next);
@@ -127,62 +114,46 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
 }
 
 /* records what a thread begins to step */
-static void note(pp_scratch *scratch, int32_t env_id, int32_t count) {
-  atomic_store_explicit(&scratch->stepping, PP_ENTRY(1, env_id, count), memory_order_relaxed);
+static void note(pp_step_thread *self, int32_t env_id, int32_t count) {
+  atomic_store_explicit(&self->stepping, PP_ENTRY(1, env_id, count), memory_order_relaxed);
 }
 
 static bool is_late(int64_t deadline) {
   return pp_os_now_roughly() > deadline;
 }
 
-void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
-                      int32_t count) {
-  _Atomic bool *avoids_runs = &stepper->fleet->avoids_runs;
-  // written only if it changes: every thread reads it
-  if (scratch->used_runs) {
-    if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(avoids_runs, true, memory_order_relaxed);
-  } else if (nanoseconds < (int64_t)PP_GRAIN_MOST * count &&
-             atomic_load_explicit(avoids_runs, memory_order_relaxed)) {
-    atomic_store_explicit(avoids_runs, false, memory_order_relaxed);
-  }
-}
-
-/* does the work of pp_stepper_run, and leaves in scratch->stepping what it stepped last */
-static int32_t step_entries(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                            int64_t deadline, pp_scratch *scratch) {
-  bool has_runs = stepper->fleet->has_step_many &&
-                  !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
+/* does the work of pp_stepper_run, and leaves in self->stepping what it stepped last */
+static int32_t step_entries(const pp_stepper *stepper, pp_step_thread *self, int32_t count,
+                            int64_t deadline) {
+  const pp_entry *entries = self->entries;
   int32_t at = 0, stepped = 0;
-
-  scratch->used_runs = false;
+  self->is_cut = true;
   while (at < count) {
-    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
-    bool is_run;
+    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
-    is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
-    for (int32_t i = 0; i < length; i += part) {
-      part = is_run ? run_length(stepper->fleet, env_id + i, length - i) : 0;
-      note(scratch, env_id + i, part > 1 ? part : 1);
-      if (part > 1) {
-        step_run(stepper, env_id + i, place + i, part, scratch);
-        scratch->used_runs = true;
-        stepped += part;
-        if ((at < count || i + part < length) && is_late(deadline)) return stepped;
-      } else {
-        part = 1;
-        step_one(stepper, env_id + i, place + i);
-        // after the first step and then every fourth: reading the clock costs a good part of a
-        // cheap step
-        if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
-      }
+    if (stepper->natives->has_step_many && length > 1 &&
+        is_plain(stepper->natives, env_id, length)) {
+      note(self, env_id, length);
+      step_run(stepper, env_id, place, length, self);
+      stepped += length;
+      if (at < count && is_late(deadline)) return stepped;
+      continue;
+    }
+    for (int32_t i = 0; i < length; i++) {
+      note(self, env_id + i, 1);
+      step_one(stepper, env_id + i, place + i);
+      // after the first step and then every fourth: reading the clock costs a good part of a cheap
+      // step
+      if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
     }
   }
+  self->is_cut = false;
   return stepped;
 }
 
-int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       int64_t deadline, pp_scratch *scratch) {
-  int32_t stepped = step_entries(stepper, entries, count, deadline, scratch);
-  atomic_store_explicit(&scratch->stepping, 0, memory_order_relaxed);
+int32_t pp_stepper_run(const pp_stepper *stepper, pp_step_thread *self, int32_t count,
+                       int64_t deadline) {
+  int32_t stepped = step_entries(stepper, self, count, deadline);
+  atomic_store_explicit(&self->stepping, 0, memory_order_relaxed);
   return stepped;
 }

@@ -1,5 +1,6 @@
-/* Thread: the main function of a worker thread, which serves one lane. */
-#include "lane.h"
+/* Thread: a worker thread, which serves one lane. */
+#include "thread.h"
+
 #include "os/os.h"
 
 /* what the callbacks of pp_spin need */
@@ -38,8 +39,8 @@ void *pp_thread_run(void *argument) {
   }
   while (!atomic_load_explicit(&lane->is_closing, memory_order_relaxed)) {
     uint64_t pushes = pp_queue_pushes(&lane->queue);
-    if (pp_lane_work(lane, &thread->scratch, PP_GRAIN_ROWS)) continue;
-    thread->scratch.ended = 0;
+    if (pp_lane_work(lane, &thread->state, PP_MAX_CHUNK)) continue;
+    thread->state.ended = 0;
     pp_recorder_flush(&thread->recorder);
     wait_for_work(lane, pushes);
   }

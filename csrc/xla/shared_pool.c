@@ -46,7 +46,7 @@ int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error) {
   int status = pp_pool_check(pool, error);
   pp_shared_pool *share;
 
-  if (status >= 0) status = pp_pool_check_local(pool, error);
+  if (status >= 0 && !pool->ops.natives(pool, error)) status = PP_ERR_STATE;
   if (status >= 0) status = pp_pool_check_block(pool, spare, error);
   if (status < 0) return status;
   pthread_once(&forget_once, forget_at_fork);

@@ -19,7 +19,7 @@ from parallel_pool._native import ffi, lib
 if TYPE_CHECKING:
     from parallel_pool._engine.pool import Pool
 
-# csrc/pool/snapshot.c: bytes of the checksum and of the head, after which come the returns of all
+# csrc/native/snapshot.c: bytes of the checksum and of the head, after which come the returns of all
 # players; a plain state of so many bytes is packed
 SUM_BYTES, HEAD_BYTES, PACKED_FROM = 8, 144, 4096
 # csrc/base/pack.h: the head of a part (literal words, repeated words, distance), most words of one

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._testing.guards import without_step_many
+from parallel_pool._testing.play import Run, require
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
@@ -16,6 +19,34 @@ if TYPE_CHECKING:
 MANY = 1024
 # seconds of each measurement
 SECONDS = 0.3
+# seconds of a step or a reset that is too long for step_many, far more than the microseconds that
+# pp_env.h allows, so that a busy machine is no reason to refuse an environment
+TOO_LONG = 1e-3
+# of which the median counts
+TIMES = 9
+
+
+def for_runs(env: str | Definition, *, few: bool = False, **settings: Any) -> None:
+    """Steps and resets are short if there is a step_many, as nothing interrupts its calls."""
+    definition = registry.find(env) if isinstance(env, str) else env
+    if not definition.raw.step_many:
+        return
+    # a single environment is stepped alone
+    run = Run(definition, 1, num_threads=1, **settings)
+    for what, call in (("reset", run.pool.reset), ("step", lambda: run.pool.step(run.action([0])))):
+        seconds = statistics.median(_seconds(call) for _ in range(TIMES))
+        require(
+            seconds < TOO_LONG,
+            f"a {what} takes {seconds * 1e3:.1f} ms, and step_many steps up to 256 environments in"
+            " a call that nothing interrupts, not even Ctrl-C: leave step_many null if a step or a"
+            " reset can take more than microseconds",
+        )
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
 
 
 def report(definition: Definition, options: Mapping[str, Any]) -> str:

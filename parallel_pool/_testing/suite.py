@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type
-from parallel_pool._testing import contract, forged, guards, gymnasium_env
+from parallel_pool._testing import contract, forged, guards, gymnasium_env, speed
 from parallel_pool._testing.messages import FORGED, STOPPING
 from parallel_pool._testing.play import Run
 
@@ -87,6 +87,7 @@ NATIVE_CHECKS: tuple[Check, ...] = (
     Check("rows show nothing of what their memory held", _defined_bytes),
     Check("step_many returns what step returns", guards.step_many),
     Check("step_many changes nothing of ended episodes", _runs),
+    Check("steps and resets are short where step_many is", speed.for_runs),
     Check("the same seed gives the same results", contract.seeds),
     Check("observe changes nothing", guards.observe),
     Check("neighbours change nothing", contract.neighbours),

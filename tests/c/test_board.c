@@ -9,7 +9,9 @@
 
 #include "check.h"
 #include "os/os.h"
-#include "processes/board.h"
+#include "processes/mailbox.h"
+#include "processes/rows.h"
+#include "processes/worker_death.h"
 
 enum { MAX_ENVS = 32, MAX_LANES = 4, MAX_SLOTS = 40, MANY = INT32_MAX };
 
@@ -118,7 +120,7 @@ static void list_tables(const test_board *t, table *tables) {
                                  {b->mailboxes, lanes * (int64_t)sizeof(pp_mailbox)},
                                  {b->entries, lanes * (int64_t)(b->mailbox_size * 8)},
                                  {b->envs, envs * (int64_t)sizeof(pp_board_env)},
-                                 {b->slots, slots * (int64_t)sizeof(pp_slot)},
+                                 {b->slots, slots * (int64_t)sizeof(pp_board_slot)},
                                  {b->rows_done, slots * lanes * 4},
                                  {b->rows, rows * 8},
                                  {b->actions, envs * t->shape.action_bytes},

@@ -8,7 +8,7 @@
 
 #include "pool/pool.h"
 #include "process_tests.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 
 enum { NUM_ENVS = 4 };
 
@@ -235,18 +235,18 @@ TEST(wrong_calls_about_workers_are_refused) {
   close_pool(&w);
 }
 
-/* Workers can't write to memory outside the pool's arena. */
+/* Workers can't write to memory outside the pool's shared heap. */
 TEST(memory_from_elsewhere_is_no_batch) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   test_pool other = test_pool_open(2, 2, 1, PP_NEXT_STEP);
-  char *own = w.c.fresh, *base = w.c.pool->processes->arena->base;
+  char *own = w.c.fresh, *base = w.c.pool->processes->heap->base;
   char *const wrong[] = {malloc((size_t)w.c.size),
                          other.c.fresh,
                          own + 1,
                          base,
                          base - 64,
-                         base + w.c.pool->processes->arena->size - w.c.size + 64,
-                         base + w.c.pool->processes->arena->reserve,
+                         base + w.c.pool->processes->heap->size - w.c.size + 64,
+                         base + w.c.pool->processes->heap->reserve,
                          (char *)64};
   int64_t actions[2] = {0};
   for (int i = 0; i < 8; i++) {

@@ -251,7 +251,8 @@ TEST(a_row_that_is_being_written_is_not_lost) {
   REQUIRE(open_held(&c, &def));
   send_held(&c, &holds_row, 2);
   const pp_ring *ring = &c.pool->ring;
-  while (pp_batch_written(&ring->batches[ring->received % ring->num_slots]) < 2) usleep(100);
+  const pp_ring_slot *slot = &ring->slots[ring->received % ring->num_slots];
+  while (c.pool->ops.count_written(c.pool, slot) < 2) usleep(100);
   CHECK_EQ(take(&c, 1, 0), 0);
   CHECK_EQ(pp_pool_in_flight(c.pool), 3);
   atomic_store(&holds_row, 0);
@@ -308,8 +309,8 @@ TEST(wrong_numbers_of_rows_are_refused) {
 /* rows are there when the caller looks first, and not when it takes them */
 static _Atomic int32_t looks;
 
-static int32_t flickering(const pp_pool *pool, const pp_batch *batch) {
-  (void)pool, (void)batch;
+static int32_t flickering(const pp_pool *pool, const pp_ring_slot *slot) {
+  (void)pool, (void)slot;
   return atomic_fetch_add(&looks, 1) % 2 ? 0 : 2;
 }
 

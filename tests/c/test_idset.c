@@ -3,7 +3,8 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/idset.h"
+#include "pool/ids.h"
+#include "threads/idset.h"
 
 enum { FIRST = 40, COUNT = 300 };
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "pool/field.h"
 #include "pool/layout.h"
 
 enum { ALL_EXTRAS = PP_WITH_STEP_TYPE | PP_WITH_DISCOUNT | PP_WITH_PLAYERS | PP_WITH_STATISTICS };

@@ -5,14 +5,14 @@
 #include <sched.h>
 
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 TEST(a_leftover_gives_single_environments_in_order) {
   static pp_leftover leftover;
   pp_entry entries[3] = {PP_ENTRY(100, 7, 3), PP_ENTRY(200, 50, 1), PP_ENTRY(300, 90, 256)}, out;
   CHECK_EQ(pp_leftover_take(&leftover, &out), 0);
   for (int32_t done = 0; done <= 260; done += 20) {
-    pp_leftover_open(&leftover, entries, 3, done);
+    pp_leftover_put(&leftover, entries, 3, done);
     for (int32_t at = done; at < 260; at++) {
       int32_t id = at < 3 ? 7 + at : at < 4 ? 50 : 90 + at - 4;
       int32_t place = at < 3 ? 100 + at : at < 4 ? 200 : 300 + at - 4;
@@ -63,7 +63,7 @@ TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
     pp_entry entries[2] = {PP_ENTRY(round, 0, first), PP_ENTRY(round + first, first, LEFT - first)};
     for (int32_t i = 0; i < LEFT; i++) all.payload[i] = round + i;
     atomic_store(&all.taken, 0);
-    pp_leftover_open(&all.leftover, entries, 2, 0);
+    pp_leftover_put(&all.leftover, entries, 2, 0);
     rob(&all);
     while (atomic_load(&all.taken) < LEFT) sched_yield();
   }
@@ -247,115 +247,6 @@ TEST(expensive_resets_among_cheap_steps_are_shared) {
     // an equal part and a margin; a caller that shared nothing would make all 64
     CHECK(atomic_load(&calls_of_main) <= 64 / threads + 16);
     CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[63], 0);
-    client_close(&c);
-  }
-}
-
-static int32_t longest_run;
-
-static int step_many_slowly(void *shared, const pp_run *run) {
-  (void)shared;
-  for (int32_t i = 0; i < run->count; i++) run->reward[i] = 1;
-  if (!atomic_load(&is_slow)) return PP_OK;
-  if (run->count > longest_run) longest_run = run->count;
-  for (int32_t i = 0; i < run->count; i++) linger();
-  return PP_OK;
-}
-
-/* Nothing cuts a run short, but after a run that took long the engine makes no other. */
-TEST(one_long_run_is_the_last) {
-  static int64_t zeros[64];
-  pp_env_def def;
-  client c = make_client("CartPole-v1", 64);
-  def = *c.def;
-  def.step = step_slowly;
-  def.step_many = step_many_slowly;
-  def.reset = reset_slowly;
-  c.def = &def;
-  c.options.num_threads = 1;
-  atomic_store(&is_slow, 0);
-  atomic_store(&slow_resets, 0);
-  longest_run = 0;
-  REQUIRE(client_open(&c));
-  warm_up(&c, zeros);
-  // on a machine that was busy for a moment, the engine may have stopped making runs before
-  for (int32_t tries = 0; tries < 10 && longest_run < 2; tries++) {
-    atomic_store(&is_slow, 0);
-    for (int32_t i = 0; i < 10; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
-    atomic_store(&is_slow, 1);
-    CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
-  }
-  CHECK(longest_run > 1);
-  longest_run = 0;
-  for (int32_t i = 0; i < 3; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
-  CHECK_EQ(longest_run, 0);
-  client_close(&c);
-}
-
-/* a step cheap enough for runs, whose action ends the episode */
-static int step_as_told(pp_env *env, const void *action, pp_result *result) {
-  (void)env;
-  result->reward[0] = 1;
-  result->terminated = *(const int64_t *)action != 0;
-  return PP_OK;
-}
-
-static int step_many_as_told(void *shared, const pp_run *run) {
-  (void)shared;
-  for (int32_t i = 0; i < run->count; i++) {
-    run->reward[i] = 1;
-    run->terminated[i] = ((const int64_t *)run->actions)[i] != 0;
-  }
-  return PP_OK;
-}
-
-/* Ends all episodes and resets them. Returns how many resets the caller made. */
-static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
-  int32_t is_next = c->options.autoreset == PP_NEXT_STEP;
-  atomic_store(&calls_of_main, 0);
-  CHECK_EQ(client_step(c, NULL, 64, ones), 64);
-  for (int32_t i = 0; i < 64; i++) CHECK_EQ(((uint8_t *)column(c, "terminated"))[i], 1);
-  if (is_next) CHECK_EQ(client_step(c, NULL, 64, zeros), 64);
-  for (int32_t i = 0; is_next && i < 64; i++) {
-    CHECK_EQ(((int32_t *)column(c, "elapsed_step"))[i], 0);
-  }
-  return atomic_load(&calls_of_main);
-}
-
-/* The resets in a run of step_many are shared, too, once the engine knows that they are expensive.
- * It learns that from resets that the caller asks for, or from one long run. */
-TEST(expensive_resets_among_runs_are_shared) {
-  static int64_t zeros[64], ones[64];
-  for (int32_t i = 0; i < 64; i++) ones[i] = 1;
-  for (int32_t mode = 0; mode < 4; mode++) {
-    int32_t is_known = mode & 1;
-    client c = make_client("CartPole-v1", 64);
-    pp_env_def def = *c.def;
-    def.step = step_as_told;
-    def.step_many = step_many_as_told;
-    def.reset = reset_slowly;
-    c.def = &def;
-    c.options.num_threads = 4;
-    c.options.autoreset = mode & 2 ? PP_SAME_STEP : PP_NEXT_STEP;
-    atomic_store(&slow_resets, is_known);
-    main_thread = pthread_self();
-    REQUIRE(client_open(&c));
-    warm_up(&c, zeros);
-    atomic_store(&slow_resets, 1);
-    // if a busy machine has stopped runs for a moment, there is nothing to learn from
-    for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
-      end_all(&c, ones, zeros);
-    }
-    for (int32_t i = 0; i < 200; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
-    CHECK(end_all(&c, ones, zeros) <= 64 / 4 + 16);
-    CHECK(pp_autoreset_is_expensive(&c.pool->fleet));
-    // once they are cheap, the pool learns it from the next one that no busy machine has
-    // interrupted
-    atomic_store(&slow_resets, 0);
-    for (int32_t tries = 0; tries < 10 && pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
-      end_all(&c, ones, zeros);
-    }
-    CHECK(!pp_autoreset_is_expensive(&c.pool->fleet));
     client_close(&c);
   }
 }

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/run.h"
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
 
@@ -512,7 +512,7 @@ TEST(without_a_limit_no_episode_is_truncated) {
     c.options.extras = PP_WITH_STATISTICS;
     REQUIRE(client_open(&c));
     CHECK_EQ(client_reset(&c), 8);
-    for (int32_t i = 0; i < 8; i++) c.pool->fleet.elapsed[i] = INT32_MAX - 2;
+    for (int32_t i = 0; i < 8; i++) c.pool->threads->natives.elapsed[i] = INT32_MAX - 2;
     for (int32_t t = 1; t <= 5; t++) {
       CHECK_EQ(client_step(&c, NULL, 8, zeros), 8);
       for (int32_t i = 0; i < 8; i++) {
@@ -532,7 +532,7 @@ TEST(the_largest_limit_truncates) {
   c.options.max_episode_steps = INT32_MAX;
   REQUIRE(client_open(&c));
   CHECK_EQ(client_reset(&c), 1);
-  c.pool->fleet.elapsed[0] = INT32_MAX - 2;
+  c.pool->threads->natives.elapsed[0] = INT32_MAX - 2;
   CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
   CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 0);
   CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
@@ -861,7 +861,7 @@ TEST(futex_calls_are_few) {
     CHECK_EQ(after.batches - before.batches, ROUNDS);
     // one wake call for all workers of the lane after a push, and one after each chunk that took so
     // long, for want of a core, that the thread left the rest to others
-    cuts = c.options.num_threads * ((pp_os_now() - start) / PP_GRAIN_LATE);
+    cuts = c.options.num_threads * ((pp_os_now() - start) / PP_CHUNK_CUT_NS);
     CHECK(after.worker_wakes - before.worker_wakes <= ROUNDS + cuts);
     CHECK(after.caller_wakes - before.caller_wakes <= 2 * ROUNDS);
     CHECK(after.worker_waits - before.worker_waits <= (ROUNDS + cuts) * after.num_workers + 4);

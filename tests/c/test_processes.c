@@ -4,7 +4,7 @@
 
 #include "pool/pool.h"
 #include "process_tests.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 #include "processes/worker.c"
 
 #ifdef __SANITIZE_THREAD__
@@ -121,7 +121,7 @@ TEST(payloads_and_replies_have_any_size) {
 }
 
 static int64_t used(const test_pool *w) {
-  return w->c.pool->processes->arena->used;
+  return w->c.pool->processes->heap->used;
 }
 
 /* A payload is for one turn: the next turn of the environment has none, and its memory is freed. */

@@ -9,16 +9,16 @@
 #include "include/pp_env.h"
 #include "threads/queue.h"
 
-enum { FIRST = 40, NUM_ENVS = 100, MANY = PP_GRAIN_ROWS };
+enum { FIRST = 40, NUM_ENVS = 100, MANY = PP_MAX_CHUNK };
 
 /* sets the cost of a step in nanoseconds, 0: unknown */
-static void set_cost(pp_grain *grain, uint32_t nanoseconds) {
-  atomic_store(&grain->cost, 16 * nanoseconds);
+static void set_cost(pp_cost *cost, uint32_t nanoseconds) {
+  atomic_store(&cost->step, 16 * nanoseconds);
 }
 
 TEST(an_entry_holds_what_was_put_into_it) {
   const int32_t places[] = {0, 1, 77777, INT32_MAX}, ids[] = {0, 1, 4095, PP_MAX_ENVS - 1};
-  const int32_t lengths[] = {1, 2, 16, PP_MAX_RUN};
+  const int32_t lengths[] = {1, 2, 16, PP_MAX_STEP_MANY};
   for (int32_t i = 0; i < 64; i++) {
     int32_t place = places[i % 4], id = ids[i / 4 % 4], length = lengths[i / 16];
     pp_entry entry = PP_ENTRY(place, id, length);
@@ -30,11 +30,11 @@ TEST(an_entry_holds_what_was_put_into_it) {
 
 TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
   pp_queue queue;
-  pp_grain grain = {0};
+  pp_cost cost = {0};
   pp_entry in[NUM_ENVS], out[MANY];
   int64_t pushed = 0, taken = 0;
   REQUIRE(pp_queue_init(&queue, FIRST, NUM_ENVS, 1) == PP_OK);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 0);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, MANY, out), 0);
   // varying counts, so that chunks lie across the end of the ring buffer
   for (int32_t round = 0; round < 500; round++) {
     int32_t count = 1 + round * 7 % NUM_ENVS;
@@ -44,14 +44,14 @@ TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
     pp_queue_push_locked(&queue, in, count, 1);
     pushed += count;
     CHECK_EQ(pp_queue_pushes(&queue), (uint64_t)round + 1);
-    set_cost(&grain, round % 3 ? 700 : 0);
+    set_cost(&cost, round % 3 ? 700 : 0);
     while (taken < pushed) {
-      int32_t n = pp_queue_take(&queue, 0, &grain, MANY, out);
+      int32_t n = pp_queue_take(&queue, 0, &cost, MANY, out);
       if (!CHECK(n > 0 && n <= pushed - taken)) break;
       for (int32_t i = 0; i < n; i++) CHECK_EQ(PP_ENTRY_PLACE(out[i]), taken + i);
       taken += n;
     }
-    CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 0);
+    CHECK_EQ(pp_queue_take(&queue, 0, &cost, MANY, out), 0);
   }
   pp_queue_fini(&queue);
 }
@@ -60,7 +60,7 @@ TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
 TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
   enum { SHARDS = 4 };
   pp_queue queue;
-  pp_grain grain = {0};
+  pp_cost cost = {0};
   pp_entry in[NUM_ENVS], out[MANY];
   REQUIRE(pp_queue_init(&queue, FIRST, NUM_ENVS, SHARDS) == PP_OK);
   for (int32_t home = 0; home < SHARDS; home++) {
@@ -70,19 +70,19 @@ TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
     // the cost is unknown: one at a time. Ids rise from the home shard's first and wrap around once
     for (int32_t i = 0; i < NUM_ENVS; i++) {
       if (last == FIRST + NUM_ENVS - 1) last = FIRST - 1;
-      CHECK_EQ(pp_queue_take(&queue, home, &grain, MANY, out), 1);
+      CHECK_EQ(pp_queue_take(&queue, home, &cost, MANY, out), 1);
       CHECK_EQ(PP_ENTRY_ENV(out[0]), last + 1);
       last = PP_ENTRY_ENV(out[0]);
     }
-    CHECK_EQ(pp_queue_take(&queue, home, &grain, MANY, out), 0);
+    CHECK_EQ(pp_queue_take(&queue, home, &cost, MANY, out), 0);
   }
   pp_queue_fini(&queue);
 }
 
 TEST(a_queue_of_any_size_has_room_for_all_environments) {
-  pp_grain grain = {0};
+  pp_cost cost = {0};
   pp_entry out[MANY];
-  set_cost(&grain, 1);
+  set_cost(&cost, 1);
   for (int32_t n = 1; n <= NUM_ENVS; n += n < 20 ? 1 : 27) {
     for (int32_t shards = 1; shards <= 9; shards++) {
       pp_queue queue;
@@ -93,7 +93,7 @@ TEST(a_queue_of_any_size_has_room_for_all_environments) {
         for (int32_t i = 0; i < n; i++) in[i] = PP_ENTRY(i, FIRST + i, 1);
         pp_queue_push_locked(&queue, in, n, 1);
         while (left > 0) {
-          int32_t count = pp_queue_take(&queue, home, &grain, MANY, out);
+          int32_t count = pp_queue_take(&queue, home, &cost, MANY, out);
           if (!CHECK(count > 0)) break;
           for (int32_t i = 0; i < count; i++) seen[PP_ENTRY_ENV(out[i]) - FIRST]++;
           left -= count;
@@ -107,23 +107,23 @@ TEST(a_queue_of_any_size_has_room_for_all_environments) {
 
 TEST(a_chunk_counts_environments_not_entries) {
   pp_queue queue;
-  pp_grain grain = {0};
+  pp_cost cost = {0};
   pp_entry in[8], out[MANY];
   REQUIRE(pp_queue_init(&queue, 0, 128, 1) == PP_OK);
   for (int32_t i = 0; i < 8; i++) in[i] = PP_ENTRY(16 * i, 16 * i, 16);
   // 40 environments are worth the largest chunk: two entries of 16, and not 40 entries
-  set_cost(&grain, PP_GRAIN_MOST / 40);
+  set_cost(&cost, PP_CHUNK_MAX_NS / 40);
   pp_queue_push_locked(&queue, in, 8, 16);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 2);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, MANY, out), 2);
   // one entry is taken whole, however expensive its steps are
-  set_cost(&grain, 100 * PP_GRAIN_MOST);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 1);
+  set_cost(&cost, 100 * PP_CHUNK_MAX_NS);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, MANY, out), 1);
   CHECK_EQ(PP_ENTRY_ENV(out[0]), 32);
   // a thread that asks for fewer environments gets fewer, in whole entries
-  set_cost(&grain, PP_GRAIN_MOST / 40);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 31, out), 1);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 1, out), 1);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 32, out), 2);
+  set_cost(&cost, PP_CHUNK_MAX_NS / 40);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, 31, out), 1);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, 1, out), 1);
+  CHECK_EQ(pp_queue_take(&queue, 0, &cost, 32, out), 2);
   pp_queue_fini(&queue);
 }
 
@@ -133,7 +133,7 @@ enum { THREADS = 4, ROUNDS = 300 };
 
 typedef struct crowd {
   pp_queue queue;
-  pp_grain grain;
+  pp_cost cost;
   _Atomic int32_t is_over;
   _Atomic int32_t taken;
   _Atomic int32_t times[NUM_ENVS];
@@ -150,7 +150,7 @@ static void *take_all(void *arg) {
   crowd *all = me->all;
   pp_entry out[MANY];
   while (!atomic_load(&all->is_over)) {
-    int32_t count = pp_queue_take(&all->queue, me->home, &all->grain, MANY, out);
+    int32_t count = pp_queue_take(&all->queue, me->home, &all->cost, MANY, out);
     if (!count) sched_yield();
     for (int32_t i = 0; i < count; i++) {
       int32_t at = PP_ENTRY_ENV(out[i]) - FIRST;
@@ -179,7 +179,7 @@ TEST(every_entry_is_taken_exactly_once_by_four_threads) {
   for (int32_t round = 0; round < ROUNDS; round++) {
     int32_t count = round < ROUNDS / 2 ? NUM_ENVS : NUM_ENVS / THREADS;
     pp_entry in[NUM_ENVS];
-    set_cost(&all->grain, round % 4 ? 300 : 0);
+    set_cost(&all->cost, round % 4 ? 300 : 0);
     atomic_store(&all->taken, 0);
     for (int32_t i = 0; i < count; i++) {
       all->payload[i] = round * NUM_ENVS + i;
@@ -209,7 +209,7 @@ enum { FIGHTERS = 4, BOUTS = 60, CROWDED = 1 << 18 };
 
 typedef struct fight {
   pp_queue queue;
-  pp_grain grain;
+  pp_cost cost;
   pthread_barrier_t bell; /* begins and ends a bout */
 } fight;
 
@@ -224,7 +224,7 @@ static void *fight_for_all(void *arg) {
   int32_t count;
   for (int32_t bout = 0; bout < BOUTS; bout++) {
     pthread_barrier_wait(&me->all->bell);
-    while ((count = pp_queue_take(&me->all->queue, 0, &me->all->grain, MANY, out)) > 0) {
+    while ((count = pp_queue_take(&me->all->queue, 0, &me->all->cost, MANY, out)) > 0) {
       for (int32_t i = 0; i < count; i++) me->times[PP_ENTRY_ENV(out[i])]++;
     }
     pthread_barrier_wait(&me->all->bell);
@@ -247,7 +247,7 @@ TEST(every_entry_is_taken_exactly_once_by_threads_that_fight_over_a_shard) {
   }
   for (int32_t bout = 0; bout < BOUTS; bout++) {
     // one at a time, a few at a time, as many as there may be
-    set_cost(&all.grain, bout % 3 == 0 ? 0 : bout % 3 == 1 ? PP_GRAIN_MOST / 8 : 1);
+    set_cost(&all.cost, bout % 3 == 0 ? 0 : bout % 3 == 1 ? PP_CHUNK_MAX_NS / 8 : 1);
     pp_queue_push_locked(&all.queue, in, CROWDED, 1);
     pthread_barrier_wait(&all.bell);
     pthread_barrier_wait(&all.bell);

@@ -5,7 +5,7 @@
 
 /* for its static functions: the tests forge snapshots that only the check of each number can
  * refuse. The linker then leaves the engine's own copy out */
-#include "pool/snapshot.c"
+#include "native/snapshot.c"
 
 enum { NUM_ENVS = 6, MAX_BYTES = 4096, STEPS = 200 };
 

@@ -6,9 +6,9 @@
 
 #include "os/os.h"
 #include "pool/pool.h"
-#include "pool/trace.h"
+#include "pool/track.h"
 #include "pool_tests.h"
-#include "threads/threads.h"
+#include "threads/lanes.h"
 
 enum { SMALL = 8, MANY_SPANS = 100000, ROOM = 64 };
 
@@ -486,7 +486,7 @@ TEST(the_part_of_an_inline_call_that_the_caller_stepped_is_work) {
   REQUIRE(client_open(&c));
   CHECK_EQ(client_reset(&c), NUM_ENVS);
   // a step is known to take a nanosecond
-  atomic_store(&c.pool->threads->lanes[0].grain.cost, 16);
+  atomic_store(&c.pool->threads->lanes[0].cost.step, 16);
   CHECK(c.pool->ops.is_inline(c.pool, NUM_ENVS));
   tracks = pp_pool_trace_start(c.pool, &c.error);
   atomic_store(&is_slow, 1);

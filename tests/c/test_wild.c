@@ -6,7 +6,7 @@
 
 #include "pool/pool.h"
 #include "process_tests.h"
-#include "processes/processes.h"
+#include "processes/lanes.h"
 #include "processes/worker.c"
 
 #ifdef __SANITIZE_THREAD__
@@ -202,7 +202,7 @@ TEST(shared_files_can_t_be_made_shorter) {
 
 static int32_t *ids_of(wild *x, int32_t slot) {
   const pp_pool *pool = x->w.c.pool;
-  return pp_layout_at(&pool->layout, pool->ring.batches[slot].memory, pool->layout.env_id, 0);
+  return pp_layout_at(&pool->layout, pool->ring.slots[slot].memory, pool->layout.env_id, 0);
 }
 
 static void misname(int32_t batch_size) {

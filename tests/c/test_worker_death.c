@@ -9,7 +9,9 @@ static void die_at(const char *point);
 #include "pool/pool.h"
 #include "process_tests.h"
 #include "processes/board.c"
-#include "processes/processes.h"
+#include "processes/lanes.h"
+#include "processes/mailbox.c"
+#include "processes/rows.c"
 #include "processes/worker.c"
 #include "processes/worker_wait.c"
 

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from parallel_pool._engine import registry
-from parallel_pool._testing import contract, guards
+from parallel_pool._testing import contract, guards, speed
 from tests.support.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
@@ -172,6 +172,11 @@ def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None
 @pytest.mark.parametrize("env", sampled(IN_RUNS, QUICK_RUNS))
 def test_runs_return_what_single_steps_return(env: str, mode: str) -> None:
     contract.runs(env, few=is_expensive(env), autoreset=mode)
+
+
+@pytest.mark.parametrize("env", IN_RUNS)
+def test_steps_and_resets_are_short_where_step_many_is(env: str) -> None:
+    speed.for_runs(env)
 
 
 # ------------------------------------------------------------------------------------ close --

@@ -143,12 +143,17 @@ FOLDERS = {
     "base": ("include/pp_env.h",),
     "os": ("base", "include"),
     "pool": ("os", "base", "include"),
-    "threads": ("pool", "os", "base", "include"),
+    "native": ("pool", "os", "base", "include"),
+    "threads": ("native", "pool", "os", "base", "include"),
     "processes": ("pool", "os", "base", "include"),
     "xla": ("pool", "os", "base", "include"),
     "envs": ("base", "include/pp_env.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
-    "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),
+    # translated programs are written to memory that can be executed
+    "envs/atari/console": (
+        *("envs/atari/games", "os/code_memory.h"),
+        *("base", "include/pp_env.h"),
+    ),
     "envs/atari/picture": (
         "envs/atari/console",
         "envs/atari/games",
@@ -174,9 +179,6 @@ def may_include(path: Path) -> tuple[Path, ...]:
     if folder == "envs":
         family = path.relative_to(CSRC / "envs").parts[0]
         own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
-    if path == CSRC / "pool" / "create.c":
-        # the only file that knows both kinds of lanes
-        own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "processes.h"]
     return (*own, *(CSRC / allowed for allowed in FOLDERS[folder]))
 
 

@@ -63,9 +63,9 @@ ALEInterface.setLoggerMode(LoggerMode.Error)
 
 def units(sources: Path = SOURCES) -> list[Path]:
     """Returns the C files of the core, in a tree of the same shape."""
-    base = sources.parents[1] / "base"
+    csrc = sources.parents[1]
     files = [path for folder in FOLDERS for path in sorted((sources / folder).glob("*.c"))]
-    return [*files, *(base / name for name in ("code_memory.c", "mt19937.c"))]
+    return [*files, csrc / "base" / "mt19937.c", csrc / "os" / "code_memory.c"]
 
 
 def exports() -> str:

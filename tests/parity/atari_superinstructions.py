@@ -88,7 +88,8 @@ class Profiler:
         csrc = folder / "csrc"
         sources = csrc / "envs" / "atari"
         shutil.copytree(atari_core.SOURCES, sources)
-        shutil.copytree(atari_core.ROOT / "csrc" / "base", csrc / "base")
+        for folder in ("base", "os"):
+            shutil.copytree(atari_core.ROOT / "csrc" / folder, csrc / folder)
         console = sources / "console"
         empty = "".join(f"#define PP_{kind}(X)\n" for kind in KINDS.values())
         (console / LIST.name).write_text(empty)

@@ -140,6 +140,40 @@ def test_the_page_shows_what_a_mistake_prints(
         assert plain(line.removesuffix(" ...")) in plain(printed), line
 
 
+LONG = """
+static void wait(void) {
+  struct timespec now, begun;
+  timespec_get(&begun, TIME_UTC);
+  do timespec_get(&now, TIME_UTC);
+  while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < 2000000);
+}
+
+static int step_many(void *shared, const pp_run *run) { return (void)shared, (void)run, PP_OK; }
+
+static int reset("""
+
+
+@pytest.mark.parametrize("has_step_many", [True, False])
+@pytest.mark.parametrize("what", ["reset", "step"])
+def test_step_many_is_not_for_steps_of_milliseconds(what: str, has_step_many: bool) -> None:
+    anchors = {"reset": "it->speed = 0;", "step": "int has_stopped ="}
+    change(
+        ('#include "pp_env.h"', '#include <time.h>\n\n#include "pp_env.h"'),
+        ("static int reset(", LONG.lstrip()),
+        (anchors[what], f"wait();\n  {anchors[what]}"),
+        (".observe = observe,", f".observe = observe,{' .step_many = step_many,' * has_step_many}"),
+    )
+    (env,) = parallel_pool.load_source("my_env.c")
+    (rule,) = [each for each in testing.NATIVE_CHECKS if "short" in each.name]
+    if not has_step_many:
+        rule(env)
+        return
+    with pytest.raises(
+        testing.ContractError, match=rf"^a {what} takes [2-9]\..* ms, and step_many"
+    ):
+        rule(env)
+
+
 # A state that a snapshot can harm: an integer in it, and how step uses the integer.
 def add_integer(use: str, *more: tuple[str, str]) -> None:
     change(

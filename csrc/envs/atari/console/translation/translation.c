@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../cartridge.h"
-#include "base/code_memory.h"
+#include "os/code_memory.h"
 #include "translator.h"
 
 static void forget_entries(pp_translation *t) {

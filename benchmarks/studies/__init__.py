@@ -1,0 +1,1 @@
+"""Studies of the engine itself: each answers one question about its parts."""

@@ -1,0 +1,87 @@
+/* Ring: the blocks of results that are being filled, in the order in which the caller receives
+ * them. */
+#include "ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pp_env.h"
+
+static void prepare(pp_ring *ring, pp_ring_slot *slot, void *memory) {
+  slot->memory = memory;
+  atomic_store_explicit(&slot->target, ring->is_ordered ? INT32_MAX : ring->batch_size,
+                        memory_order_relaxed);
+}
+
+int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size) {
+  // Rows that are claimed and not received belong to environments in flight, so they span at most
+  // this many blocks. Ordered: one block is open while another is being received.
+  return (num_envs - 1) / batch_size + 1 + (batch_size == num_envs);
+}
+
+int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
+  memset(ring, 0, sizeof(*ring));
+  ring->batch_size = batch_size;
+  ring->is_ordered = batch_size == num_envs;
+  ring->capacity = pp_ring_capacity(num_envs, batch_size);
+  ring->num_slots = ring->capacity + !ring->is_ordered;
+  ring->slots = aligned_alloc(64, sizeof(*ring->slots) * (size_t)ring->num_slots);
+  if (!ring->slots) return PP_ERR_MEMORY;
+  memset(ring->slots, 0, sizeof(*ring->slots) * (size_t)ring->num_slots);
+  for (int32_t i = 0; i < ring->num_slots; i++) prepare(ring, &ring->slots[i], NULL);
+  return PP_OK;
+}
+
+void pp_ring_fini(pp_ring *ring) {
+  free(ring->slots);
+  ring->slots = NULL;
+}
+
+pp_ring_slot *pp_ring_offer_locked(pp_ring *ring, void *memory) {
+  pp_ring_slot *slot = &ring->slots[ring->offered++ % ring->num_slots];
+  prepare(ring, slot, memory);
+  return slot;
+}
+
+int32_t pp_ring_append_locked(pp_ring *ring, int32_t count) {
+  int32_t place = (int32_t)(ring->open % ring->num_slots) * ring->batch_size + ring->open_rows;
+  ring->open_rows += count;
+  return place;
+}
+
+void pp_ring_withdraw_locked(pp_ring *ring) {
+  ring->offered--;
+}
+
+pp_ring_slot *pp_ring_at(const pp_ring *ring, int32_t place, int32_t *row) {
+  int32_t index = place / ring->batch_size;
+  *row = place - index * ring->batch_size;
+  return &ring->slots[index];
+}
+
+void pp_ring_slot_set_target(pp_ring_slot *slot, int32_t rows) {
+  atomic_store_explicit(&slot->target, rows, memory_order_seq_cst);
+}
+
+pp_ring_slot *pp_ring_close_locked(pp_ring *ring) {
+  pp_ring_slot *slot = &ring->slots[ring->received % ring->num_slots];
+  if (ring->is_ordered && ring->open == ring->received && ring->open_rows > 0) {
+    pp_ring_slot_set_target(slot, ring->open_rows);
+    ring->open++;
+    ring->open_rows = 0;
+  }
+  return slot;
+}
+
+void *pp_ring_held(const pp_ring *ring, int32_t i) {
+  return ring->slots[(ring->received + i) % ring->num_slots].memory;
+}
+
+void pp_ring_remove_locked(pp_ring *ring) {
+  ring->received++;
+}
+
+pp_ring_slot *pp_ring_take_locked(pp_ring *ring, void *fresh) {
+  ring->received++;
+  return pp_ring_offer_locked(ring, fresh);
+}
