@@ -1,6 +1,8 @@
 // instruction.c: decodes 6507 machine code into handlers and resolved operands.
 #include "instruction.h"
 
+#include "tia_registers.h"
+
 // how the instruction set addresses memory, before the address is known
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
@@ -58,10 +60,13 @@ static const opcode opcodes[256] = {
 };
 
 const uint8_t pp_register_bits[64] = {
-  [0x04] = 0x37, [0x05] = 0x37, [0x06] = 0xfe, [0x07] = 0xfe, [0x08] = 0xfe, [0x09] = 0xfe,
-  [0x0a] = 0x37, [0x0b] = 0x08, [0x0c] = 0x08, [0x0d] = 0xf0, [0x0e] = 0xff, [0x0f] = 0xff,
-  [0x1d] = 0x02, [0x1e] = 0x02, [0x1f] = 0x02, [0x20] = 0xf0, [0x21] = 0xf0, [0x22] = 0xf0, [0x23] = 0xf0,
-  [0x24] = 0xf0, [0x25] = 0x01, [0x26] = 0x01, [0x27] = 0x01,
+  [TIA_NUSIZ0] = 0x37, [TIA_NUSIZ1] = 0x37,
+  [TIA_COLUP0] = 0xfe, [TIA_COLUP1] = 0xfe, [TIA_COLUPF] = 0xfe, [TIA_COLUBK] = 0xfe,
+  [TIA_CTRLPF] = 0x37, [TIA_REFP0] = 0x08, [TIA_REFP1] = 0x08,
+  [TIA_PF0] = 0xf0, [TIA_PF1] = 0xff, [TIA_PF2] = 0xff,
+  [TIA_ENAM0] = 0x02, [TIA_ENAM1] = 0x02, [TIA_ENABL] = 0x02,
+  [TIA_HMP0] = 0xf0, [TIA_HMP1] = 0xf0, [TIA_HMM0] = 0xf0, [TIA_HMM1] = 0xf0, [TIA_HMBL] = 0xf0,
+  [TIA_VDELP0] = 0x01, [TIA_VDELP1] = 0x01, [TIA_VDELBL] = 0x01,
 };
 // clang-format on
 
@@ -69,9 +74,9 @@ const uint8_t pp_register_bits[64] = {
 enum { ROM_LINE = 0x1000 };
 
 bool pp_register_is_silent(unsigned reg) {
-  // Audio makes no pixels, and registers past 0x2c do not exist. (tia_write drops RSYNC, which
+  // Audio makes no pixels, and registers past CXCLR do not exist. (tia_write drops RSYNC, which
   // games do not use.)
-  return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
+  return (reg >= TIA_AUDC0 && reg <= TIA_AUDV1) || reg > TIA_CXCLR;
 }
 
 // distance of a mode from the first one in PP_READ_MODES
@@ -103,8 +108,8 @@ static int read_mode(pp_decoded *d, unsigned mode, const pp_code_image *image) {
         d->operand = image->rom[at & (image->size - 1u)];
         return RCO;
       }
-      // INTIM: A12 low, A9 and A7 high, A2 high, A0 low
-      return (at & 0x1285) == 0x0284 ? RTM : RAB;
+      // of the lines of INTIM, A0 low, those that the RIOT decodes
+      return (at & 0x1285) == RIOT_INTIM ? RTM : RAB;
     default: break;
   }
 
@@ -137,9 +142,9 @@ static int write_mode(pp_decoded *d, unsigned mode) {
   d->operand = (uint16_t)reg;
   d->mask = pp_register_bits[reg];
   if (d->mask) return WTR;
-  if (reg == 2) return WSY;
-  if (reg == 0x1b) return WG0;
-  if (reg == 0x1c) return WG1;
+  if (reg == TIA_WSYNC) return WSY;
+  if (reg == TIA_GRP0) return WG0;
+  if (reg == TIA_GRP1) return WG1;
   return pp_register_is_silent(reg) ? WNO : WTI;
 }
 

@@ -107,7 +107,7 @@ static inline bool is_beyond(uint32_t entry, int32_t line_end) {
   if (clock >= line_end) return true;
   if (clock + LONGEST_DELAY < line_end) return false;
   unsigned reg = entry >> 8 & 63;
-  return reg != 0x10 && reg != 0x11 && clock + write_delay(reg, clock) >= line_end;
+  return reg != TIA_RESP0 && reg != TIA_RESP1 && clock + write_delay(reg, clock) >= line_end;
 }
 
 // returns whether `count` entries of two logs are equal
@@ -179,36 +179,36 @@ enum {
 };
 
 static const effect effects[64] = {
-    [0x04] = {BYTES(nusiz[0]), 0},
-    [0x05] = {BYTES(nusiz[1]), 0},
-    [0x06] = {BYTES(color[0]), 0},
-    [0x07] = {BYTES(color[1]), 0},
-    [0x08] = {BYTES(color[2]), 0},
-    [0x09] = {BYTES(color[3]), 0},
-    [0x0a] = {0, SETS_FIELD},
-    [0x0b] = {BYTES(reflect[0]), 0},
-    [0x0c] = {BYTES(reflect[1]), 0},
-    [0x10] = {0, P0 | M0},
-    [0x11] = {0, P1 | M1},
-    [0x12] = {0, M0},
-    [0x13] = {0, M1},
-    [0x14] = {0, BL},
-    [0x1b] = {BYTES(old_grp[1]), SETS_GRP0},
-    [0x1c] = {BYTES(old_grp[0]) | BYTES(old_enabl), SETS_GRP1},
-    [0x1f] = {0, SETS_BALL},
-    [0x20] = {BYTES(motion[PP_PLAYER0]), 0},
-    [0x21] = {BYTES(motion[PP_PLAYER1]), 0},
-    [0x22] = {BYTES(motion[PP_MISSILE0]), 0},
-    [0x23] = {BYTES(motion[PP_MISSILE1]), 0},
-    [0x24] = {BYTES(motion[PP_BALL]), 0},
-    [0x25] = {BYTES(delay[0]), SETS_DELAY0},
-    [0x26] = {BYTES(delay[1]), SETS_DELAY1},
-    [0x27] = {BYTES(delay_ball), SETS_DELAY},
-    [0x28] = {0, P0 | M0},
-    [0x29] = {0, P1 | M1},
-    [0x2a] = {0, MOVES},
-    [0x2b] = {BYTES(motion), 0},
-    [0x2c] = {0, CLEARS},
+    [TIA_NUSIZ0] = {BYTES(nusiz[0]), 0},
+    [TIA_NUSIZ1] = {BYTES(nusiz[1]), 0},
+    [TIA_COLUP0] = {BYTES(color[0]), 0},
+    [TIA_COLUP1] = {BYTES(color[1]), 0},
+    [TIA_COLUPF] = {BYTES(color[2]), 0},
+    [TIA_COLUBK] = {BYTES(color[3]), 0},
+    [TIA_CTRLPF] = {0, SETS_FIELD},
+    [TIA_REFP0] = {BYTES(reflect[0]), 0},
+    [TIA_REFP1] = {BYTES(reflect[1]), 0},
+    [TIA_RESP0] = {0, P0 | M0},
+    [TIA_RESP1] = {0, P1 | M1},
+    [TIA_RESM0] = {0, M0},
+    [TIA_RESM1] = {0, M1},
+    [TIA_RESBL] = {0, BL},
+    [TIA_GRP0] = {BYTES(old_grp[1]), SETS_GRP0},
+    [TIA_GRP1] = {BYTES(old_grp[0]) | BYTES(old_enabl), SETS_GRP1},
+    [TIA_ENABL] = {0, SETS_BALL},
+    [TIA_HMP0] = {BYTES(motion[PP_PLAYER0]), 0},
+    [TIA_HMP1] = {BYTES(motion[PP_PLAYER1]), 0},
+    [TIA_HMM0] = {BYTES(motion[PP_MISSILE0]), 0},
+    [TIA_HMM1] = {BYTES(motion[PP_MISSILE1]), 0},
+    [TIA_HMBL] = {BYTES(motion[PP_BALL]), 0},
+    [TIA_VDELP0] = {BYTES(delay[0]), SETS_DELAY0},
+    [TIA_VDELP1] = {BYTES(delay[1]), SETS_DELAY1},
+    [TIA_VDELBL] = {BYTES(delay_ball), SETS_DELAY},
+    [TIA_RESMP0] = {0, P0 | M0},
+    [TIA_RESMP1] = {0, P1 | M1},
+    [TIA_HMOVE] = {0, MOVES},
+    [TIA_HMCLR] = {BYTES(motion), 0},
+    [TIA_CXCLR] = {0, CLEARS},
 };
 
 // An HMOVE up to this clock of a line leaves an object with motion 0 where it is.
@@ -220,7 +220,7 @@ static inline void add_effect(pp_line_memo *m, uint32_t entry, int clock) {
   uint32_t marks = one->marks;
   if (marks & MOVES && clock > LATE_HMOVE) marks |= MOVES_LATE;
   // this write may make missile 0's motion endless
-  if ((entry & 0x3fff) == 0x2260) marks |= M0;
+  if ((entry & 0x3fff) == (TIA_HMM0 << 8 | 0x60)) marks |= M0;
   m->line_written |= one->written;
   m->line_marks |= marks;
 }
@@ -363,17 +363,17 @@ static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t
   static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
   for (; log < end; ++log) {
     unsigned reg = *log >> 8 & 63;
-    if (reg == 0x2a) {
+    if (reg == TIA_HMOVE) {
       int cycle = clock_of(*log) % PP_LINE_CLOCKS / 3;
       for (unsigned left = movable(r, cycle); left; left &= left - 1) {
         int o = __builtin_ctz(left);
         int at = r->position[o] + motion_shift(cycle, r->motion[o]);
         r->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
       }
-    } else if (reg == 0x2b) {
+    } else if (reg == TIA_HMCLR) {
       memset(r->motion, 0, sizeof r->motion);
-    } else if (reg >= 0x20 && reg <= 0x24) {
-      r->motion[object[reg - 0x20]] = (uint8_t)*log >> 4;
+    } else if (reg >= TIA_HMP0 && reg <= TIA_HMBL) {
+      r->motion[object[reg - TIA_HMP0]] = (uint8_t)*log >> 4;
     }
   }
 }
@@ -488,7 +488,8 @@ static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
     uint32_t entry = log[m->entry];
     unsigned reg = entry >> 8 & 63;
     // a RESP near the line's end may belong to the next line
-    if ((reg == 0x10 || reg == 0x11) && clock_of(entry) + 11 >= line_end) m->is_whole = false;
+    if ((reg == TIA_RESP0 || reg == TIA_RESP1) && clock_of(entry) + 11 >= line_end)
+      m->is_whole = false;
     if (reg == PP_LOG_READ) {
       finish_to(t, p, clock_of(entry) - line_start - PP_BLANK_CLOCKS);
       m->entry += 2;
@@ -561,7 +562,7 @@ static void give_up(pp_tia *t, const pp_picture *p) {
 static bool is_clearing(const pp_line_memo *m) {
   const uint32_t *log = m->log[!m->old];
   for (int i = m->entry; i < m->end; ++i) {
-    if ((log[i] >> 8 & 63) == 0x2c) return true;
+    if ((log[i] >> 8 & 63) == TIA_CXCLR) return true;
   }
   return false;
 }

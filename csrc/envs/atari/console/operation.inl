@@ -60,7 +60,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
                                                      unsigned bus, uint32_t cycle,
                                                      const uint32_t *log, const uint32_t *end) {
   if (at & 0x80) return riot_read(m, at, cycle);
-  if ((at & 15) >= 8) return tia_read(m, at, cycle, (uint8_t)bus);
+  if ((at & 15) >= TIA_INPT0) return tia_read(m, at, cycle, (uint8_t)bus);
   cart->draw(&m->tia, p, log, end, cycle, false);
   return tia_read(m, at, cycle, (uint8_t)bus) | LOG_DONE;
 }
@@ -95,7 +95,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
 
 #define TIA_WRITE(reg, byte)                                                                       \
   {                                                                                                \
-    if (((reg) & 63) == 2) {                                                                       \
+    if (((reg) & 63) == TIA_WSYNC) {                                                                       \
       WAIT_FOR_LINE()                                                                              \
     } else {                                                                                       \
       log = tia_write(m, log, (reg) & 63, (uint8_t)(byte), cycle);                          \
@@ -121,7 +121,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
 static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *log, unsigned reg,
                                                      uint8_t value, uint32_t cycle) {
   switch (reg) {
-    case 0x00:
+    case TIA_VSYNC:
       // a frame ends when vertical sync, on for at least a line, is switched off
       if (value & 2) {
         m->vsync_end = cycle + PP_LINE_CYCLES;
@@ -130,35 +130,35 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
         m->ended = 1;
       }
       return log;
-    case 0x01:
+    case TIA_VBLANK:
       if (m->dumped != value >> 7) {
         m->dumped = value >> 7;
         if (!m->dumped) m->dump_start = cycle;
         time_paddles(m, 0);
       }
       break;
-    case 0x1b: case 0x1c:
+    case TIA_GRP0: case TIA_GRP1:
       // the write also copies the other player's graphics, so compare both
-      if (m->written[reg] == value && m->old_grp[0x1c - reg] == m->written[0x37 - reg] &&
-          (reg == 0x1b || m->old_enabl == m->written[0x1f])) {
+      if (m->written[reg] == value && m->old_grp[TIA_GRP1 - reg] == m->written[TIA_GRP0 + TIA_GRP1 - reg] &&
+          (reg == TIA_GRP0 || m->old_enabl == m->written[TIA_ENABL])) {
         return log;
       }
       m->written[reg] = value;
-      m->old_grp[0x1c - reg] = m->written[0x37 - reg];
-      if (reg == 0x1c) m->old_enabl = m->written[0x1f];
+      m->old_grp[TIA_GRP1 - reg] = m->written[TIA_GRP0 + TIA_GRP1 - reg];
+      if (reg == TIA_GRP1) m->old_enabl = m->written[TIA_ENABL];
       break;
-    case 0x10: case 0x11:
+    case TIA_RESP0: case TIA_RESP1:
       // a RESP hides a copy until NUSIZ is written, even with the value that it has
-      m->written[reg - 0x0c] = 0xff;
+      m->written[reg - TIA_RESP0 + TIA_NUSIZ0] = 0xff;
       break;
-    case 0x28: case 0x29: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
+    case TIA_RESMP0: case TIA_RESMP1: case TIA_RESM0: case TIA_RESM1: case TIA_RESBL: case TIA_HMOVE: case TIA_HMCLR: case TIA_CXCLR: break;
     default:
       value &= pp_register_bits[reg];
       if (!pp_register_bits[reg] || m->written[reg] == value) return log;
       m->written[reg] = value;
       break;
   }
-  if (reg == 0x2b) memset(m->written + 0x20, 0, 5);
+  if (reg == TIA_HMCLR) memset(m->written + TIA_HMP0, 0, 5);
   *log = cycle << 16 | reg << 8 | value;
   return log + 1;
 }
@@ -321,19 +321,19 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
   {                                                                                                \
     cycle += 3;                                                                                    \
     value = (WRITE_##op);                                                                          \
-    *log = cycle << 16 | (0x1bu + (q)) << 8 | value;                                               \
-    log += (m->written[0x1b + (q)] != value) | (m->old_grp[1 - (q)] != m->written[0x1c - (q)]) |   \
+    *log = cycle << 16 | (unsigned)(TIA_GRP0 + (q)) << 8 | value;                                               \
+    log += (m->written[TIA_GRP0 + (q)] != value) | (m->old_grp[1 - (q)] != m->written[TIA_GRP1 - (q)]) |   \
            (more);                                                                                 \
-    m->written[0x1b + (q)] = (uint8_t)value;                                                       \
-    m->old_grp[1 - (q)] = m->written[0x1c - (q)];                                                  \
+    m->written[TIA_GRP0 + (q)] = (uint8_t)value;                                                       \
+    m->old_grp[1 - (q)] = m->written[TIA_GRP1 - (q)];                                                  \
     ip += 2;                                                                                       \
     if (cycle >= overrun) goto finish;                                                             \
   }
 #define MODE_WG0(op) WRITE_GRP(op, 0, 0)
 #define MODE_WG1(op)                                                                               \
   {                                                                                                \
-    unsigned late_ = m->old_enabl != m->written[0x1f];                                             \
-    m->old_enabl = m->written[0x1f];                                                               \
+    unsigned late_ = m->old_enabl != m->written[TIA_ENABL];                                             \
+    m->old_enabl = m->written[TIA_ENABL];                                                               \
     WRITE_GRP(op, 1, late_)                                                                        \
   }
 #define MODE_WTI(op)                                                                               \

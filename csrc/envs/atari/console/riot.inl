@@ -3,6 +3,8 @@
 //
 // Included by processor.inl. Its functions use pp_machine alone and no macro.
 
+#include "tia_registers.h"
+
 // INTIM: the timer counts down once per interval. After zero it counts every cycle until it is
 // read; then it counts once per interval again.
 static __attribute__((noinline)) uint8_t timer_read(pp_machine *m, uint32_t cycle) {
@@ -34,8 +36,8 @@ static uint8_t timer_status(const pp_machine *m, uint32_t cycle) {
 static uint8_t riot_read(pp_machine *m, unsigned address, uint32_t cycle) {
   if (address & 4) return address & 1 ? timer_status(m, cycle) : timer_read(m, cycle);
   switch (address & 3) {
-    case 0: return m->port_a;
-    case 2: return m->port_b;
+    case RIOT_SWCHA & 3: return m->port_a;
+    case RIOT_SWCHB & 3: return m->port_b;
     default: return 0;  // the direction registers, which nothing here uses
   }
 }
@@ -72,13 +74,13 @@ static inline uint8_t tia_read(pp_machine *m, unsigned reg, uint32_t cycle, uint
   reg &= 15;
   m->used = cycle;
   uint8_t high = 0;
-  if (reg < 8) {
+  if (reg < TIA_INPT0) {
     high = (uint8_t)((m->tia.collision >> 2 * reg & 3) << 6);
-  } else if (reg < 12) {
-    high = paddle_read(m, reg - 8, cycle);
-  } else if (reg < 14) {
+  } else if (reg < TIA_INPT4) {
+    high = paddle_read(m, reg - TIA_INPT0, cycle);
+  } else if (reg <= TIA_INPT5) {
     // INPT4-5: low while the trigger is down; ALE has no latches, whatever VBLANK asks for
-    high = m->trigger[reg - 12];
+    high = m->trigger[reg - TIA_INPT4];
   }
   return (uint8_t)(high | (bus & 0x3f));
 }

@@ -15,6 +15,7 @@
 
 #include "line_memo.h"
 #include "machine.h"
+#include "tia_registers.h"
 
 // A log entry is cycle << 16 | register << 8 | value. A write draws nothing: the log is carried out
 // when a collision register is read or the frame ends. Each object is a mask of 160 bits, so

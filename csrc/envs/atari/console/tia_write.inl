@@ -11,18 +11,18 @@
 // pixels that is at least two clocks away
 static inline int write_delay(unsigned reg, int clock) {
   switch (reg) {
-    case 0x04:
-    case 0x05: return 8;
-    case 0x01:
-    case 0x0b:
-    case 0x0c:
-    case 0x1b:
-    case 0x1c: return 1;
-    case 0x12:
-    case 0x13: return 8;
-    case 0x0d:
-    case 0x0e:
-    case 0x0f: {
+    case TIA_NUSIZ0:
+    case TIA_NUSIZ1: return 8;
+    case TIA_VBLANK:
+    case TIA_REFP0:
+    case TIA_REFP1:
+    case TIA_GRP0:
+    case TIA_GRP1: return 1;
+    case TIA_RESM0:
+    case TIA_RESM1: return 8;
+    case TIA_PF0:
+    case TIA_PF1:
+    case TIA_PF2: {
       int x = clock % PP_LINE_CLOCKS;
       return ((x + 5) & ~3) - x;
     }
@@ -147,29 +147,29 @@ static void lock_missile(pp_tia *t, int p, int x, bool locked) {
 
 static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value,
                                     int32_t clock) {
-  if (reg == 0x10 || reg == 0x11) {
-    reset_player(t, p, (int)reg - 0x10, clock);
+  if (reg == TIA_RESP0 || reg == TIA_RESP1) {
+    reset_player(t, p, (int)reg - TIA_RESP0, clock);
     return;
   }
   int x = advance(t, p, clock + write_delay(reg, clock));
   switch (reg) {
-    case 0x01:
+    case TIA_VBLANK:
       if (x > 0) finish_to(t, p, x);
       t->changed = 1;
       t->reg.vblank = value >> 1 & 1;
       break;
-    case 0x04:
-    case 0x05:
-      touch(t, reg == 4 ? PP_PLAYER0 : PP_PLAYER1, x);
-      touch(t, reg == 4 ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->reg.nusiz[reg - 4] = value;
-      t->reg.hide_first[reg - 4] = 0;
+    case TIA_NUSIZ0:
+    case TIA_NUSIZ1:
+      touch(t, reg == TIA_NUSIZ0 ? PP_PLAYER0 : PP_PLAYER1, x);
+      touch(t, reg == TIA_NUSIZ0 ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->reg.nusiz[reg - TIA_NUSIZ0] = value;
+      t->reg.hide_first[reg - TIA_NUSIZ0] = 0;
       break;
-    case 0x06:
-    case 0x07:
-    case 0x08:
-    case 0x09: set_color(t, p, (int)reg - 6, x, value); break;
-    case 0x0a:
+    case TIA_COLUP0:
+    case TIA_COLUP1:
+    case TIA_COLUPF:
+    case TIA_COLUBK: set_color(t, p, (int)reg - TIA_COLUP0, x, value); break;
+    case TIA_CTRLPF:
       // score and priority change colours; finish_to first, as it refreshes stale masks
       if (p->screen && x > 0 && ((value ^ t->reg.ctrlpf) & 6)) finish_to(t, p, x);
       touch(t, PP_PLAYFIELD, x);
@@ -180,31 +180,31 @@ static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg
       if (x < 79) t->reg.mirrored = value & 1;
       t->reg.rare |= t->reg.mirrored != (value & 1);
       break;
-    case 0x0b:
-    case 0x0c:
-      touch(t, reg == 0x0b ? PP_PLAYER0 : PP_PLAYER1, x);
-      t->reg.reflect[reg - 0x0b] = value;
+    case TIA_REFP0:
+    case TIA_REFP1:
+      touch(t, reg == TIA_REFP0 ? PP_PLAYER0 : PP_PLAYER1, x);
+      t->reg.reflect[reg - TIA_REFP0] = value;
       break;
-    case 0x0d:
-    case 0x0e:
-    case 0x0f:
+    case TIA_PF0:
+    case TIA_PF1:
+    case TIA_PF2:
       touch(t, PP_PLAYFIELD, x);
-      t->reg.pf[reg - 0x0d] = value;
+      t->reg.pf[reg - TIA_PF0] = value;
       break;
-    case 0x12:
-    case 0x13:
-      touch(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->reg.position[reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1] =
-          (uint8_t)reset_shot(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, clock);
+    case TIA_RESM0:
+    case TIA_RESM1:
+      touch(t, reg == TIA_RESM0 ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->reg.position[reg == TIA_RESM0 ? PP_MISSILE0 : PP_MISSILE1] =
+          (uint8_t)reset_shot(t, reg == TIA_RESM0 ? PP_MISSILE0 : PP_MISSILE1, clock);
       break;
-    case 0x14:
+    case TIA_RESBL:
       touch(t, PP_BALL, x);
       t->reg.position[PP_BALL] = (uint8_t)reset_shot(t, PP_BALL, clock);
       break;
-    case 0x1b:
-    case 0x1c: {
+    case TIA_GRP0:
+    case TIA_GRP1: {
       // writing one player's graphics updates the delayed copy of the other's
-      int q = (int)reg - 0x1b;
+      int q = (int)reg - TIA_GRP0;
       if (!t->reg.delay[q]) touch(t, 2 * q, x);
       t->reg.grp[q] = value;
       if (t->reg.delay[1 - q]) touch(t, 2 * (1 - q), x);
@@ -215,45 +215,45 @@ static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg
       }
       break;
     }
-    case 0x1d:
-    case 0x1e:
-      touch(t, reg == 0x1d ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->reg.enam[reg - 0x1d] = value;
+    case TIA_ENAM0:
+    case TIA_ENAM1:
+      touch(t, reg == TIA_ENAM0 ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->reg.enam[reg - TIA_ENAM0] = value;
       break;
-    case 0x1f:
+    case TIA_ENABL:
       touch(t, PP_BALL, x);
       t->reg.enabl = value >> 1 & 1;
       break;
-    case 0x20:
-    case 0x21:
-    case 0x22:
-    case 0x23:
-    case 0x24: {
+    case TIA_HMP0:
+    case TIA_HMP1:
+    case TIA_HMM0:
+    case TIA_HMM1:
+    case TIA_HMBL: {
       static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
       // written at this clock, the comparison that would stop the missile does not happen
-      if (reg == 0x22 && t->reg.motion[PP_MISSILE0] == 7 && value == 0x60 &&
+      if (reg == TIA_HMM0 && t->reg.motion[PP_MISSILE0] == 7 && value == 0x60 &&
           clock - t->reg.moved == STAR_CLOCKS) {
         touch(t, PP_MISSILE0, x);
         t->reg.starring = t->reg.rare = 1;
         t->reg.star = 0;
       }
-      t->reg.motion[object[reg - 0x20]] = value >> 4;
+      t->reg.motion[object[reg - TIA_HMP0]] = value >> 4;
       break;
     }
-    case 0x25:
-    case 0x26:
-      touch(t, reg == 0x25 ? PP_PLAYER0 : PP_PLAYER1, x);
-      t->reg.delay[reg - 0x25] = value;
+    case TIA_VDELP0:
+    case TIA_VDELP1:
+      touch(t, reg == TIA_VDELP0 ? PP_PLAYER0 : PP_PLAYER1, x);
+      t->reg.delay[reg - TIA_VDELP0] = value;
       break;
-    case 0x27:
+    case TIA_VDELBL:
       touch(t, PP_BALL, x);
       t->reg.delay_ball = value;
       break;
-    case 0x28:
-    case 0x29: lock_missile(t, (int)reg - 0x28, x, value >> 1 & 1); break;
-    case 0x2a: move_objects(t, x, clock); break;
-    case 0x2b: memset(t->reg.motion, 0, sizeof t->reg.motion); break;
-    case 0x2c:
+    case TIA_RESMP0:
+    case TIA_RESMP1: lock_missile(t, (int)reg - TIA_RESMP0, x, value >> 1 & 1); break;
+    case TIA_HMOVE: move_objects(t, x, clock); break;
+    case TIA_HMCLR: memset(t->reg.motion, 0, sizeof t->reg.motion); break;
+    case TIA_CXCLR:
       if (x > 0) finish_to(t, p, x);
       t->changed = 1;
       t->collision = t->line_collision = 0;

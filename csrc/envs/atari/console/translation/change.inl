@@ -34,7 +34,7 @@ static bool change(pp_translator *t, unsigned op, int reg) {
 
 // a zero page address at which the television chip has no register to read, nor one to write
 static bool is_nothing(unsigned address) {
-  return (address & 15) >= 14 && (address & 63) > 0x2c;
+  return (address & 15) > TIA_INPT5 && (address & 63) > TIA_CXCLR;
 }
 
 static pp_outcome translate_modify(pp_translator *t, uint32_t at, kind k) {

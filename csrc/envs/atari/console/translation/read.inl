@@ -27,19 +27,19 @@ static bool read_input(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
   const unsigned reg = ip->operand & 15;
-  if (reg < 8) return false;
+  if (reg < TIA_INPT0) return false;
   time_of_access(t, RDX, 3);
   as_memory(as, OP_STORE, RDX, MACHINE(used));
   as_set(as, RAX, 0);
-  if (reg < 12) {
+  if (reg < TIA_INPT4) {
     pp_place ready = MACHINE(ready);
-    ready.disp += (int32_t)(4 * (reg - 8));
+    ready.disp += (int32_t)(4 * (reg - TIA_INPT0));
     as_memory(as, OP_CMP, RDX, ready);
     as_set_if(as, IF_ABOVE, RAX);
     as_shift(as, SHIFT_LEFT, RAX, 7);
-  } else if (reg < 14) {
+  } else if (reg <= TIA_INPT5) {
     pp_place trigger = MACHINE(trigger);
-    trigger.disp += (int32_t)(reg - 12);
+    trigger.disp += (int32_t)(reg - TIA_INPT4);
     as_memory(as, OP_LOAD_BYTE, RAX, trigger);
   }
   as_constant(as, IMM_OR, RAX, ip->low & 0x3fu);

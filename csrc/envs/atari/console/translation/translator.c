@@ -3,6 +3,8 @@
 // rare, it leaves to the interpreter before it has changed anything.
 #include "translator.h"
 
+#include "../tia_registers.h"
+
 #if defined(PP_BUILDS_X86)
 
 // clang-format off: lists of names

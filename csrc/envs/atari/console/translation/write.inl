@@ -48,27 +48,29 @@ static void write_graphics(pp_translator *t, int value, unsigned player, uint32_
   pp_assembler *as = &t->as;
   pp_place old = MACHINE(old_grp);
   old.disp += (int32_t)(1 - player);
-  log_entry(t, value, 0x1b + player, cycles);
+  log_entry(t, value, TIA_GRP0 + player, cycles);
   as_set(as, RCX, 0);
-  as_memory(as, OP_CMP8, value, written_at(0x1b + player));
+  as_memory(as, OP_CMP8, value, written_at(TIA_GRP0 + player));
   as_set_if(as, IF_NOT_EQUAL, RCX);
-  as_memory(as, OP_STORE8, value, written_at(0x1b + player));
+  as_memory(as, OP_STORE8, value, written_at(TIA_GRP0 + player));
   // a saved value in RAX, as for SAX, is not needed any more
-  update_old(t, old, 0x1c - player);
-  if (player == 1) update_old(t, MACHINE(old_enabl), 0x1f);
+  update_old(t, old, TIA_GRP1 - player);
+  if (player == 1) update_old(t, MACHINE(old_enabl), TIA_ENABL);
   grow_log(t);
 }
 
 // a register of which every write counts; false: another one
 static bool write_strobe(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
   pp_assembler *as = &t->as;
-  const bool resets = reg >= 0x10 && reg <= 0x14, moves = reg >= 0x28 && reg <= 0x2c;
+  const bool resets = reg >= TIA_RESP0 && reg <= TIA_RESBL,
+             moves = reg >= TIA_RESMP0 && reg <= TIA_CXCLR;
   if (!resets && !moves) return false;
   log_entry(t, value, reg, cycles);
-  if (reg == 0x10 || reg == 0x11) as_store_constant8(as, written_at(reg - 0x0c), 0xff);
-  if (reg == 0x2b) {
-    as_store_constant(as, written_at(0x20), 0);
-    as_store_constant8(as, written_at(0x24), 0);
+  if (reg == TIA_RESP0 || reg == TIA_RESP1)
+    as_store_constant8(as, written_at(reg - TIA_RESP0 + TIA_NUSIZ0), 0xff);
+  if (reg == TIA_HMCLR) {
+    as_store_constant(as, written_at(TIA_HMP0), 0);
+    as_store_constant8(as, written_at(TIA_HMBL), 0);
   }
   as_memory64(as, OP_LEA, HOST_LOG, sum_of(HOST_LOG, 4));
   return true;
@@ -89,14 +91,14 @@ static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
 
 // Writes to a register of the television chip. Returns false if the interpreter must do it.
 static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, uint32_t cycles) {
-  if (reg == 2) {
+  if (reg == TIA_WSYNC) {
     wait_for_line(t, at + t->length[at], cycles);
     return true;
   }
   if (pp_register_bits[reg]) {
     write_register(t, value, reg, cycles);
-  } else if (reg == 0x1b || reg == 0x1c) {
-    write_graphics(t, value, reg - 0x1b, cycles);
+  } else if (reg == TIA_GRP0 || reg == TIA_GRP1) {
+    write_graphics(t, value, reg - TIA_GRP0, cycles);
   } else if (!pp_register_is_silent(reg) && !write_strobe(t, value, reg, cycles)) {
     return false;
   }
@@ -165,7 +167,10 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
     case IN_WSY:
     case IN_WG0:
     case IN_WG1: {
-      unsigned reg = k.mode == IN_WG0 ? 0x1b : k.mode == IN_WG1 ? 0x1c : k.mode == IN_WSY ? 2 : to;
+      unsigned reg = k.mode == IN_WG0   ? TIA_GRP0
+                     : k.mode == IN_WG1 ? TIA_GRP1
+                     : k.mode == IN_WSY ? TIA_WSYNC
+                                        : to;
       done = write_chip(t, at, value, reg, 3);
       break;
     }
