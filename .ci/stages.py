@@ -61,8 +61,9 @@ NOT_FOR_SANITIZERS = [
     *("tools/test_check.py", "tools/test_cli.py", "tools/test_profile.py", "tools/test_source*.py"),
     "tools/test_trace_report.py",
     # tests of sources, tables, names and installations
-    *("families/test_atari_sources.py", "families/test_mujoco_packages.py"),
-    *("tools/test_mosaic.py", "tools/test_planted_defects.py", "tools/test_prove_atari.py"),
+    *("families/test_atari_assembler.py", "families/test_atari_sources.py"),
+    "families/test_mujoco_packages.py",
+    *("tools/test_mosaic.py", "tools/test_planted_defects.py", "tools/test_prove_atari*.py"),
     *("tools/test_stages.py", "faults/test_long_names.py"),
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
