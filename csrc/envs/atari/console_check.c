@@ -150,7 +150,7 @@ static bool check_machines(const pp_env *env, const pp_console *c, const pp_cart
   if (!check_machine(env, &c->machine, cart)) return false;
   for (int screen = 0; screen < 2; ++screen) {
     const pp_machine *start = &c->undrawn[screen];
-    if (!RANGE(c->missing[screen], 0, 1)) return false;
+    if (!pp_state_check_range(env, "is_undrawn", c->missing[screen], 0, 1)) return false;
     if (!c->missing[screen]) continue;
     if (!RANGE(start->partial, 0, 0) || !check_machine(env, start, cart)) return false;
   }
@@ -176,11 +176,11 @@ static bool is_untouched(const pp_console *c) {
 
 bool pp_console_check(const pp_env *env, const pp_console *c, const pp_console *present,
                       const pp_setup *setup, bool has_power) {
-  if (c->memo_at != present->memo_at) return refuse(env, "the memo is somewhere else");
+  if (c->memo_at != present->memo_at) return refuse(env, "the line cache is somewhere else");
   if (!has_power) return is_untouched(c) || refuse(env, "the console was never switched on");
-  return RANGE(c->shown, 0, 1) && RANGE(c->brief, 0, 1) && check_settings(env, c, setup) &&
-         check_machines(env, c, setup->cartridge) && check_scores(env, c) &&
-         RANGE(c->system_random.next, 0, PP_MT19937_WORDS) &&
+  return RANGE(c->shown, 0, 1) && pp_state_check_range(env, "last_was_short", c->brief, 0, 1) &&
+         check_settings(env, c, setup) && check_machines(env, c, setup->cartridge) &&
+         check_scores(env, c) && RANGE(c->system_random.next, 0, PP_MT19937_WORDS) &&
          RANGE(c->action_random.next, 0, PP_MT19937_WORDS);
 }
 
