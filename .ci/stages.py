@@ -46,7 +46,7 @@ NOT_FOR_SANITIZERS = [
     *("package/*", "c/test_c.py", "core/test_base_math.py", "core/test_registered.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
-    *("parity/test_atari_line_memo.py", "parity/test_atari_translation.py"),
+    *("parity/test_atari_line_cache.py", "parity/test_atari_translation.py"),
     "parity/test_atari_superinstructions.py",
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
     # tests of Python code, and tests whose workers die by signals that a sanitizer handles itself
@@ -152,7 +152,7 @@ def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
 def c_sources() -> list[str]:
     folders = [ROOT / name for name in ("csrc", "tests", "examples", "benchmarks")]
     files = [path for folder in folders for path in folder.rglob("*")]
-    return sorted(str(path) for path in files if path.suffix in (".c", ".h", ".inl"))
+    return sorted(str(path) for path in files if path.suffix in (".c", ".h", ".inl", ".def"))
 
 
 # ------------------------------------------------------------------------------------ stages --

@@ -137,6 +137,8 @@ def _pairs(before: Mapping[str, Object], after: Mapping[str, Object]) -> Iterabl
             yield name, name
     for name in missing:
         found = [each for each in added if _is_equal(before[name], after[each])]
+        # rules of two games may be the same
+        found = [each for each in found if Path(each).name == Path(name).name] or found
         if len(found) != 1:
             raise CannotCarry(f"{name}: no new file, or more than one, has its machine code")
         added.remove(found[0])

@@ -198,7 +198,7 @@ static void one_register(int reg) {
   as_jump_to_register(&as, reg);
   say("jmp %s", names64[reg]);
   const size_t address = as_address(&as, reg);
-  as_link(&as, address, as.size + DISTANCE);
+  as_patch(&as, address, as.size + DISTANCE);
   say("lea %s, [rip+0x%x]", names64[reg], DISTANCE);
 }
 
@@ -219,7 +219,7 @@ static void each_condition(unsigned number, const char *name) {
     as_store_if(&as, number, place_of(i));
     say("set%s %s", name, text_of(place_of(i), byte));
   }
-  as_link(&as, as_jump_if(&as, number), DISTANCE);
+  as_patch(&as, as_jump_if(&as, number), DISTANCE);
   say("j%s .+0x%x", name, DISTANCE);
 }
 
@@ -240,9 +240,9 @@ int main(void) {
   for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
     each_condition(conditions[i].number, conditions[i].name);
   }
-  as_link(&as, as_jump(&as), DISTANCE);
+  as_patch(&as, as_jump(&as), DISTANCE);
   say("jmp .+0x%x", DISTANCE);
-  as_link(&as, as_call(&as), DISTANCE);
+  as_patch(&as, as_call(&as), DISTANCE);
   say("call .+0x%x", DISTANCE);
   as_move_stack(&as, -8);
   say("add rsp, -8");

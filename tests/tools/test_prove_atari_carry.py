@@ -239,3 +239,14 @@ def test_carrying_plays_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_other_files_are_no_objects() -> None:
     with pytest.raises(ValueError, match="not a 64-bit little-endian ELF file"):
         Object(b"\xfe\xed\xfa\xcf")
+
+
+def test_files_with_the_same_machine_code_may_move(
+    trees: tuple[Path, Path], compiler: Compiler
+) -> None:
+    for root, folder in zip(trees, ("rules", "moved"), strict=True):
+        rules = root / "envs" / "atari" / folder
+        rules.mkdir()
+        for name in ("combat", "boxing"):
+            (rules / f"{name}.c").write_text(f"int pp_{name}(void) {{ return 1; }}")
+    compare_trees(*trees, compiler)

@@ -56,7 +56,7 @@ static void seed_both(pp_env *env) {
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->counted.console, env->cache);
+  pp_console_use_cache(&self->counted.console, env->cache);
   return PP_OK;
 }
 
@@ -258,7 +258,7 @@ static int configure(pp_config *config) {
   if (status < 0) return status;
   config->state_size = offsetof(play, frames);
   if (shared->is_preprocessed) config->state_size += pp_frames_size(&shared->preprocessor);
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
   config->num_fields = shared->has_ram_info ? NUM_FIELDS : RAM;
   config->shared = shared;
   return PP_OK;
@@ -276,5 +276,5 @@ static int configure(pp_config *config) {
    .state_size = sizeof(play)},
 
 const pp_env_def pp_env_ale[PP_GAME_COUNT] = {
-#include "games/table.inl"
+#include "games/table.def"
 };

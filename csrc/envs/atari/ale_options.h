@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-#include "api_common.h"
 #include "picture/preprocessing.h"
 #include "picture/screen.h"
 #include "pp_env.h"
+#include "setup.h"
 
 enum { PP_ALE_NUM_OPTIONS = 23 };
 

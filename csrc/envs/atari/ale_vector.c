@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api_common.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
 #include "console_check.h"
@@ -16,6 +15,7 @@
 #include "picture/preprocessing.h"
 #include "picture/screen.h"
 #include "pp_env.h"
+#include "setup.h"
 
 // ----------------------------------------------------------------------------- constants
 
@@ -129,7 +129,7 @@ static void power_up(const pp_env *env, uint32_t seed) {
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->counted.console, env->cache);
+  pp_console_use_cache(&self->counted.console, env->cache);
   return PP_OK;
 }
 
@@ -319,7 +319,7 @@ static void describe(pp_config *config, const shared_data *shared) {
         .name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .high = PP_ACTIONS - 1};
   }
   config->state_size = offsetof(play, frames) + pp_frames_size(&shared->preprocessor);
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
 }
 
 static int configure(pp_config *config) {

@@ -17,14 +17,14 @@
 //               masks, colours, graphics: any; pixels are only written within spans of a line
 //   banks       slice: what the mapper can show; indexes the ROM and the decoded program
 //               counter: indexes the DPC's 2 KB; fraction: of a clock
-//   console     shown: indexes the screens; missing says which of `undrawn` are in use
+//   console     shown: indexes the screens; is_undrawn says which of `before_undrawn` are in use
 //               held_action: indexes ALE's actions; mode: indexes the game's modes
-//               memo_at: leads to the memo; it is what it was
+//               cache_at: leads to the cache; it is what it was
 //               generators: see base/state_check.h; they only have to come to an end where numbers
 //               are drawn again, which the console's own never are
 //               score, scores: sums, so low that one more frame fits an int32
 //               screens: any; all tables of colours have 256 entries
-//   memo        not in a snapshot; it is emptied
+//   cache        not in a snapshot; it is emptied
 #include "console_check.h"
 
 #include <stddef.h>
@@ -138,9 +138,9 @@ static bool check_scores(const pp_env *env, const pp_console *c) {
   const int32_t own[] = {c->score.score, c->score.reward, c->score.lives};
   const pp_scores *s = &c->scores;
   return check_points(env, own, 3, MOST_POINTS) &&
-         check_points(env, s->score, PP_MAX_PLAYERS, MOST_POINTS) &&
-         check_points(env, s->reward, PP_MAX_PLAYERS, MOST_POINTS) &&
-         check_points(env, s->lives, PP_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->score, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->reward, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->lives, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
          check_points(env, s->kept, 4, MOST_KEPT);
 }
 
@@ -149,9 +149,9 @@ static bool check_scores(const pp_env *env, const pp_console *c) {
 static bool check_machines(const pp_env *env, const pp_console *c, const pp_cartridge *cart) {
   if (!check_machine(env, &c->machine, cart)) return false;
   for (int screen = 0; screen < 2; ++screen) {
-    const pp_machine *start = &c->undrawn[screen];
-    if (!pp_state_check_range(env, "is_undrawn", c->missing[screen], 0, 1)) return false;
-    if (!c->missing[screen]) continue;
+    const pp_machine *start = &c->before_undrawn[screen];
+    if (!pp_state_check_range(env, "is_undrawn", c->is_undrawn[screen], 0, 1)) return false;
+    if (!c->is_undrawn[screen]) continue;
     if (!RANGE(start->partial, 0, 0) || !check_machine(env, start, cart)) return false;
   }
   return true;
@@ -164,21 +164,22 @@ static bool check_settings(const pp_env *env, const pp_console *c, const pp_setu
          RANGE(c->held_action, 0, PP_ACTIONS - 1);
 }
 
-// Returns whether a console is as the engine made it, all zeros except for memo_at.
+// Returns whether a console is as the engine made it, all zeros except for cache_at.
 static bool is_untouched(const pp_console *c) {
   const char *bytes = (const char *)c;
-  const size_t memo = offsetof(pp_console, memo_at), behind = memo + sizeof c->memo_at;
+  const size_t cache = offsetof(pp_console, cache_at), behind = cache + sizeof c->cache_at;
   for (size_t i = 0; i < sizeof *c; ++i) {
-    if (bytes[i] && (i < memo || i >= behind)) return false;
+    if (bytes[i] && (i < cache || i >= behind)) return false;
   }
   return true;
 }
 
 bool pp_console_check(const pp_env *env, const pp_console *c, const pp_console *present,
                       const pp_setup *setup, bool has_power) {
-  if (c->memo_at != present->memo_at) return refuse(env, "the line cache is somewhere else");
+  if (c->cache_at != present->cache_at) return refuse(env, "the line cache is somewhere else");
   if (!has_power) return is_untouched(c) || refuse(env, "the console was never switched on");
-  return RANGE(c->shown, 0, 1) && pp_state_check_range(env, "last_was_short", c->brief, 0, 1) &&
+  return RANGE(c->shown, 0, 1) &&
+         pp_state_check_range(env, "last_was_short", c->last_was_short, 0, 1) &&
          check_settings(env, c, setup) && check_machines(env, c, setup->cartridge) &&
          check_scores(env, c) && RANGE(c->system_random.next, 0, PP_MT19937_WORDS) &&
          RANGE(c->action_random.next, 0, PP_MT19937_WORDS);

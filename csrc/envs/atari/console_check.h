@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "api_common.h"
 #include "console/console.h"
 #include "pp_env.h"
+#include "setup.h"
 
 // Checks a console that is to replace `present`, the environment's console. has_power: the console
 // was switched on; otherwise it must be as the engine made it. Returns false, with the reason in

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api_common.h"
 #include "base/fail.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
@@ -19,6 +18,7 @@
 #include "picture/frame_stack.h"
 #include "picture/screen.h"
 #include "pp_env.h"
+#include "setup.h"
 
 // ----------------------------------------------------------------------------- constants
 
@@ -253,7 +253,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->console, env->cache);
+  pp_console_use_cache(&self->console, env->cache);
   return PP_OK;
 }
 
@@ -335,7 +335,7 @@ static void describe(pp_config *config, const shared_data *shared) {
   obs->shape[2] = config->options[IMG_WIDTH].i;
   config->action.n = shared->setup.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
 }
 
 static int configure(pp_config *config) {
@@ -373,5 +373,5 @@ static int configure(pp_config *config) {
    .state_size = sizeof(play)},
 
 const pp_env_def pp_env_atari_v5[PP_GAME_COUNT] = {
-#include "games/table.inl"
+#include "games/table.def"
 };

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#include "api_common.h"
 #include "console/console.h"
 #include "joystick.h"
+#include "setup.h"
 
 // plain data, so that a copy is a snapshot; zeroed before its first use
 typedef struct pp_counted_console {

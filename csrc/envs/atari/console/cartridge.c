@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../games/games.h"
-#include "../games/multi_player/games.h"
+#include "../games/multiplayer/roms.h"
 #include "machine.h"
 #include "translation/translation.h"
 
@@ -79,10 +79,10 @@ typedef struct build {
 // best first
 static const build builds[] = {
 #ifdef PP_BUILDS_X86
-    {"v4", pp_tia_draw_v4},
-    {"v3", pp_tia_draw_v3},
+    {"v4", pp_tia_draw_avx512},
+    {"v3", pp_tia_draw_avx2},
 #endif
-    {"base", pp_tia_draw_base},
+    {"base", pp_tia_draw_generic},
 };
 enum { BUILD_COUNT = sizeof builds / sizeof builds[0] };
 
@@ -106,7 +106,7 @@ static bool processor_can_run(const build *b) {
 
 // Translates the program, unless the build is the one without special instructions of a processor.
 static void translate(pp_cartridge *c) {
-  if (c->draw != pp_tia_draw_base) pp_translate(c);
+  if (c->draw != pp_tia_draw_generic) pp_translate(c);
 }
 
 int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
@@ -210,14 +210,14 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   return status;
 }
 
-int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
-                              pp_cartridge **out) {
+int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
+                                    pp_cartridge **out) {
   *out = NULL;
-  const pp_players_rom *row = pp_players_rom_find(name);
+  const pp_multiplayer_rom *row = pp_multiplayer_rom_find(name);
   if (row == NULL) return PP_ERR_ATARI_GAME;
   int status = create(rom, size, &row->game, out);
   if (status < 0) return status;
-  (*out)->match = (*out)->counting->match = row;
+  (*out)->multiplayer = (*out)->counting->multiplayer = row;
   (*out)->players = (*out)->counting->players = players;
   return status;
 }

@@ -13,7 +13,7 @@ struct pp_game;
 struct pp_hardware;
 struct pp_machine;
 struct pp_picture;
-struct pp_players_rom;
+struct pp_multiplayer_rom;
 struct pp_tia;
 struct pp_translation;
 
@@ -42,7 +42,7 @@ typedef struct pp_cartridge {
   const void *const *handler;          // the processor's, by number
   const struct pp_hardware *hardware;  // from the game's row, whether its rules are used or not
   const struct pp_game *game;
-  const struct pp_players_rom *match;  // what several players need; null: one player
+  const struct pp_multiplayer_rom *multiplayer;  // what several players need; null: one player
   int players;
   int lines;       // height of the screen
   int first_line;  // line of the frame that is the screen's first
@@ -77,8 +77,8 @@ static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, 
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
 
 // The same for several players (2 or 4), by ale-py's name of the ROM.
-int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
-                              pp_cartridge **out);
+int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
+                                    pp_cartridge **out);
 
 // Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
 // status is negative if this processor cannot run it. Only before a console uses the cartridge.

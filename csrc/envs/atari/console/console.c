@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../games/multi_player/games.h"
+#include "../games/multiplayer/roms.h"
 #include "controls.h"
 
 enum {
@@ -18,12 +18,12 @@ enum {
 
 // ---------------------------------------------------------------------------- frames
 
-void pp_console_use_memo(pp_console *c, pp_line_memo *memo) {
-  c->memo_at = (char *)memo - (char *)c;
+void pp_console_use_cache(pp_console *c, pp_line_cache *cache) {
+  c->cache_at = (char *)cache - (char *)c;
 }
 
-static pp_line_memo *memo_of(pp_console *c) {
-  return c->memo_at ? (pp_line_memo *)((char *)c + c->memo_at) : NULL;
+static pp_line_cache *cache_of(pp_console *c) {
+  return c->cache_at ? (pp_line_cache *)((char *)c + c->cache_at) : NULL;
 }
 
 // Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
@@ -33,7 +33,7 @@ static int run_frame(pp_console *c, pp_machine *machine, const pp_cartridge *car
   const pp_canvas canvas = {.screen = draw ? c->screen[screen] : NULL,
                             .other = c->screen[screen ^ 1],
                             .which = screen,
-                            .memo = memo_of(c)};
+                            .cache = cache_of(c)};
   return pp_machine_frame(machine, cart, &canvas);
 }
 
@@ -48,32 +48,32 @@ void pp_console_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
 
   // a frame shorter than the screen keeps older rows, so such frames are always drawn
   pp_machine start = c->machine;
-  bool drawn = draw || c->brief;
+  bool drawn = draw || c->last_was_short;
   int covered = run_frame(c, &c->machine, cart, s, drawn);
-  if (covered < full && (!drawn || c->missing[s])) {
-    if (c->missing[s]) run_frame(c, &c->undrawn[s], cart, s, true);
+  if (covered < full && (!drawn || c->is_undrawn[s])) {
+    if (c->is_undrawn[s]) run_frame(c, &c->before_undrawn[s], cart, s, true);
     c->machine = start;
     run_frame(c, &c->machine, cart, s, true);
     drawn = true;
   }
-  if (!drawn) c->undrawn[s] = start;
-  c->missing[s] = !drawn;
-  c->brief = covered < full;
+  if (!drawn) c->before_undrawn[s] = start;
+  c->is_undrawn[s] = !drawn;
+  c->last_was_short = covered < full;
 }
 
 const uint8_t *pp_console_draw(pp_console *c, const pp_cartridge *cart) {
   int last = c->shown;
-  if (c->missing[last]) {
-    run_frame(c, &c->undrawn[last], cart, last, true);
-    c->missing[last] = 0;
+  if (c->is_undrawn[last]) {
+    run_frame(c, &c->before_undrawn[last], cart, last, true);
+    c->is_undrawn[last] = 0;
   }
   return c->screen[last];
 }
 
 void pp_console_changed(pp_console *c, uint8_t changed[PP_LINES_MAX]) {
-  pp_line_memo *memo = memo_of(c);
-  if (memo) {
-    pp_line_memo_changed(memo, changed);
+  pp_line_cache *cache = cache_of(c);
+  if (cache) {
+    pp_line_cache_changed(cache, changed);
   } else {
     memset(changed, 1, PP_LINES_MAX);
   }
@@ -90,9 +90,9 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
 // Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
 // frames in which SELECT is pressed.
 static void update_score(pp_console *c, const pp_cartridge *cart, unsigned pressed) {
-  if (cart->match) {
+  if (cart->multiplayer) {
     if (pressed & SELECT_SWITCH) return;
-    cart->match->rule->step(&c->scores, c->machine.ram, c->mode, cart->players);
+    cart->multiplayer->rule->step(&c->scores, c->machine.ram, c->mode, cart->players);
     return;
   }
   const pp_rule *rule = cart->game->rule;
@@ -151,8 +151,8 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
 }
 
 static void start_score(pp_console *c, const pp_cartridge *cart) {
-  if (cart->match) {
-    const pp_players_rule *rule = cart->match->rule;
+  if (cart->multiplayer) {
+    const pp_multiplayer_rule *rule = cart->multiplayer->rule;
     memset(&c->scores, 0, sizeof c->scores);
     if (rule->reset) rule->reset(&c->scores, c->mode, cart->players);
     return;
@@ -269,9 +269,9 @@ static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *a
 // ALE does this for two players, however many there are.
 static void start_match(pp_console *c, const pp_cartridge *cart) {
   static const pp_start_action none = {0};
-  const pp_start_action *listed = cart->match->start_actions;
+  const pp_start_action *listed = cart->multiplayer->start_actions;
   for (int player = 0; player < 2; ++player) {
-    uint8_t actions[PP_MAX_PLAYERS] = {0};
+    uint8_t actions[PP_ATARI_MAX_PLAYERS] = {0};
     for (const pp_start_action *a = listed ? listed : &none; a->frames; ++a) {
       actions[player] = (uint8_t)a->action;
       for (int i = 0; i < a->frames; ++i) play_match(c, cart, actions, false);
@@ -294,7 +294,7 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
     unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
-  if (cart->match) start_match(c, cart);
+  if (cart->multiplayer) start_match(c, cart);
 }
 
 size_t pp_console_size(void) {
@@ -303,12 +303,12 @@ size_t pp_console_size(void) {
 
 // Does what ALE does before the reset of loadROM.
 static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
-  pp_line_memo *memo = memo_of(c);
+  pp_line_cache *cache = cache_of(c);
   memset(c, 0, sizeof *c);
-  if (memo) {
+  if (cache) {
     // the screens were cleared, too
-    pp_line_memo_empty(memo);
-    pp_console_use_memo(c, memo);
+    pp_line_cache_empty(cache);
+    pp_console_use_cache(c, cache);
   }
   pp_mt19937_seed(&c->system_random, system_seed);
   c->mode = cart->game->modes[0];
@@ -330,7 +330,7 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   pp_console_reset_game(c, cart);
 }
 
-void pp_console_load_match(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
+void pp_console_load_multiplayer(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
   switch_on(c, cart, random_seed);
   // this ALE seeds its generator again after it has made the console
   pp_mt19937_seed(&c->system_random, random_seed);
@@ -378,8 +378,8 @@ int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, bool dra
   return pp_console_act_by(c, cart, action, 1, draw);
 }
 
-void pp_console_act_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
-                          bool draw) {
+void pp_console_act_multiplayer(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
+                                bool draw) {
   // ALE draws a number for each player, even if no action can stick
   for (int i = 0; i < cart->players; ++i) (void)pp_mt19937_next(&c->system_random);
   if (c->scores.over) {

@@ -16,19 +16,20 @@
 #include <stdint.h>
 
 #include "../games/games.h"
-#include "../games/multi_player/rule.h"
+#include "../games/multiplayer/rule.h"
 #include "base/mt19937.h"
 #include "cartridge.h"
-#include "line_memo.h"
+#include "line_cache.h"
 #include "machine.h"
 
-// plain data without pointers: a copy is a snapshot, but see pp_console_use_memo
+// plain data without pointers: a copy is a snapshot, but see pp_console_use_cache
 typedef struct pp_console {
   pp_machine machine;
-  pp_machine undrawn[2];  // per screen: the state before its last frame that ran without pixels
-  uint8_t missing[2];     // per screen: that frame has not been drawn since
-  uint8_t shown;          // the screen of the last frame
-  uint8_t brief;          // the last frame did not cover the screen
+  pp_machine
+      before_undrawn[2];   // per screen: the state before its last frame that ran without pixels
+  uint8_t is_undrawn[2];   // per screen: that frame has not been drawn since
+  uint8_t shown;           // the screen of the last frame
+  uint8_t last_was_short;  // the last frame did not cover the screen
   uint8_t held_action;
   uint8_t difficulty;
   uint8_t switches;  // port B with this difficulty and no switch pressed
@@ -40,13 +41,13 @@ typedef struct pp_console {
   pp_scores scores;          // if several play; otherwise unused
   pp_mt19937 system_random;  // RAM and timer at power-up; and every act, if several play
   pp_mt19937 action_random;  // sticky actions
-  int64_t memo_at;           // bytes from the console to its pp_line_memo; 0: it has none
+  int64_t cache_at;          // bytes from the console to its pp_line_cache; 0: it has none
   uint8_t screen[2][PP_SCREEN_BYTES];
 } pp_console;
 
-// Gives a console an empty memo (all bytes zero), which keeps its distance from it. A console may
-// be overwritten only if its memo is emptied, too: pp_line_memo_empty.
-void pp_console_use_memo(pp_console *console, pp_line_memo *memo);
+// Gives a console an empty cache (all bytes zero), which keeps its distance from it. A console may
+// be overwritten only if its cache is emptied, too: pp_line_cache_empty.
+void pp_console_use_cache(pp_console *console, pp_line_cache *cache);
 
 // Returns the size of a console, for callers that do not compile against this header.
 size_t pp_console_size(void);
@@ -59,8 +60,8 @@ void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_
 
 // The same for several players, as multi_agent_ale_py 0.1.12 does it: the seed determines RAM and
 // timer at power-up, too, and no action sticks.
-void pp_console_load_match(pp_console *console, const pp_cartridge *cartridge,
-                           uint32_t random_seed);
+void pp_console_load_multiplayer(pp_console *console, const pp_cartridge *cartridge,
+                                 uint32_t random_seed);
 
 // Chooses the mode or difficulty with which the next pp_console_reset_game starts. The status is
 // negative if the game does not have it.
@@ -90,8 +91,8 @@ int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int ac
 
 // Runs one frame with an action of each player. Rewards, lives and the end are in console->scores.
 // After the end nothing runs, and rewards are 0.
-void pp_console_act_match(pp_console *console, const pp_cartridge *cartridge,
-                          const uint8_t *actions, bool draw);
+void pp_console_act_multiplayer(pp_console *console, const pp_cartridge *cartridge,
+                                const uint8_t *actions, bool draw);
 
 // Does what pp_console_act does before it runs a frame: draws whether the action sticks, and holds
 // the action of the next frame.
@@ -110,7 +111,7 @@ const uint8_t *pp_console_screen(const pp_console *console);
 const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge);
 
 // Sets changed[y] to 0 if row y was the same in both screens at the last call and still is,
-// otherwise to 1. Only a memo knows of such rows, and not of all.
+// otherwise to 1. Only a cache knows of such rows, and not of all.
 void pp_console_changed(pp_console *console, uint8_t changed[PP_LINES_MAX]);
 
 // Returns whether the last frame reached ALE's limit of instructions: the next one continues it, in

@@ -50,7 +50,7 @@
 // clang-format on
 
 // Frequent sequences have a handler of their own, which saves the jumps between their parts.
-#include "superinstructions.inl"
+#include "superinstructions.def"
 
 #define PP_HANDLER_ENUM(op, mode) PP_##op##_##mode,
 #define PP_PAIR_ENUM(a, am, b, bm) PP_##a##_##am##_##b##_##bm,

@@ -109,23 +109,23 @@ typedef struct pp_machine {
   pp_banks banks;
 } pp_machine;
 
-struct pp_line_memo;
+struct pp_line_cache;
 
 // where a frame's pixels go: screens have cartridge->lines rows of 160 bytes
 typedef struct pp_canvas {
-  uint8_t *screen;            // null: no pixels wanted
-  const uint8_t *other;       // the console's other screen
-  int which;                  // 0 or 1, the screen's number
-  struct pp_line_memo *memo;  // what is known of lines in both screens; null: nothing
+  uint8_t *screen;              // null: no pixels wanted
+  const uint8_t *other;         // the console's other screen
+  int which;                    // 0 or 1, the screen's number
+  struct pp_line_cache *cache;  // what is known of lines in both screens; null: nothing
 } pp_canvas;
 
 // the same, for a frame that is being drawn
 typedef struct pp_picture {
   uint8_t *screen;
   const uint8_t *other;
-  struct pp_line_memo *memo;
+  struct pp_line_cache *cache;
   int32_t first, last;  // clocks of the screen's first line, and of the first line after it
-  uint8_t mark;         // the memo's flag for lines in this screen
+  uint8_t mark;         // the cache's flag for lines in this screen
 } pp_picture;
 
 // Carries out the register writes from log to end - 1, and draws up to this cycle of the frame. A
@@ -133,11 +133,11 @@ typedef struct pp_picture {
 // source (tia.inl), compiled for several processors.
 typedef void pp_tia_drawer(pp_tia *tia, const pp_picture *picture, const uint32_t *log,
                            const uint32_t *end, uint32_t cycle, bool is_last);
-pp_tia_drawer pp_tia_draw_base;
+pp_tia_drawer pp_tia_draw_generic;
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PP_BUILDS_X86
-pp_tia_drawer pp_tia_draw_v3;
-pp_tia_drawer pp_tia_draw_v4;
+pp_tia_drawer pp_tia_draw_avx2;
+pp_tia_drawer pp_tia_draw_avx512;
 #endif
 
 // Runs one frame. Returns the number of pixels that it covered.

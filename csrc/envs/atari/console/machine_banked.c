@@ -21,13 +21,13 @@
 #define IMAGE(number)                                                                     \
   {                                                                                       \
     unsigned image_ = cart->mapper == PP_MAPPER_E0 ? 0 : (number) / (PP_BANK_BYTES + 3u); \
-    run.rom = cart->rom + image_ * PP_BANK_BYTES;                                         \
-    run.data = data;                                                                      \
+    exec.rom = cart->rom + image_ * PP_BANK_BYTES;                                        \
+    exec.data = data;                                                                     \
   }
 
-#define LOOK_AT_BANKS                                        \
-  if (run.switched) show_banks(&m->banks, cart, code, data); \
-  run.switched = 0;
+#define LOOK_AT_BANKS                                         \
+  if (exec.switched) show_banks(&m->banks, cart, code, data); \
+  exec.switched = 0;
 
 // addresses from xFC0 on are special, and some from x000 on (cart->special of them in all)
 #define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)

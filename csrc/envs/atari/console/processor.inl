@@ -11,7 +11,7 @@
 //   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
 //   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
 //   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
-//   IMAGE(number)              sets run.rom and run.data for the image of this number
+//   IMAGE(number)              sets exec.rom and exec.data for the image of this number
 //   LOOK_AT_BANKS              shows the banks to which the translation has switched
 //   ALONE(op, at)              leaves a sequence if reading this address may switch banks
 #include <stdbool.h>
@@ -43,19 +43,19 @@ typedef struct decoded {
   pp_instruction code;
 } decoded;
 
-// pp_run's functions
-static uint32_t run_read(pp_run *run, uint32_t address, uint32_t bus) {
-  pp_machine *m = &run->machine;
+// pp_exec's functions
+static uint32_t exec_read(pp_exec *exec, uint32_t address, uint32_t bus) {
+  pp_machine *m = &exec->machine;
   if ((address & 0x280) == 0x80) return m->ram[address & 0x7f];
   unsigned value =
-      read_chips(m, run->cart, run->picture, address, bus, m->cycle, run->log_start, run->log);
-  if (value & LOG_DONE) run->log = run->log_start;
+      read_chips(m, exec->cart, exec->picture, address, bus, m->cycle, exec->log_start, exec->log);
+  if (value & LOG_DONE) exec->log = exec->log_start;
   return value & 0xff;
 }
 
-static void run_write(pp_run *run, uint32_t address, uint32_t value) {
-  pp_machine *m = &run->machine;
-  run->log = tia_write(m, run->log, address & 63, (uint8_t)value, m->cycle);
+static void exec_write(pp_exec *exec, uint32_t address, uint32_t value) {
+  pp_machine *m = &exec->machine;
+  exec->log = tia_write(m, exec->log, address & 63, (uint8_t)value, m->cycle);
 }
 
 // Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
@@ -73,20 +73,20 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
 
   // the address of a local copy is constant, which frees a register for the processor's state
   uint32_t log_start[LOG_ENTRIES];
-  pp_run run = {.machine = *machine,
-                .read = run_read,
-                .write = run_write,
-                .cart = cart,
-                .picture = p,
-                .log_start = log_start};
-  pp_machine *const m = &run.machine;
+  pp_exec exec = {.machine = *machine,
+                  .read = exec_read,
+                  .write = exec_write,
+                  .cart = cart,
+                  .picture = p,
+                  .log_start = log_start};
+  pp_machine *const m = &exec.machine;
   uint32_t *log = log_start;
   const pp_instruction *ip;
   uint8_t *const ram = m->ram;
   uint32_t cycle = m->cycle, nz = m->nz, a = m->a, x = m->x, y = m->y;
   const uint32_t overrun = (m->last_line + 1u) * PP_LINE_CYCLES;
   const uint32_t longest = overrun < CYCLE_LIMIT ? overrun : CYCLE_LIMIT;
-  run.limit = longest - PP_TRANSLATION_CYCLES;
+  exec.limit = longest - PP_TRANSLATION_CYCLES;
   m->ended = 0;
   m->partial = 0;
   unsigned base = 0, pc = m->pc, address, value;
@@ -111,23 +111,23 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
 enter_translation:
   {
     const pp_translation *t_ = cart->translation;
-    if (cycle < run.limit) {
+    if (cycle < exec.limit) {
       m->cycle = cycle;
       m->nz = (uint16_t)nz;
       m->a = (uint8_t)a;
       m->x = (uint8_t)x;
       m->y = (uint8_t)y;
-      run.log = log;
-      run.home = base & 0xf000;
+      exec.log = log;
+      exec.home = base & 0xf000;
       uint32_t number_ = (uint32_t)(ip - cart->program);
       IMAGE(number_)
-      pc = (t_->enter(&run, t_->code + t_->entry[number_]) + run.home) & 0xffff;
+      pc = (t_->enter(&exec, t_->code + t_->entry[number_]) + exec.home) & 0xffff;
       cycle = m->cycle;
       nz = m->nz;
       a = m->a;
       x = m->x;
       y = m->y;
-      log = run.log;
+      log = exec.log;
       LOOK_AT_BANKS
       if (!(pc & 0x1000)) goto fetch_outside;
       ENTER(pc)
@@ -207,6 +207,6 @@ finish:
   m->y = (uint8_t)y;
   // of a frame that has not ended, ALE shows only what precedes the program's last use of the chip
   cart->draw(&m->tia, p, log_start, log, m->partial ? m->used : cycle, true);
-  *machine = run.machine;
+  *machine = exec.machine;
   return NULL;
 }

@@ -1,19 +1,19 @@
 // tia.inl: draws the television chip's lines from the log of register writes, and finds collisions.
 //
-// Included by tia_base.c, tia_v3.c and tia_v4.c, once each. Such a file first defines
+// Included by tia_generic.c, tia_avx2.c and tia_avx512.c, once each. Such a file first defines
 // PP_BUILD(name), which makes the public name of this build's function (pp_tia_draw), and sets the
 // processor features to compile for. It includes in turn, each in one place:
 //   mask.inl       the type `mask`; needs nothing of this file
 //   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
 //   tia_write.inl  what each register does; its first lines name what it needs
 //   motion.inl     how HMOVE moves objects; included by tia_write.inl
-//   line_memo.inl  passes over lines that equal those of the last frame
+//   line_cache.inl  passes over lines that equal those of the last frame
 // Everything but the public function is static, so three builds fit into one library.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "line_memo.h"
+#include "line_cache.h"
 #include "machine.h"
 #include "tia_registers.h"
 
@@ -275,8 +275,8 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   int from = t->drawn;
   if (x <= from) return;
   t->drawn = (int16_t)x;
-  // without a memo, only new collisions are of interest
-  if (from == 0) t->line_collision = p->memo ? 0 : t->collision;
+  // without a cache, only new collisions are of interest
+  if (from == 0) t->line_collision = p->cache ? 0 : t->collision;
   if (t->reg.vblank) {
     if (p->screen) memset(row_of(t, p) + from, 0, (size_t)(x - from));
     return;
@@ -372,11 +372,11 @@ static void draw_all(pp_tia *t, const pp_picture *p, const uint32_t *log, const 
   finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
 }
 
-#include "line_memo.inl"
+#include "line_cache.inl"
 
 void PP_BUILD(pp_tia_draw)(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
                            uint32_t cycle, bool is_last) {
-  if (p->memo) {
+  if (p->cache) {
     draw_known(t, p, log, end, cycle, is_last);
   } else {
     draw_all(t, p, log, end, (int32_t)cycle * 3);

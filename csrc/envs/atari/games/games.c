@@ -5,12 +5,12 @@
 #include <string.h>
 
 #define GAME(game, envpool_word, ale_word, ...) extern const pp_rule pp_rule_##game;
-#include "table.inl"
+#include "table.def"
 
 #define GAME(game, envpool_word, ale_word, ...) \
   {.name = #game, .rule = &pp_rule_##game, __VA_ARGS__},
 static const pp_game games[] = {
-#include "table.inl"
+#include "table.def"
 };
 
 _Static_assert(sizeof games / sizeof games[0] == PP_GAME_COUNT, "a row for each game");

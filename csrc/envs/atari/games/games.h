@@ -1,6 +1,6 @@
 // games.h: the table of games: what each one needs from the console, and how ALE plays it.
 //
-// A game is one row of table.inl, which a program writes from ale-py's answers
+// A game is one row of table.def, which a program writes from ale-py's answers
 // (tests/parity/atari_facts.py), and one rule in rules/<game>.c. The rows also hold the words that
 // stand for the game in EnvPool's ids and in ale-py's; the files that define environments read
 // them (GAME in envpool.c and ale.c).

@@ -28,7 +28,7 @@ void pp_resize_find_rows(const pp_resize *plan, const uint8_t *changed, pp_resiz
   const int taps = plan->y.taps;
   const uint16_t *index = plan->y.index;
   int count = 0;
-  // without a memo of lines every row may have changed
+  // without a cache of lines every row may have changed
   if (changed && !memchr(changed, 0, (size_t)plan->y.src)) {
     changed = NULL;
   }

@@ -118,7 +118,7 @@ static inline void as_word(pp_assembler *as, uint32_t word) {
 }
 
 // Overwrites a distance of 32 bits that is counted from its end, so that it leads to `target`.
-static inline void as_link(pp_assembler *as, size_t at, size_t target) {
+static inline void as_patch(pp_assembler *as, size_t at, size_t target) {
   if (as->failed) return;
   uint32_t distance = (uint32_t)(target - (at + 4));
   memcpy(as->code + at, &distance, 4);
@@ -271,7 +271,7 @@ static inline void as_test(pp_assembler *as, int reg, uint32_t bits) {
   as_word(as, bits);
 }
 
-// Jumps return where their distance is, for as_link.
+// Jumps return where their distance is, for as_patch.
 static inline size_t as_jump_if(pp_assembler *as, unsigned condition) {
   as_byte(as, 0x0f);
   as_byte(as, 0x80 | condition);
@@ -299,7 +299,7 @@ static inline void as_jump_to_register(pp_assembler *as, int reg) {
   as_register(as, 0xff, 4, reg);
 }
 
-// reg = the address of what as_link makes of the returned distance
+// reg = the address of what as_patch makes of the returned distance
 static inline size_t as_address(pp_assembler *as, int reg) {
   as_byte(as, 0x48u | (unsigned)(reg > 7) << 2);
   as_byte(as, OP_LEA);

@@ -18,8 +18,8 @@ static void timer_left(pp_translator *t) {
 // INTIM
 static void read_timer(pp_translator *t, uint32_t at) {
   timer_left(t);
-  chip_access_if(t, IF_SIGN, at, 4)->is_timer = true;
-  chip_access_ends(t);
+  slow_path_if(t, IF_SIGN, at, 4)->is_timer = true;
+  slow_path_ends(t);
 }
 
 // a paddle or a trigger
@@ -90,10 +90,10 @@ static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
   crossing(t, index, ip->low);
   add_crossing(t);
   test_ram(t);
-  chip_access_if(t, IF_NOT_EQUAL, at, 4)->bus = page;
+  slow_path_if(t, IF_NOT_EQUAL, at, 4)->bus = page;
   as_constant(as, IMM_AND, RAX, 0xff);
   as_memory(as, OP_LOAD_BYTE, RAX, ram_by(RAX));
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
   return true;
 }
@@ -101,9 +101,9 @@ static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
 // zp,X or zp,Y
 static void read_zero_page(pp_translator *t, uint32_t at, int index, operand *o) {
   indexed_zero_page(t, at, index);
-  chip_access_if(t, IF_NO_SIGN, at, 4)->bus = instruction(t, at)->operand;
+  slow_path_if(t, IF_NO_SIGN, at, 4)->bus = instruction(t, at)->operand;
   as_memory(&t->as, OP_LOAD_BYTE, RAX, ram_by(RAX));
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
 }
 
@@ -111,8 +111,8 @@ static void read_zero_page(pp_translator *t, uint32_t at, int index, operand *o)
 static void read_collision(pp_translator *t, uint32_t at, operand *o) {
   const unsigned address = instruction(t, at)->operand;
   as_set(&t->as, RAX, address);
-  chip_access(t, as_jump(&t->as), at, 3)->bus = address;
-  chip_access_ends(t);
+  slow_path(t, as_jump(&t->as), at, 3)->bus = address;
+  slow_path_ends(t);
   o->from = FROM_RAX;
 }
 
@@ -127,19 +127,19 @@ static bool read_pointer(pp_translator *t, uint32_t at, operand *o) {
   as_register(as, OP_ADD, RAX, HOST_Y);
   as_register(as, OP_LOAD_WORD, RAX, RAX);
   as_test(as, RAX, 0x1000);
-  pp_chip_access *access = chip_access_if(t, IF_EQUAL, at, 5);
-  access->bus_at = (int)pointer + 1;
-  access->crosses = true;
+  pp_slow_path *path = slow_path_if(t, IF_EQUAL, at, 5);
+  path->bus_at = (int)pointer + 1;
+  path->crosses = true;
   pp_place place;
   cartridge_byte(t, at, &place);
   add_crossing(t);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
   return true;
 }
 
-// EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else leaves. Changes
+// EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else exits. Changes
 // RCX and RDX.
 static void read_address(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
@@ -149,10 +149,10 @@ static void read_address(pp_translator *t, uint32_t at) {
   cartridge_byte(t, at, &place);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
   size_t done = as_jump(as);
-  as_link(as, outside, as->size);
+  as_patch(as, outside, as->size);
   ram_byte(t, at, &place);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
-  as_link(as, done, as->size);
+  as_patch(as, done, as->size);
 }
 
 // (zp,X) with the pointer in RAM
@@ -160,7 +160,7 @@ static bool read_indexed_pointer(pp_translator *t, uint32_t at, operand *o) {
   pp_assembler *as = &t->as;
   indexed_ram(t, at, HOST_X);
   as_constant(as, IMM_CMP, RAX, 0xff);
-  leave_if(t, IF_EQUAL, at);
+  exit_if(t, IF_EQUAL, at);
   as_memory(as, OP_LOAD_WORD, RAX, ram_by(RAX));
   read_address(t, at);
   o->from = FROM_RAX;
@@ -222,7 +222,7 @@ static bool find_operand(pp_translator *t, uint32_t at, unsigned mode, operand *
     case IN_RTW:
       // the interpreter skips long waits
       as_compare8(&t->as, MACHINE(timer_shift), 6);
-      leave_if(t, IF_NOT_BELOW, at);
+      exit_if(t, IF_NOT_BELOW, at);
       // fallthrough
     case IN_RTM:
       *cycles = 4;
@@ -264,7 +264,7 @@ static void compare(pp_translator *t, int reg, const operand *o) {
   combine(t, OP_SUB8, IMM_SUB, HOST_NZ, o);
   as_set_if(&t->as, IF_NOT_BELOW, HOST_CARRY);
   result_in(t, HOST_NZ, true);
-  t->known.carry = PP_CARRY_IS_NOT_CF;
+  t->state.carry = PP_CARRY_IS_NOT_CF;
 }
 
 static void add(pp_translator *t, const operand *o) {
@@ -273,7 +273,7 @@ static void add(pp_translator *t, const operand *o) {
   as_set_if(&t->as, IF_BELOW, HOST_CARRY);
   as_store_if(&t->as, IF_OVERFLOW, MACHINE(overflow));
   result_in(t, HOST_A, true);
-  t->known.carry = PP_CARRY_IS_CF;
+  t->state.carry = PP_CARRY_IS_CF;
 }
 
 // the host borrows where the 6507 has no carry
@@ -283,7 +283,7 @@ static void subtract(pp_translator *t, const operand *o) {
   as_set_if(&t->as, IF_NOT_BELOW, HOST_CARRY);
   as_store_if(&t->as, IF_OVERFLOW, MACHINE(overflow));
   result_in(t, HOST_A, true);
-  t->known.carry = PP_CARRY_IS_NOT_CF;
+  t->state.carry = PP_CARRY_IS_NOT_CF;
 }
 
 static void test_bits(pp_translator *t, const operand *o) {
@@ -299,24 +299,24 @@ static void test_bits(pp_translator *t, const operand *o) {
   as_register(as, OP_AND, RAX, HOST_A);
   as_register(as, OP_OR, HOST_NZ, RAX);
   result_in(t, HOST_NZ, false);
-  t->known.is_wide = true;
+  t->state.is_wide = true;
 }
 
-static pp_outcome translate_read(pp_translator *t, uint32_t at, kind k) {
+static pp_translate_result translate_read(pp_translator *t, uint32_t at, kind k) {
   const bool adds = k.op == DO_ADC || k.op == DO_SBC;
   operand o;
   uint32_t cycles;
   if (k.op == DO_ANC || k.op == DO_ALR || k.op == DO_ARR || k.op == DO_SBX) return PP_REFUSED;
   const size_t start = t->as.size;
-  const int detours = t->detours, accesses = t->accesses;
+  const int cold_stubs = t->cold_stubs, slow_paths = t->slow_paths;
   if (adds) {
     as_compare8(&t->as, MACHINE(decimal), 0);
-    leave_if(t, IF_NOT_EQUAL, at);
+    exit_if(t, IF_NOT_EQUAL, at);
   }
   if (!find_operand(t, at, k.mode, &o, &cycles)) {
     t->as.size = start;
-    t->detours = detours;
-    t->accesses = accesses;
+    t->cold_stubs = cold_stubs;
+    t->slow_paths = slow_paths;
     return PP_REFUSED;
   }
   switch (k.op) {
@@ -357,6 +357,6 @@ static pp_outcome translate_read(pp_translator *t, uint32_t at, kind k) {
     case DO_BIT: test_bits(t, &o); break;
     default: break;  // NOP reads and does nothing
   }
-  t->known.cycles += cycles;
+  t->state.cycles += cycles;
   return t->bank >= 0 ? switch_bank(t, at) : PP_GOES_ON;
 }

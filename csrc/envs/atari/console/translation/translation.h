@@ -19,7 +19,7 @@
 enum { PP_TRANSLATION_CYCLES = 64 * 8 };
 
 // what the interpreter and the translation hand to each other
-typedef struct pp_run {
+typedef struct pp_exec {
   pp_machine machine;  // with the processor's registers and the time
   uint32_t *log;       // the end of the log of writes to the television chip
   // The translation runs while fewer cycles than this have passed. So it needs no checks whether a
@@ -32,16 +32,16 @@ typedef struct pp_run {
 
   // What the translation calls for accesses to the chips at machine.cycle: both may change the log.
   // read: RAM, too. write: not to VSYNC, VBLANK and WSYNC.
-  uint32_t (*read)(struct pp_run *run, uint32_t address, uint32_t bus);
-  void (*write)(struct pp_run *run, uint32_t address, uint32_t value);
+  uint32_t (*read)(struct pp_exec *exec, uint32_t address, uint32_t bus);
+  void (*write)(struct pp_exec *exec, uint32_t address, uint32_t value);
   const pp_cartridge *cart;
   const pp_picture *picture;
   uint32_t *log_start;
-} pp_run;
+} pp_exec;
 
-// Runs a part of the program. Returns what to add to run->home for the address at which the
+// Runs a part of the program. Returns what to add to exec->home for the address at which the
 // interpreter goes on: 0x1000 or more if the program ran past the cartridge's end.
-typedef uint32_t pp_translation_enter(pp_run *run, const uint8_t *entry);
+typedef uint32_t pp_translation_enter(pp_exec *exec, const uint8_t *entry);
 
 typedef struct pp_translation {
   uint8_t *code;  // null: there is none

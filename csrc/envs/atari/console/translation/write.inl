@@ -84,9 +84,9 @@ static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
   as_multiply(as, RAX, RAX, 55189);
   as_shift(as, SHIFT_RIGHT, RAX, 22);
   as_multiply(as, HOST_CYCLE, RAX, PP_LINE_CYCLES);
-  t->known.cycles = 0;
-  as_memory(as, OP_CMP, HOST_CYCLE, RUN(limit));
-  leave_if(t, IF_NOT_BELOW, next);
+  t->state.cycles = 0;
+  as_memory(as, OP_CMP, HOST_CYCLE, EXEC(limit));
+  exit_if(t, IF_NOT_BELOW, next);
 }
 
 // Writes to a register of the television chip. Returns false if the interpreter must do it.
@@ -102,7 +102,7 @@ static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, u
   } else if (!pp_register_is_silent(reg) && !write_strobe(t, value, reg, cycles)) {
     return false;
   }
-  t->known.cycles += cycles;
+  t->state.cycles += cycles;
   return true;
 }
 
@@ -122,12 +122,12 @@ static int stored_value(pp_translator *t, unsigned op) {
 // zp,X or zp,Y
 static void write_zero_page(pp_translator *t, uint32_t at, int index, int value) {
   indexed_zero_page(t, at, index);
-  chip_access_if(t, IF_NO_SIGN, at, 4)->value = value;
+  slow_path_if(t, IF_NO_SIGN, at, 4)->value = value;
   as_memory(&t->as, OP_STORE8, value, ram_by(RAX));
-  chip_access_ends(t);
+  slow_path_ends(t);
 }
 
-// abs,X or abs,Y in RAM; other places leave
+// abs,X or abs,Y in RAM; other places exit
 static void write_indexed(pp_translator *t, uint32_t at, int index, int value) {
   pp_place place;
   as_memory(&t->as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand));
@@ -148,11 +148,11 @@ static bool pointer_write(pp_translator *t, uint32_t at, int value) {
   return true;
 }
 
-static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
+static pp_translate_result translate_write(pp_translator *t, uint32_t at, kind k) {
   const pp_instruction *ip = instruction(t, at);
   const unsigned to = ip->operand;
   const size_t start = t->as.size;
-  const int detours = t->detours, accesses = t->accesses;
+  const int cold_stubs = t->cold_stubs, slow_paths = t->slow_paths;
   bool done = true;
   // RAX is in use then
   if (k.op == DO_SAX && k.mode != IN_WRA && k.mode != IN_WTR) return PP_REFUSED;
@@ -160,7 +160,7 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
   switch (k.mode) {
     case IN_WRA:
       as_memory(&t->as, OP_STORE8, value, ram_at(to));
-      t->known.cycles += 3;
+      t->state.cycles += 3;
       break;
     case IN_WTR:
     case IN_WTI:
@@ -174,16 +174,16 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
       done = write_chip(t, at, value, reg, 3);
       break;
     }
-    case IN_WNO: t->known.cycles += 3; break;
+    case IN_WNO: t->state.cycles += 3; break;
     case IN_WAB:
       t->bank = pp_mapper_bank(t->cart, to);
       if (t->bank >= 0) {
-        t->known.cycles += 4;
+        t->state.cycles += 4;
         return switch_bank(t, at);
       }
       if ((to & 0x1280) == 0x80) {
         as_memory(&t->as, OP_STORE8, value, ram_at(to & 0x7f));
-        t->known.cycles += 4;
+        t->state.cycles += 4;
       } else if (to & 0x1080) {
         done = false;
       } else {
@@ -193,24 +193,24 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
     case IN_WZX:
     case IN_WZY:
       write_zero_page(t, at, k.mode == IN_WZX ? HOST_X : HOST_Y, value);
-      t->known.cycles += 4;
+      t->state.cycles += 4;
       break;
     case IN_WAX:
     case IN_WAY:
       done = !(to & 0x1000);
       if (!done) break;
       write_indexed(t, at, k.mode == IN_WAX ? HOST_X : HOST_Y, value);
-      t->known.cycles += 5;
+      t->state.cycles += 5;
       break;
     case IN_WIY:
       done = pointer_write(t, at, value);
-      t->known.cycles += done ? 6 : 0;
+      t->state.cycles += done ? 6 : 0;
       break;
     default: done = false; break;
   }
   if (done) return PP_GOES_ON;
   t->as.size = start;
-  t->detours = detours;
-  t->accesses = accesses;
+  t->cold_stubs = cold_stubs;
+  t->slow_paths = slow_paths;
   return PP_REFUSED;
 }
