@@ -82,7 +82,7 @@ void pp_arena_fini(pp_arena *arena) {
   arena->fd = -1;
   // another thread may have been changing the records during the fork, so they can't be freed
   if (is_forked(arena)) return;
-  for (int i = 0; i < PP_ARENA_CLASSES; ++i) free(arena->classes[i].offsets);
+  for (int i = 0; i < PP_ARENA_CLASSES; i++) free(arena->classes[i].offsets);
   free(arena->gaps);
   pthread_mutex_destroy(&arena->lock);
 }
@@ -150,10 +150,10 @@ static int64_t take_pages_locked(pp_arena *arena, int64_t size) {
   int status = reserve_gaps_locked(arena);
   if (status != PP_OK) return status;
   int64_t i = 0;
-  while (i < arena->num_gaps && arena->gaps[i].size < size) ++i;
+  while (i < arena->num_gaps && arena->gaps[i].size < size) i++;
   int64_t offset =
       i < arena->num_gaps ? take_gap_locked(arena, i, size) : take_end_locked(arena, size);
-  if (offset >= 0) ++arena->num_spans;
+  if (offset >= 0) arena->num_spans++;
   return offset;
 }
 
@@ -169,12 +169,12 @@ static void join_locked(pp_arena *arena, int64_t i) {
 
 static void free_pages_locked(pp_arena *arena, int64_t offset, int64_t size) {
   int64_t i = 0;
-  while (i < arena->num_gaps && arena->gaps[i].offset < offset) ++i;
+  while (i < arena->num_gaps && arena->gaps[i].offset < offset) i++;
   pp_arena_gap *gap = &arena->gaps[i];
   memmove(gap + 1, gap, (size_t)(arena->num_gaps++ - i) * sizeof(*gap));
   bool is_dirty = pp_os_shared_release(arena->fd, offset, size) != PP_OK;
   *gap = (pp_arena_gap){offset, size, is_dirty};
-  --arena->num_spans;
+  arena->num_spans--;
   join_locked(arena, i);
   join_locked(arena, i - 1);
 }
@@ -187,7 +187,7 @@ static int64_t size_of_class(int class) {
 
 /* Returns the smallest class that holds size, or -1 if the block gets pages of its own. */
 static int class_of(const pp_arena *arena, int64_t size) {
-  for (int class = 0; class < PP_ARENA_CLASSES; ++class) {
+  for (int class = 0; class < PP_ARENA_CLASSES; class++) {
     if (2 * size_of_class(class) > arena->page) return -1;
     if (size <= size_of_class(class)) return class;
   }

@@ -9,7 +9,7 @@
 #include "pool/error.h"
 #include "pool/row.h"
 
-// else one tick of the rough clock would look like a long run of resets
+/* else one tick of the rough clock would look like a long run of resets */
 _Static_assert((int64_t)PP_GRAIN_LONG > PP_OS_ROUGH_NS, "the rough clock can't measure this");
 
 enum { EXPENSIVE = 100000 /* ns of a reset that is enough work for a chunk of its own */ };

@@ -261,13 +261,13 @@ def row(name: str) -> str:
 
 
 HEAD = """\
-// table.def: one row for each game that ale-py can play, in the order of their names.
-//
-// A file that includes it defines GAME(game, envpool_word, ale_word, ...) first: ale-py's name of
-// the game, the words that stand for it in EnvPool's ids and in ale-py's, and initialisers of a
-// pp_game. GAME is undefined at the end.
-//
-// Written by `python -m tests.parity.atari_facts --write`: change that, not this.
+/* Table: one row for each game that ale-py can play, in the order of their names.
+ *
+ * A file that includes it defines GAME(game, envpool_word, ale_word, ...) first: ale-py's name of
+ * the game, the words that stand for it in EnvPool's ids and in ale-py's, and initialisers of a
+ * pp_game. GAME is undefined at the end.
+ *
+ * Written by `python -m tests.parity.atari_facts --write`: change that, not this. */
 // clang-format off
 """
 

@@ -251,13 +251,13 @@ def choose(known: Profile, count: int = COUNT) -> list[Sequence]:
 # --------------------------------------------------------------------------------- the file
 
 HEAD = """\
-// superinstructions.def: the sequences of instructions that have a handler of their own: those that
-// save the most jumps over all games of ale-py. Included by instruction.h.
-//
-// Defines PP_PAIRS(X), PP_TRIPLES(X) and PP_QUADRUPLES(X), which call X with the operation and the
-// mode of each part. Within a list, the sequence that saves more comes first.
-//
-// Written by `python -m tests.parity.atari_superinstructions --write`: change that, not this.
+/* Superinstructions: the sequences of instructions that have a handler of their own: those that
+ * save the most jumps over all games of ale-py. Included by instruction.h.
+ *
+ * Defines PP_PAIRS(X), PP_TRIPLES(X) and PP_QUADRUPLES(X), which call X with the operation and the
+ * mode of each part. Within a list, the sequence that saves more comes first.
+ *
+ * Written by `python -m tests.parity.atari_superinstructions --write`: change that, not this. */
 
 // clang-format off
 """

@@ -1,5 +1,5 @@
-// pettingzoo_options.c: the options of atari/<game>: their tables, and the modes and spaces that
-// they define.
+/* PettingZoo options: the options of atari/<game>: their tables, and the modes and spaces that
+ * they define. */
 #include "pettingzoo_options.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "base/fail.h"
 #include "pettingzoo.h"
 
-// ------------------------------------------------------------------------------- tables
+/* ------------------------------------------------------------------------------------ tables -- */
 
 enum {
-  MAX_SKIP = 100000,  // frames of one step
+  MAX_SKIP = 100000, /* frames of one step */
   MAX_STACK = 64,
 };
 
@@ -71,7 +71,7 @@ static const pp_option combat_tank_options[] = {
     PP_BOOL_OPTION("billiard_hit", true, "shots count only after they bounced off a wall")};
 static const pp_option maze_craze_options[] = {
     COMMON, GAME_VERSION("robbers", "robbers, race or capture"),
-    // PettingZoo's spelling
+    /* PettingZoo's spelling */
     PP_INT_OPTION("visibilty_level", 0, 0, 3, "0: the whole maze is seen; 3: nothing of it")};
 static const pp_option space_invaders_options[] = {
     COMMON,
@@ -81,11 +81,11 @@ static const pp_option space_invaders_options[] = {
     PP_BOOL_OPTION("fast_bomb", false, "bombs are faster"),
     PP_BOOL_OPTION("invisible_invaders", false, "the invaders are not seen")};
 
-// --------------------------------------------------------------------------------- modes
+/* ------------------------------------------------------------------------------------- modes -- */
 
 typedef struct choice {
   const char *name;
-  int two, four;  // the mode; 0: there is none
+  int two, four; /* the mode; 0: there is none */
 } choice;
 
 static const choice pong_versions[] = {
@@ -96,15 +96,15 @@ static const choice pong_versions[] = {
 static const choice plane_versions[] = {{"bi-plane", 15, 0}, {"jet", 21, 0}};
 static const choice maze_versions[] = {{"robbers", 2, 0}, {"race", 1, 0}, {"capture", 12, 0}};
 
-// Returns the number of a version; -1 with an error message if there is none.
+/* Returns the number of a version; -1 with an error message if there is none. */
 static int version(pp_config *config, const choice *choices, size_t count, const char *name,
                    int players) {
   char *text = config->error->text;
-  const size_t room = sizeof config->error->text;
+  const size_t room = sizeof(config->error->text);
   size_t used =
       (size_t)snprintf(text, room, "game_version='%.40s' with %d players: choose", name, players);
   const char *separator = " ";
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; i++) {
     int number = players == 4 ? choices[i].four : choices[i].two;
     if (number == 0) continue;
     if (strcmp(choices[i].name, name) == 0) {
@@ -120,7 +120,7 @@ static int version(pp_config *config, const choice *choices, size_t count, const
 #define VERSION(choices, name, players) \
   version(config, choices, sizeof(choices) / sizeof(choices)[0], name, players)
 
-// Returns the mode that a game's own options choose; -1 with an error message if there is none.
+/* Returns the mode that a game's own options choose; -1 with an error message if there is none. */
 static int mode_of(pp_config *config, const char *game, int players) {
   const pp_value *own = config->options + PP_PETTINGZOO_OWN;
   if (strcmp(game, "pong") == 0) return VERSION(pong_versions, own[1].s, players);
@@ -144,9 +144,10 @@ static int mode_of(pp_config *config, const char *game, int players) {
          16 * (own[0].i != 0);
 }
 
-// ------------------------------------------------------------------------------ creation
+/* ---------------------------------------------------------------------------------- creation -- */
 
-// what distinguishes a game: ale-py's name of the ROM; who plays and the mode, 0 if options say so
+/* what distinguishes a game: ale-py's name of the ROM; who plays and the mode, 0 if options say
+ * so */
 typedef struct played_game {
   const char *name, *rom;
   int players, mode;
@@ -234,7 +235,7 @@ static void describe(pp_config *config, const pp_pettingzoo_options *options) {
 }
 
 int pp_pettingzoo_options_create(pp_config *config, pp_pettingzoo_options **out) {
-  pp_pettingzoo_options *options = calloc(1, sizeof *options);
+  pp_pettingzoo_options *options = calloc(1, sizeof(*options));
   if (!options) return PP_ERR_MEMORY;
   const pp_value *values = config->options;
   options->max_cycles = (int32_t)values[PP_PETTINGZOO_MAX_CYCLES].i;
@@ -265,7 +266,7 @@ void pp_pettingzoo_options_destroy(pp_pettingzoo_options *options) {
 
 #define COUNT(table) (int32_t)(sizeof(table) / sizeof(table)[0])
 
-// everything but names, options and data is the same for all games
+/* everything but names, options and data is the same for all games */
 #define GAME(game, version, rom, usual, mode_, table)              \
   {                                                                \
       .abi = PP_ENV_ABI,                                           \

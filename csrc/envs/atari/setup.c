@@ -1,4 +1,4 @@
-// setup.c: makes a pool's cartridge, checks mode and difficulty, and colours screens.
+/* Setup: makes a pool's cartridge, checks mode and difficulty, and colours screens. */
 #include "setup.h"
 
 #include <stdio.h>
@@ -9,15 +9,15 @@
 #include "games/games.h"
 #include "picture/palette.h"
 
-// ---------------------------------------------------------------------------- settings
+/* ---------------------------------------------------------------------------------- settings -- */
 
-// Writes the message for a value that the game does not have. It lists the values that it has.
+/* Writes the message for a value that the game does not have. It lists the values that it has. */
 static int refuse_value(pp_config *config, const char *what, int64_t value, const uint16_t *choices,
                         int count) {
   char *text = config->error->text;
-  size_t room = sizeof config->error->text;
+  size_t room = sizeof(config->error->text);
   int used = snprintf(text, room, "%s=%lld: choose -1", what, (long long)value);
-  for (int i = 0; i < count && used > 0 && (size_t)used < room; ++i) {
+  for (int i = 0; i < count && used > 0 && (size_t)used < room; i++) {
     used += snprintf(text + used, room - (size_t)used, ", %d", choices[i]);
   }
   // the list may be longer than the message
@@ -26,7 +26,7 @@ static int refuse_value(pp_config *config, const char *what, int64_t value, cons
 }
 
 static int check_mode(pp_config *config, const pp_game *game, int64_t mode) {
-  for (int i = 0; i < game->mode_count; ++i) {
+  for (int i = 0; i < game->mode_count; i++) {
     if (mode == -1 || mode == game->modes[i]) return PP_OK;
   }
   return refuse_value(config, "mode", mode, game->modes, game->mode_count);
@@ -35,16 +35,16 @@ static int check_mode(pp_config *config, const pp_game *game, int64_t mode) {
 static int check_difficulty(pp_config *config, const pp_game *game, int64_t difficulty) {
   uint16_t choices[8];
   int count = 0;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 8; i++) {
     if (game->difficulties >> i & 1) choices[count++] = (uint16_t)i;
   }
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     if (difficulty == -1 || difficulty == choices[i]) return PP_OK;
   }
   return refuse_value(config, "difficulty", difficulty, choices, count);
 }
 
-// ---------------------------------------------------------------------------- the game
+/* ---------------------------------------------------------------------------------- the game -- */
 
 static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
                           const pp_setup_options *options) {
@@ -66,12 +66,12 @@ static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
       game, size);
 }
 
-// Chooses the vector instructions: the best that the processor has, or the build that
-// PP_ATARI_BUILD names. The proof sets that variable to compare each build; nothing else does.
+/* Chooses the vector instructions: the best that the processor has, or the build that
+ * PP_ATARI_BUILD names. The proof sets that variable to compare each build; nothing else does. */
 static int choose_build(pp_setup *setup, pp_config *config) {
   setup->isa = pp_isa_best();
   const char *build = getenv("PP_ATARI_BUILD");
-  if (build == NULL || build[0] == 0) return PP_OK;
+  if (!build || build[0] == 0) return PP_OK;
   if (pp_cartridge_use_build(setup->cartridge, build) < 0) {
     return pp_fail(config->error, PP_ERR_ARGUMENT,
                    "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
@@ -87,7 +87,7 @@ static int choose_build(pp_setup *setup, pp_config *config) {
 static void list_actions(pp_setup *setup, bool all) {
   const pp_game *game = setup->cartridge->game;
   uint32_t listed = !all ? game->actions : game->legal ? game->legal : (1u << PP_ACTIONS) - 1;
-  for (int action = 0; action < PP_ACTIONS; ++action) {
+  for (int action = 0; action < PP_ACTIONS; action++) {
     if (!(listed >> action & 1)) continue;
     setup->actions[setup->num_actions++] = (uint8_t)action;
   }
@@ -110,7 +110,7 @@ int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
   setup->difficulty = (int32_t)options->difficulty;
   list_actions(setup, options->full_action_space != 0);
   const uint8_t (*palette)[3] = palette_of(setup);
-  for (int i = 0; i < 256; ++i) memcpy(setup->color[i], palette[i], 3);
+  for (int i = 0; i < 256; i++) memcpy(setup->color[i], palette[i], 3);
   return PP_OK;
 }
 
@@ -123,7 +123,7 @@ bool pp_setup_has_action(const pp_setup *setup, int action) {
   return memchr(setup->actions, action, (size_t)setup->num_actions) != NULL;
 }
 
-// ---------------------------------------------------------------------------- consoles
+/* ---------------------------------------------------------------------------------- consoles -- */
 
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed,
                    double sticky) {
@@ -139,7 +139,7 @@ void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_s
   (void)pp_console_set_difficulty(console, cartridge, setup->difficulty);
 }
 
-// ---------------------------------------------------------------------------- pictures
+/* ---------------------------------------------------------------------------------- pictures -- */
 
 int pp_setup_make_screen(const pp_setup *setup, pp_screen_options options, pp_screen **screen) {
   options.palette = palette_of(setup);

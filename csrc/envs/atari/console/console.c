@@ -1,4 +1,4 @@
-// console.c: power-up, resets, modes, sticky actions, and which frames get pixels.
+/* Console: power-up, resets, modes, sticky actions, and which frames get pixels. */
 #include "console.h"
 
 #include <string.h>
@@ -13,10 +13,11 @@ enum {
   RIGHT_ACTION = 3,
   DOWN_ACTION = 5,
   UP_FIRE_ACTION = 10,
-  LONGEST_CHOICE = 30000,  // frames; with sticky = 1 the stick never moves, and no mode is reached
+  /* frames; with sticky = 1 the stick never moves, and no mode is reached */
+  LONGEST_CHOICE = 30000,
 };
 
-// ---------------------------------------------------------------------------- frames
+/* ------------------------------------------------------------------------------------ frames -- */
 
 void pp_console_use_cache(pp_console *c, pp_line_cache *cache) {
   c->cache_at = (char *)cache - (char *)c;
@@ -26,8 +27,8 @@ static pp_line_cache *cache_of(pp_console *c) {
   return c->cache_at ? (pp_line_cache *)((char *)c + c->cache_at) : NULL;
 }
 
-// Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
-// covered.
+/* Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
+ * covered. */
 static int run_frame(pp_console *c, pp_machine *machine, const pp_cartridge *cart, int screen,
                      bool draw) {
   const pp_canvas canvas = {.screen = draw ? c->screen[screen] : NULL,
@@ -79,16 +80,16 @@ void pp_console_changed(pp_console *c, uint8_t changed[PP_LINES_MAX]) {
   }
 }
 
-// ---------------------------------------------------------------------------- frames and rules
+/* -------------------------------------------------------------------------- frames and rules -- */
 
-// Sets the controllers' pins by the action of the only player.
+/* Sets the controllers' pins by the action of the only player. */
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_controls_release(&c->machine);
   pp_controls_apply(&c->machine, cart->hardware, 0, action, strength);
 }
 
-// Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
-// frames in which SELECT is pressed.
+/* Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
+ * frames in which SELECT is pressed. */
 static void update_score(pp_console *c, const pp_cartridge *cart, unsigned pressed) {
   if (cart->multiplayer) {
     if (pressed & SELECT_SWITCH) return;
@@ -96,20 +97,20 @@ static void update_score(pp_console *c, const pp_cartridge *cart, unsigned press
     return;
   }
   const pp_rule *rule = cart->game->rule;
-  if (rule == NULL) return;
+  if (!rule) return;
   if (!cart->has_ram) {
     rule->step(&c->score, c->machine.ram);
     return;
   }
-  uint8_t memory[sizeof c->machine.ram + PP_MAPPER_RAM];
-  memcpy(memory, c->machine.ram, sizeof c->machine.ram);
-  memcpy(memory + sizeof c->machine.ram, c->machine.banks.ram, PP_MAPPER_RAM);
+  uint8_t memory[sizeof(c->machine.ram) + PP_MAPPER_RAM];
+  memcpy(memory, c->machine.ram, sizeof(c->machine.ram));
+  memcpy(memory + sizeof(c->machine.ram), c->machine.banks.ram, PP_MAPPER_RAM);
   rule->step(&c->score, memory);
 }
 
 void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
                      int frames) {
-  for (int i = 0; i < frames; ++i) {
+  for (int i = 0; i < frames; i++) {
     set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
     pp_console_frame(c, cart, false);
@@ -118,22 +119,22 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
   c->machine.port_b = c->switches;
 }
 
-// ---------------------------------------------------------------------------- reset
+/* ------------------------------------------------------------------------------------- reset -- */
 
-// the timer holds a random value after power-up
+/* the timer holds a random value after power-up */
 static void randomize_timer(pp_console *c) {
   c->machine.timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
   c->machine.timer_shift = 6;
 }
 
-// The console's RAM keeps its values; the cartridge's RAM gets random ones.
+/* The console's RAM keeps its values; the cartridge's RAM gets random ones. */
 void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine *m = &c->machine;
   pp_machine before = *m;
-  memset(m, 0, sizeof *m);
-  memcpy(m->ram, before.ram, sizeof m->ram);
+  memset(m, 0, sizeof(*m));
+  memcpy(m->ram, before.ram, sizeof(m->ram));
   randomize_timer(c);
-  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
+  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; i++) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   }
   m->last_line = (uint16_t)cart->last_line;
@@ -153,22 +154,22 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
 static void start_score(pp_console *c, const pp_cartridge *cart) {
   if (cart->multiplayer) {
     const pp_multiplayer_rule *rule = cart->multiplayer->rule;
-    memset(&c->scores, 0, sizeof c->scores);
+    memset(&c->scores, 0, sizeof(c->scores));
     if (rule->reset) rule->reset(&c->scores, c->mode, cart->players);
     return;
   }
   const pp_rule *rule = cart->game->rule;
-  memset(&c->score, 0, sizeof c->score);
+  memset(&c->score, 0, sizeof(c->score));
   if (rule && rule->reset) rule->reset(&c->score);
 }
 
-// ALE counts these frames as played, but draws no random numbers for them
+/* ALE counts these frames as played, but draws no random numbers for them */
 static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, 0, frames);
   c->waited = (uint16_t)(c->waited + frames);
 }
 
-// holds RESET; after that, no earlier action sticks
+/* holds RESET; after that, no earlier action sticks */
 static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, RESET_SWITCH, frames);
   c->held_action = 0;
@@ -185,20 +186,20 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   wait_for_mode(c, cart, 1);
 }
 
-// plays a frame with an action as if the player had chosen it: the previous action may stick
+/* plays a frame with an action as if the player had chosen it: the previous action may stick */
 static void play_for_mode(pp_console *c, const pp_cartridge *cart, int action) {
   pp_console_hold(c, action, 1);
   pp_console_idle(c, cart, c->held_action, 0, 1);
-  ++c->waited;
+  c->waited++;
 }
 
-// returns a byte of memory: the console's 128 bytes, then the cartridge's own
+/* returns a byte of memory: the console's 128 bytes, then the cartridge's own */
 static const uint8_t *memory_at(const pp_console *c, int byte) {
-  const int own = sizeof c->machine.ram;
+  const int own = sizeof(c->machine.ram);
   return byte < own ? &c->machine.ram[byte] : &c->machine.banks.ram[byte - own];
 }
 
-// pushes and releases the stick until these bits of the byte have the wanted value
+/* pushes and releases the stick until these bits of the byte have the wanted value */
 static void push_until(pp_console *c, const pp_cartridge *cart, int action, const uint8_t *byte,
                        unsigned bits, unsigned wanted) {
   while ((*byte & bits) != wanted && c->waited < LONGEST_CHOICE) {
@@ -214,7 +215,7 @@ static void select_in_menu(pp_console *c, const pp_cartridge *cart) {
   if (second) {
     push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), second, c->mode >> 4 & 1 ? second : 0);
   }
-  for (int i = 0; i < PP_MENU_SWITCHES; ++i) {
+  for (int i = 0; i < PP_MENU_SWITCHES; i++) {
     unsigned bit = game->menu_bits[i];
     push_until(c, cart, DOWN_ACTION, memory_at(c, game->mode_byte), 0xff, PP_MENU_FIRST + i);
     push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), bit, c->mode >> i & 1 ? bit : 0);
@@ -232,9 +233,9 @@ static void select_by_presses(pp_console *c, const pp_cartridge *cart) {
   int at = pp_game_mode(game, c->mode);
   int wanted = game->mode_values ? game->mode_values[at] : c->mode;
   const uint8_t *byte = memory_at(c, game->mode_byte);
-  for (int i = 0; i < game->mode_wait; ++i) play_for_mode(c, cart, 0);
+  for (int i = 0; i < game->mode_wait; i++) play_for_mode(c, cart, 0);
   // limited, as a program without this mode would never reach it
-  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
+  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; tries++) {
     press_select(c, cart);
   }
 }
@@ -254,10 +255,10 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   }
 }
 
-// Runs a frame with an action of each player.
+/* Runs a frame with an action of each player. */
 static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions, bool draw) {
   pp_controls_release(&c->machine);
-  for (int i = 0; i < cart->players; ++i) {
+  for (int i = 0; i < cart->players; i++) {
     pp_controls_apply(&c->machine, cart->hardware, i, actions[i], 1);
   }
   c->machine.port_b = c->switches;
@@ -265,16 +266,16 @@ static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *a
   update_score(c, cart, 0);
 }
 
-// One player after the other plays the start actions, each followed by a frame without an action.
-// ALE does this for two players, however many there are.
+/* One player after the other plays the start actions, each followed by a frame without an action.
+ * ALE does this for two players, however many there are. */
 static void start_match(pp_console *c, const pp_cartridge *cart) {
   static const pp_start_action none = {0};
   const pp_start_action *listed = cart->multiplayer->start_actions;
-  for (int player = 0; player < 2; ++player) {
+  for (int player = 0; player < 2; player++) {
     uint8_t actions[PP_ATARI_MAX_PLAYERS] = {0};
-    for (const pp_start_action *a = listed ? listed : &none; a->frames; ++a) {
+    for (const pp_start_action *a = listed ? listed : &none; a->frames; a++) {
       actions[player] = (uint8_t)a->action;
-      for (int i = 0; i < a->frames; ++i) play_match(c, cart, actions, false);
+      for (int i = 0; i < a->frames; i++) play_match(c, cart, actions, false);
     }
     actions[player] = 0;
     play_match(c, cart, actions, false);
@@ -290,7 +291,7 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   select_mode(c, cart);
   press_reset(c, cart, 4);
   // these actions never stick, and draw no random numbers
-  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; ++o) {
+  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; o++) {
     unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
@@ -301,10 +302,10 @@ size_t pp_console_size(void) {
   return sizeof(pp_console);
 }
 
-// Does what ALE does before the reset of loadROM.
+/* Does what ALE does before the reset of loadROM. */
 static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
   pp_line_cache *cache = cache_of(c);
-  memset(c, 0, sizeof *c);
+  memset(c, 0, sizeof(*c));
   if (cache) {
     // the screens were cleared, too
     pp_line_cache_empty(cache);
@@ -315,7 +316,7 @@ static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_s
 
   // RAM holds random values at first. Then ALE runs the program for sixty frames, none longer than
   // NTSC's, to detect the television standard; what the program writes to RAM stays.
-  for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  for (int i = 0; i < 128; i++) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   randomize_timer(c);
   pp_console_power(c, cart);
   c->machine.last_line = PP_LAST_LINE_NTSC;
@@ -337,7 +338,7 @@ void pp_console_load_multiplayer(pp_console *c, const pp_cartridge *cart, uint32
   pp_console_reset_game(c, cart);
 }
 
-// ---------------------------------------------------------------------------- settings
+/* ---------------------------------------------------------------------------------- settings -- */
 
 int pp_console_set_mode(pp_console *c, const pp_cartridge *cart, int mode) {
   if (pp_game_mode(cart->game, mode) < 0) return PP_ERR_ATARI_MODE;
@@ -352,7 +353,7 @@ int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int diffi
   return 0;
 }
 
-// ---------------------------------------------------------------------------- play
+/* -------------------------------------------------------------------------------------- play -- */
 
 void pp_console_hold(pp_console *c, int action, float strength) {
   // ALE draws a number for both players in every frame, even if no action can stick
@@ -381,9 +382,9 @@ int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, bool dra
 void pp_console_act_multiplayer(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
                                 bool draw) {
   // ALE draws a number for each player, even if no action can stick
-  for (int i = 0; i < cart->players; ++i) (void)pp_mt19937_next(&c->system_random);
+  for (int i = 0; i < cart->players; i++) (void)pp_mt19937_next(&c->system_random);
   if (c->scores.over) {
-    memset(c->scores.reward, 0, sizeof c->scores.reward);
+    memset(c->scores.reward, 0, sizeof(c->scores.reward));
     return;
   }
   play_match(c, cart, actions, draw);

@@ -1,16 +1,16 @@
-// instruction.c: decodes 6507 machine code into handlers and resolved operands.
+/* Instruction: decodes 6507 machine code into handlers and resolved operands. */
 #include "instruction.h"
 
 #include "tia_registers.h"
 
-// how the instruction set addresses memory, before the address is known
+/* how the instruction set addresses memory, before the address is known */
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
-// the handler of an operation's first mode; the other modes follow in the order of the lists
+/* the handler of an operation's first mode; the other modes follow in the order of the lists */
 typedef struct opcode {
   uint16_t first;
   uint8_t addressing;
-  char kind;  // r reads, w writes, m modifies, b branches, f is fixed: `first` is the handler
+  char kind; /* r reads, w writes, m modifies, b branches, f is fixed: `first` is the handler */
 } opcode;
 
 // clang-format off
@@ -23,7 +23,8 @@ typedef struct opcode {
 #define S(op, mode) {PP_##op##_STK, mode, 'f'}
 #define J           {PP_JAM_IMP, IMP, 'f'}
 
-// undocumented opcodes whose result depends on analogue effects stop the processor, so they are J
+/* undocumented opcodes whose result depends on analogue effects stop the processor, so they are
+ * J */
 static const opcode opcodes[256] = {
 /* 00 */ S(BRK, IMP), R(ORA, INX), J, M(SLO, INX), R(NOP, ZPG), R(ORA, ZPG), M(ASL, ZPG), M(SLO, ZPG),
 /* 08 */ S(PHP, IMP), R(ORA, IMM), I(ASL), F(ANC, IMM), R(NOP, ABS), R(ORA, ABS), M(ASL, ABS), M(SLO, ABS),
@@ -70,7 +71,7 @@ const uint8_t pp_register_bits[64] = {
 };
 // clang-format on
 
-// address line 12 is high when the processor sees the cartridge
+/* address line 12 is high when the processor sees the cartridge */
 enum { ROM_LINE = 0x1000 };
 
 bool pp_register_is_silent(unsigned reg) {
@@ -79,7 +80,7 @@ bool pp_register_is_silent(unsigned reg) {
   return (reg >= TIA_AUDC0 && reg <= TIA_AUDV1) || reg > TIA_CXCLR;
 }
 
-// distance of a mode from the first one in PP_READ_MODES
+/* distance of a mode from the first one in PP_READ_MODES */
 enum { RRA = 1, RTI, RCO, RTM, RAB, RZX, RZY, RLX, RLY, RAX, RAY, RIX, RIY, RIN, RPY };
 
 bool pp_code_image_is_special(const pp_code_image *image, unsigned address) {
@@ -120,7 +121,7 @@ static int read_mode(pp_decoded *d, unsigned mode, const pp_code_image *image) {
   return inside ? RLY : RAY;
 }
 
-// distance of a mode from the first one in PP_WRITE_MODES
+/* distance of a mode from the first one in PP_WRITE_MODES */
 enum { WTR = 1, WTI, WSY, WNO, WAB, WZX, WZY, WAX, WAY, WIX, WIY, WG0, WG1 };
 
 static int write_mode(pp_decoded *d, unsigned mode) {
@@ -148,7 +149,7 @@ static int write_mode(pp_decoded *d, unsigned mode) {
   return pp_register_is_silent(reg) ? WNO : WTI;
 }
 
-// distance of a mode from the first one in PP_MODIFY_MODES
+/* distance of a mode from the first one in PP_MODIFY_MODES */
 enum { MAB = 1, MZX, MAX, MAY, MIX, MIY };
 
 static int modify_mode(pp_decoded *d, unsigned mode) {
@@ -166,12 +167,12 @@ static int modify_mode(pp_decoded *d, unsigned mode) {
   return 0;
 }
 
-// returns whether this address is in the image, for code that runs at the image's home
+/* returns whether this address is in the image, for code that runs at the image's home */
 static bool is_inside(const pp_code_image *image, unsigned address) {
   return ((address ^ image->home) & (0x10000u - image->size) & 0xffff) == 0 && image->rom;
 }
 
-// distance of a mode from the first one in PP_BRANCH_MODES; the operand becomes a distance
+/* distance of a mode from the first one in PP_BRANCH_MODES; the operand becomes a distance */
 static int branch_mode(pp_decoded *d, uint16_t pc, const pp_code_image *image) {
   uint16_t next = (uint16_t)(pc + 2);
   uint16_t target = (uint16_t)(next + (int8_t)d->low);
@@ -213,7 +214,7 @@ pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_c
   return d;
 }
 
-// the sequences' parts, in the order of their handlers; 0xffff: none
+/* the sequences' parts, in the order of their handlers; 0xffff: none */
 typedef struct sequence {
   uint16_t part[4];
 } sequence;
@@ -227,9 +228,9 @@ static const sequence sequences[] = {PP_PAIRS(PAIR_PARTS) PP_TRIPLES(TRIPLE_PART
 
 uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used) {
   // longer ones come later
-  for (int i = (int)(sizeof sequences / sizeof sequences[0]) - 1; i >= 0; --i) {
+  for (int i = (int)(sizeof(sequences) / sizeof(sequences[0])) - 1; i >= 0; i--) {
     int n = 0;
-    while (n < 4 && n < count && sequences[i].part[n] == handlers[n]) ++n;
+    while (n < 4 && n < count && sequences[i].part[n] == handlers[n]) n++;
     if (n < 4 && sequences[i].part[n] != 0xffff) continue;
     *used = n;
     return (uint16_t)(PP_HANDLER_SINGLES + i);

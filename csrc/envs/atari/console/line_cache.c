@@ -1,10 +1,10 @@
-// line_cache.c: begins and ends the frames of a cache; line_cache.inl fills it in and uses it.
+/* Line cache: begins and ends the frames of a cache; line_cache.inl fills it in and uses it. */
 #include "line_cache.h"
 
 #include <string.h>
 
-// The cache pays if at most this share of lines is drawn anew. After LOSSES more it rests for some
-// frames.
+/* The cache pays if at most this share of lines is drawn anew. After LOSSES more it rests for some
+ * frames. */
 #define PAID_SHARE 0.50
 enum { LOSSES = 400, SHORTEST_REST = 8, LONGEST_REST = 512 };
 
@@ -13,13 +13,13 @@ size_t pp_line_cache_size(void) {
 }
 
 void pp_line_cache_empty(pp_line_cache *cache) {
-  memset(cache->flags, 0, sizeof cache->flags);
+  memset(cache->flags, 0, sizeof(cache->flags));
   cache->is_used = false;
 }
 
 void pp_line_cache_changed(pp_line_cache *cache, uint8_t changed[PP_LINES_MAX]) {
   enum { BOTH = PP_LINE_IN_FIRST | PP_LINE_IN_SECOND };
-  for (int line = 0; line < PP_LINES_MAX; ++line) {
+  for (int line = 0; line < PP_LINES_MAX; line++) {
     const uint8_t flags = cache->flags[line];
     changed[line] = !(flags & PP_LINE_STILL);
     cache->flags[line] =
@@ -29,7 +29,7 @@ void pp_line_cache_changed(pp_line_cache *cache, uint8_t changed[PP_LINES_MAX]) 
 
 bool pp_line_cache_begin(pp_line_cache *cache) {
   if (cache->rest > 0) {
-    --cache->rest;
+    cache->rest--;
     return false;
   }
   cache->differ = 0;
@@ -40,7 +40,7 @@ bool pp_line_cache_begin(pp_line_cache *cache) {
   return true;
 }
 
-// Decides whether the next frames go without the cache. Each failed trial doubles the pause.
+/* Decides whether the next frames go without the cache. Each failed trial doubles the pause. */
 static void update_rest(pp_line_cache *cache) {
   if (!cache->is_used) {
     // the first frame cannot know a line
@@ -62,7 +62,7 @@ static void update_rest(pp_line_cache *cache) {
 void pp_line_cache_end(pp_line_cache *cache) {
   // lines that the frame did not reach have no writes in its log
   int known = cache->is_full ? 0 : cache->line;
-  memset(cache->flags + known, 0, sizeof cache->flags - (size_t)known);
+  memset(cache->flags + known, 0, sizeof(cache->flags) - (size_t)known);
   cache->old ^= 1;
   update_rest(cache);
 }

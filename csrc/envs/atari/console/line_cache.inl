@@ -1,19 +1,19 @@
-// line_cache.inl: passes over lines that the cache knows, and remembers the others.
-//
-// Included by tia.inl at its end; uses its functions and those of tia_write.inl. Defines
-// draw_known, which carries out a log with the help of a cache. line_cache.h states what a cache
-// holds.
+/* Line cache: passes over lines that the cache knows, and remembers the others.
+ *
+ * Included by tia.inl at its end; uses its functions and those of tia_write.inl. Defines
+ * draw_known, which carries out a log with the help of a cache. line_cache.h states what a cache
+ * holds. */
 
-// ---------------------------------------------------------------------------- registers
+/* --------------------------------------------------------------------------------- registers -- */
 
-// the bits of a register's bytes in a set of bytes of pp_tia_registers
+/* the bits of a register's bytes in a set of bytes of pp_tia_registers */
 #define BYTES(member)                                           \
   (((UINT64_C(1) << sizeof((pp_tia_registers *)0)->member) - 1) \
    << offsetof(pp_tia_registers, member))
 
 #if defined(__AVX512BW__)
 
-// returns which bytes differ
+/* returns which bytes differ */
 static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_registers *b) {
   return _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
 }
@@ -32,17 +32,17 @@ static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_
 
 static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_registers *b) {
   uint64_t differ = 0;
-  for (int w = 0; w < 8; ++w) {
+  for (int w = 0; w < 8; w++) {
     if (a->word[w] == b->word[w]) continue;
-    for (int i = 8 * w; i < 8 * w + 8; ++i) differ |= (uint64_t)(a->byte[i] != b->byte[i]) << i;
+    for (int i = 8 * w; i < 8 * w + 8; i++) differ |= (uint64_t)(a->byte[i] != b->byte[i]) << i;
   }
   return differ;
 }
 
 #endif
 
-// Copies the bytes of a set. It stores all bytes, as a load that follows a store of some has to
-// wait.
+/* Copies the bytes of a set. It stores all bytes, as a load that follows a store of some has to
+ * wait. */
 static inline void registers_blend(pp_tia_registers *to, uint64_t bytes,
                                    const pp_tia_registers *from) {
 #if defined(__AVX512BW__)
@@ -55,8 +55,8 @@ static inline void registers_blend(pp_tia_registers *to, uint64_t bytes,
 #endif
 }
 
-// Copies registers to `to`, with `moved` long ago if `forgets`. Does so in one load and one store:
-// a wide load that follows a narrow store has to wait.
+/* Copies registers to `to`, with `moved` long ago if `forgets`. Does so in one load and one store:
+ * a wide load that follows a narrow store has to wait. */
 static inline void registers_copy(pp_tia_registers *to, const pp_tia_registers *from,
                                   bool forgets) {
 #if defined(__AVX512BW__)
@@ -69,7 +69,7 @@ static inline void registers_copy(pp_tia_registers *to, const pp_tia_registers *
 #endif
 }
 
-// returns the objects whose masks depend on these bytes
+/* returns the objects whose masks depend on these bytes */
 static unsigned objects_of(uint64_t bytes) {
 #define PLAYER(p)                                                                             \
   BYTES(nusiz[p]) | BYTES(grp[p]) | BYTES(old_grp[p]) | BYTES(delay[p]) | BYTES(reflect[p]) | \
@@ -87,21 +87,21 @@ static unsigned objects_of(uint64_t bytes) {
 #undef PLAYER
 #undef MISSILE
   unsigned objects = 0;
-  for (int o = 0; o < PP_OBJECTS; ++o) objects |= (unsigned)((uses[o] & bytes) != 0) << o;
+  for (int o = 0; o < PP_OBJECTS; o++) objects |= (unsigned)((uses[o] & bytes) != 0) << o;
   return objects;
 }
 
-// ---------------------------------------------------------------------------- the log
+/* ----------------------------------------------------------------------------------- the log -- */
 
 static inline int32_t clock_of(uint32_t entry) {
   return (int32_t)(entry >> 16) * 3;
 }
 
-// no write takes effect later than this many clocks after it
+/* no write takes effect later than this many clocks after it */
 enum { LONGEST_DELAY = 8 };
 
-// Returns whether a write takes effect at or after this clock, the end of a line. Whether a RESP
-// shortly before it does depends on the player's position; it counts as not.
+/* Returns whether a write takes effect at or after this clock, the end of a line. Whether a RESP
+ * shortly before it does depends on the player's position; it counts as not. */
 static inline bool is_beyond(uint32_t entry, int32_t line_end) {
   int32_t clock = clock_of(entry);
   if (clock >= line_end) return true;
@@ -110,7 +110,7 @@ static inline bool is_beyond(uint32_t entry, int32_t line_end) {
   return reg != TIA_RESP0 && reg != TIA_RESP1 && clock + write_delay(reg, clock) >= line_end;
 }
 
-// returns whether `count` entries of two logs are equal
+/* returns whether `count` entries of two logs are equal */
 static inline bool are_equal(const uint32_t *a, const uint32_t *b, int count) {
 #if defined(__AVX512BW__)
   // most lines have so few entries that one comparison without a loop does
@@ -119,23 +119,23 @@ static inline bool are_equal(const uint32_t *a, const uint32_t *b, int count) {
                                     _mm512_maskz_loadu_epi32(first, b))) {
     return false;
   }
-  return count <= 16 || memcmp(a + 16, b + 16, (size_t)(count - 16) * sizeof *a) == 0;
+  return count <= 16 || memcmp(a + 16, b + 16, (size_t)(count - 16) * sizeof(*a)) == 0;
 #elif defined(__AVX2__)
   const __m256i first =
       _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   __m256i differ = _mm256_xor_si256(_mm256_maskload_epi32((const int *)a, first),
                                     _mm256_maskload_epi32((const int *)b, first));
   if (!_mm256_testz_si256(differ, differ)) return false;
-  return count <= 8 || memcmp(a + 8, b + 8, (size_t)(count - 8) * sizeof *a) == 0;
+  return count <= 8 || memcmp(a + 8, b + 8, (size_t)(count - 8) * sizeof(*a)) == 0;
 #else
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     if (a[i] != b[i]) return false;
   }
   return true;
 #endif
 }
 
-// returns how many of the first `count` entries of two logs are equal
+/* returns how many of the first `count` entries of two logs are equal */
 static inline int equal_entries(const uint32_t *a, const uint32_t *b, int count) {
   int i = 0;
 #if defined(__AVX2__)
@@ -146,24 +146,24 @@ static inline int equal_entries(const uint32_t *a, const uint32_t *b, int count)
     if (bits != 0xff) return i + __builtin_ctz(~bits);
   }
 #endif
-  while (i < count && a[i] == b[i]) ++i;
+  while (i < count && a[i] == b[i]) i++;
   return i;
 }
 
-// ---------------------------------------------------------------------------- what lines depend on
+/* ---------------------------------------------------------------------- what lines depend on -- */
 
 enum { P0 = 1 << PP_PLAYER0, M0 = 1 << PP_MISSILE0, P1 = 1 << PP_PLAYER1, M1 = 1 << PP_MISSILE1 };
 enum { BL = 1 << PP_BALL, PF = 1 << PP_PLAYFIELD };
 
-// What a write means for the cache. `written` are the bytes that it sets, whatever they were; for
-// `marks` see below.
+/* What a write means for the cache. `written` are the bytes that it sets, whatever they were; for
+ * `marks` see below. */
 typedef struct effect {
   uint64_t written;
   uint32_t marks;
 } effect;
 
-// Marks: objects that a write places, which depends on their positions (bits 0 to 5), the line's
-// flags that it sets (bits 8 to 15), and registers that decide what is shown.
+/* Marks: objects that a write places, which depends on their positions (bits 0 to 5), the line's
+ * flags that it sets (bits 8 to 15), and registers that decide what is shown. */
 enum {
   FLAGS_AT = 8,
   CLEARS = PP_LINE_CLEARS << FLAGS_AT,
@@ -211,10 +211,10 @@ static const effect effects[64] = {
     [TIA_CXCLR] = {0, CLEARS},
 };
 
-// An HMOVE up to this clock of a line leaves an object with motion 0 where it is.
+/* An HMOVE up to this clock of a line leaves an object with motion 0 where it is. */
 enum { LATE_HMOVE = 12 * 3 };
 
-// Adds what a write means, `clock` clocks after the line's start, to what the line's writes do.
+/* Adds what a write means, `clock` clocks after the line's start, to what the line's writes do. */
 static inline void add_effect(pp_line_cache *cache, uint32_t entry, int clock) {
   const effect *one = &effects[entry >> 8 & 63];
   uint32_t marks = one->marks;
@@ -225,8 +225,8 @@ static inline void add_effect(pp_line_cache *cache, uint32_t entry, int clock) {
   cache->line_marks |= marks;
 }
 
-// The bytes that make no difference to a line that neither shows nor places some objects: by those
-// that it does. In score mode the playfield has the players' colours, see free_bytes.
+/* The bytes that make no difference to a line that neither shows nor places some objects: by those
+ * that it does. In score mode the playfield has the players' colours, see free_bytes. */
 #define IF_NONE(objects, of, bytes) ((objects) & (of) ? 0 : (bytes))
 #define FREE(o)                                                                   \
   IF_NONE(o, P0, BYTES(position[0]) | BYTES(motion[0]) | BYTES(reflect[0])) |     \
@@ -239,20 +239,20 @@ static inline void add_effect(pp_line_cache *cache, uint32_t entry, int clock) {
       IF_NONE(o, PF | BL, BYTES(color[2]))
 static const uint64_t free_without[1 << PP_OBJECTS] = {OF_64(FREE, 0)};
 
-// Returns `bytes` if a condition holds. Without a branch, as it holds for every other line.
+/* Returns `bytes` if a condition holds. Without a branch, as it holds for every other line. */
 static inline uint64_t bytes_if(bool holds, uint64_t bytes) {
   return bytes & (0 - (uint64_t)holds);
 }
 
-// Returns the bytes that make no difference to a line that begins with these registers, shows or
-// places these objects, and whose writes have these marks.
+/* Returns the bytes that make no difference to a line that begins with these registers, shows or
+ * places these objects, and whose writes have these marks. */
 static uint64_t free_bytes(const pp_tia_registers *r, unsigned objects, uint32_t marks) {
   uint64_t bytes = free_without[objects];
   bool score = (objects & PF) && ((r->ctrlpf & 2) || (marks & SETS_FIELD));
   bytes &= ~bytes_if(score, BYTES(color[0]) | BYTES(color[1]));
   // if new and old graphics are equal, it makes no difference which are shown; without delay, the
   // old ones are not
-  for (int q = 0; q < 2; ++q) {
+  for (int q = 0; q < 2; q++) {
     bool equal = r->grp[q] == r->old_grp[q];
     bytes |= bytes_if(equal && !(marks & SETS_GRP0 << q), BYTES(delay[0]) << q);
     bytes |=
@@ -264,9 +264,9 @@ static uint64_t free_bytes(const pp_tia_registers *r, unsigned objects, uint32_t
   return bytes;
 }
 
-// ---------------------------------------------------------------------------- passing over lines
+/* ------------------------------------------------------------------------ passing over lines -- */
 
-// Puts a known line's pixels in its row. Returns false if no screen has them.
+/* Puts a known line's pixels in its row. Returns false if no screen has them. */
 static inline bool show_known(const pp_picture *p, pp_line_cache *cache, int line) {
   if (cache->flags[line] & p->mark) return true;
   if (!(cache->flags[line] & (PP_LINE_IN_FIRST | PP_LINE_IN_SECOND))) return false;
@@ -276,7 +276,7 @@ static inline bool show_known(const pp_picture *p, pp_line_cache *cache, int lin
   return true;
 }
 
-// Notes that the chip is at the start of a later line, without masks for it.
+/* Notes that the chip is at the start of a later line, without masks for it. */
 static inline void move_on(pp_tia *t, pp_line_cache *cache, int line, int32_t line_start) {
   if (!cache->is_away) cache->left = t->reg;
   cache->is_away = true;
@@ -284,15 +284,15 @@ static inline void move_on(pp_tia *t, pp_line_cache *cache, int line, int32_t li
   t->line_start = line_start;
 }
 
-// If a line's colours differ from those of its pixels, no screen shows it.
+/* If a line's colours differ from those of its pixels, no screen shows it. */
 static inline void check_colors(pp_line_cache *cache, int line) {
   if (cache->differ & BYTES(color) & ~cache->free[line]) {
     cache->flags[line] &= (uint8_t)~(PP_LINE_IN_FIRST | PP_LINE_IN_SECOND);
   }
 }
 
-// Returns the bytes of motion that must stay zero, lest an HMOVE early in a line moves one of the
-// objects whose registers differ; 0: any HMOVE may move one.
+/* Returns the bytes of motion that must stay zero, lest an HMOVE early in a line moves one of the
+ * objects whose registers differ; 0: any HMOVE may move one. */
 static inline uint64_t still_bytes(const pp_tia_registers *r, uint64_t differ) {
   enum { TO_MOTION = offsetof(pp_tia_registers, motion) - offsetof(pp_tia_registers, position) };
   uint64_t still = (differ & BYTES(position)) << TO_MOTION;
@@ -303,8 +303,8 @@ static inline uint64_t still_bytes(const pp_tia_registers *r, uint64_t differ) {
   return still;
 }
 
-// Passes over as many lines as are equal to those of the last frame, while the same registers
-// differ. Returns whether there were any. draws: pixels are wanted; `differ` is cache->differ.
+/* Passes over as many lines as are equal to those of the last frame, while the same registers
+ * differ. Returns whether there were any. draws: pixels are wanted; `differ` is cache->differ. */
 static ALWAYS_INLINE bool pass_lines(pp_tia *t, const pp_picture *p, int32_t stop, uint64_t differ,
                                      bool draws) {
   pp_line_cache *const cache = p->cache;
@@ -357,11 +357,11 @@ static ALWAYS_INLINE bool pass_lines(pp_tia *t, const pp_picture *p, int32_t sto
   return true;
 }
 
-// Carries out a line's HMOVE for objects that it neither shows nor places. What it does to the
-// others means nothing.
+/* Carries out a line's HMOVE for objects that it neither shows nor places. What it does to the
+ * others means nothing. */
 static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t *end) {
   static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
-  for (; log < end; ++log) {
+  for (; log < end; log++) {
     unsigned reg = *log >> 8 & 63;
     if (reg == TIA_HMOVE) {
       int cycle = clock_of(*log) % PP_LINE_CLOCKS / 3;
@@ -371,20 +371,20 @@ static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t
         r->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
       }
     } else if (reg == TIA_HMCLR) {
-      memset(r->motion, 0, sizeof r->motion);
+      memset(r->motion, 0, sizeof(r->motion));
     } else if (reg >= TIA_HMP0 && reg <= TIA_HMBL) {
       r->motion[object[reg - TIA_HMP0]] = (uint8_t)*log >> 4;
     }
   }
 }
 
-// returns whether the line's writes known so far are those of the last frame
+/* returns whether the line's writes known so far are those of the last frame */
 static inline bool begins_equal(const pp_line_cache *cache, int count) {
   const uint32_t *old = cache->log[cache->old] + cache->start[cache->old][cache->line];
   return are_equal(cache->log[!cache->old] + cache->entry, old, count);
 }
 
-// returns whether the line may be one of the last frame, by its registers
+/* returns whether the line may be one of the last frame, by its registers */
 static inline bool starts_equal(const pp_picture *p) {
   const pp_line_cache *cache = p->cache;
   // without pixels, no colour makes a difference
@@ -392,7 +392,7 @@ static inline bool starts_equal(const pp_picture *p) {
   return cache->flags[cache->line] & PP_LINE_KNOWN && !(cache->differ & ~free);
 }
 
-// Returns whether the next line equals that of the last frame. If so, its pixels are in its row.
+/* Returns whether the next line equals that of the last frame. If so, its pixels are in its row. */
 static inline bool is_known(const pp_tia *t, const pp_picture *p, int32_t stop) {
   pp_line_cache *cache = p->cache;
   const int32_t line_end = t->line_start + PP_LINE_CLOCKS;
@@ -404,7 +404,7 @@ static inline bool is_known(const pp_tia *t, const pp_picture *p, int32_t stop) 
   return !p->screen || show_known(p, cache, cache->line);
 }
 
-// Passes over one known line that changes the registers that differ.
+/* Passes over one known line that changes the registers that differ. */
 static void pass_line(pp_tia *t, const pp_picture *p) {
   pp_line_cache *cache = p->cache;
   const int line = cache->line;
@@ -428,15 +428,15 @@ static void pass_line(pp_tia *t, const pp_picture *p) {
   cache->entry = cache->start[!cache->old][line + 1] = (uint16_t)next;
 }
 
-// ---------------------------------------------------------------------------- making lines
+/* ------------------------------------------------------------------------------ making lines -- */
 
-// Returns whether the last HMOVE is over. Then it is forgotten, so that lines do not differ in what
-// has no effect.
+/* Returns whether the last HMOVE is over. Then it is forgotten, so that lines do not differ in what
+ * has no effect. */
 static inline bool has_moved(const pp_tia *t) {
   return t->line_start - t->reg.moved > HMOVE_CLOCKS;
 }
 
-// Notes the registers at a line's start, and which of them differ from those of the last frame.
+/* Notes the registers at a line's start, and which of them differ from those of the last frame. */
 static inline void begin_registers(pp_tia *t, pp_line_cache *cache) {
   pp_tia_registers now;
   bool forgets = has_moved(t);
@@ -457,11 +457,11 @@ static void begin_line(pp_tia *t, pp_line_cache *cache) {
   cache->is_in_line = cache->is_whole = true;
 }
 
-// Remembers the line that has just been made.
+/* Remembers the line that has just been made. */
 static void end_line(pp_tia *t, const pp_picture *p) {
   pp_line_cache *cache = p->cache;
   const int line = cache->line++;
-  ++cache->made;
+  cache->made++;
   cache->flags[line] = p->screen ? p->mark : 0;
   if (cache->is_whole) {
     const pp_tia_registers *before = &cache->at[line];
@@ -479,7 +479,7 @@ static void end_line(pp_tia *t, const pp_picture *p) {
   cache->is_in_line = false;
 }
 
-// Carries out a line's writes, and finishes it if they are all known.
+/* Carries out a line's writes, and finishes it if they are all known. */
 static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
   pp_line_cache *cache = p->cache;
   const uint32_t *log = cache->log[!cache->old];
@@ -501,12 +501,12 @@ static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
     if (t->line_start != line_start) {
       // it did, and has finished this one
       end_line(t, p);
-      ++cache->entry;
+      cache->entry++;
       cache->is_in_line = true;
       cache->is_whole = false;
       return;
     }
-    ++cache->entry;
+    cache->entry++;
   }
   if (cache->entry < cache->end || stop >= line_end) {
     next_line(t, p);
@@ -518,7 +518,7 @@ static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
   if (x > 0) finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
 }
 
-// ---------------------------------------------------------------------------- frames
+/* ------------------------------------------------------------------------------------ frames -- */
 
 static __attribute__((noinline)) void apply_next(pp_tia *t, const pp_picture *p) {
   uint32_t entry = p->cache->log[!p->cache->old][p->cache->entry++];
@@ -526,7 +526,7 @@ static __attribute__((noinline)) void apply_next(pp_tia *t, const pp_picture *p)
   tia_apply(t, p, entry >> 8 & 63, (uint8_t)entry, clock_of(entry));
 }
 
-// Carries out what precedes the first line. Returns whether that is all.
+/* Carries out what precedes the first line. Returns whether that is all. */
 static bool apply_before(pp_tia *t, const pp_picture *p, int32_t stop) {
   pp_line_cache *cache = p->cache;
   const uint32_t *log = cache->log[!cache->old];
@@ -538,19 +538,19 @@ static bool apply_before(pp_tia *t, const pp_picture *p, int32_t stop) {
   return false;
 }
 
-// Adds entries to the frame's log. Returns false if there is no room.
+/* Adds entries to the frame's log. Returns false if there is no room. */
 static bool add_entries(pp_line_cache *cache, const uint32_t *log, const uint32_t *end) {
   size_t count = (size_t)(end - log);
   // room for a read, too
   if (cache->is_full || cache->end + count + 2 > PP_CACHE_ENTRIES) return false;
   // most calls bring so few entries that memcpy would take longer
   uint32_t *to = cache->log[!cache->old] + cache->end;
-  for (size_t i = 0; i < count; ++i) to[i] = log[i];
+  for (size_t i = 0; i < count; i++) to[i] = log[i];
   cache->end = (uint16_t)(cache->end + count);
   return true;
 }
 
-// Carries out what is left of a log that does not fit, and goes on without the cache.
+/* Carries out what is left of a log that does not fit, and goes on without the cache. */
 static void give_up(pp_tia *t, const pp_picture *p) {
   pp_line_cache *cache = p->cache;
   if (cache->is_full) return;
@@ -559,17 +559,17 @@ static void give_up(pp_tia *t, const pp_picture *p) {
   cache->is_full = true;
 }
 
-// returns whether the writes that have not been carried out forget earlier collisions
+/* returns whether the writes that have not been carried out forget earlier collisions */
 static bool is_clearing(const pp_line_cache *cache) {
   const uint32_t *log = cache->log[!cache->old];
-  for (int i = cache->entry; i < cache->end; ++i) {
+  for (int i = cache->entry; i < cache->end; i++) {
     if ((log[i] >> 8 & 63) == TIA_CXCLR) return true;
   }
   return false;
 }
 
-// Finds the collisions of a line up to a read in its middle. If the line equals that of the last
-// frame so far, it stays undone.
+/* Finds the collisions of a line up to a read in its middle. If the line equals that of the last
+ * frame so far, it stays undone. */
 static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   pp_line_cache *cache = p->cache;
   uint32_t *log = cache->log[!cache->old];
@@ -591,7 +591,7 @@ static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   log[cache->end++] = found << 16 | PP_LOG_COLLISIONS << 8;
 }
 
-// Passes over known lines. Returns whether there were any.
+/* Passes over known lines. Returns whether there were any. */
 static ALWAYS_INLINE bool pass(pp_tia *t, const pp_picture *p, int32_t stop) {
   if (!is_known(t, p, stop)) return false;
   const uint64_t differ = p->cache->differ;
@@ -605,8 +605,8 @@ static ALWAYS_INLINE bool pass(pp_tia *t, const pp_picture *p, int32_t stop) {
   return true;
 }
 
-// Carries out a log, and draws up to a cycle. Writes to a line that is not needed yet wait in the
-// cache until a later call; the last one leaves none.
+/* Carries out a log, and draws up to a cycle. Writes to a line that is not needed yet wait in the
+ * cache until a later call; the last one leaves none. */
 static void draw_known(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
                        uint32_t cycle, bool is_last) {
   pp_line_cache *cache = p->cache;

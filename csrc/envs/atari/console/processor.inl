@@ -1,19 +1,19 @@
-// processor.inl: the processor, an interpreter of decoded instructions.
-//
-// Included by machine.c and machine_banked.c, once each, because its function depends on whether
-// the cartridge has banks. Such a file first defines PP_PROCESSOR, the function's name, and these
-// macros, which run as statements inside the function and may use all its local variables (see
-// operation.inl):
-//   CARTRIDGE_VIEW             declares local variables for the other macros
-//   PROGRAM                    the instructions from the address `base` on
-//   ENTER(pc)                  sets ip and base to continue at an address of the cartridge
-//   STAY(high)                 sets base after a jump within the image to this high nibble
-//   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
-//   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
-//   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
-//   IMAGE(number)              sets exec.rom and exec.data for the image of this number
-//   LOOK_AT_BANKS              shows the banks to which the translation has switched
-//   ALONE(op, at)              leaves a sequence if reading this address may switch banks
+/* Processor: the processor, an interpreter of decoded instructions.
+ *
+ * Included by machine.c and machine_banked.c, once each, because its function depends on whether
+ * the cartridge has banks. Such a file first defines PP_PROCESSOR, the function's name, and these
+ * macros, which run as statements inside the function and may use all its local variables (see
+ * operation.inl):
+ *   CARTRIDGE_VIEW             declares local variables for the other macros
+ *   PROGRAM                    the instructions from the address `base` on
+ *   ENTER(pc)                  sets ip and base to continue at an address of the cartridge
+ *   STAY(high)                 sets base after a jump within the image to this high nibble
+ *   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
+ *   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
+ *   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
+ *   IMAGE(number)              sets exec.rom and exec.data for the image of this number
+ *   LOOK_AT_BANKS              shows the banks to which the translation has switched
+ *   ALONE(op, at)              leaves a sequence if reading this address may switch banks */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -22,28 +22,29 @@
 #include "riot.inl"
 #include "translation/translation.h"
 
-// the operations use the chips above
+/* the operations use the chips above */
 #include "operation.inl"
 
-// After CYCLE_LIMIT cycles a frame may be near ALE's limit of 25000 instructions, each of which
-// takes two cycles or more. Such a frame is run again from its start, and its instructions are
-// counted.
+/* After CYCLE_LIMIT cycles a frame may be near ALE's limit of 25000 instructions, each of which
+ * takes two cycles or more. Such a frame is run again from its start, and its instructions are
+ * counted. */
 enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000, LOG_ENTRIES = 12288 };
 
-// where the program runs outside the cartridge: one instruction, fetched and decoded when it runs
+/* where the program runs outside the cartridge: one instruction, fetched and decoded when it
+ * runs */
 typedef struct outside {
   pp_instruction code[4];
   uint16_t pc;
 } outside;
 
-// Instructions in RAM, by the address of their first byte, as they were when they ran last in this
-// frame: programs that run in RAM repeat a few.
+/* Instructions in RAM, by the address of their first byte, as they were when they ran last in this
+ * frame: programs that run in RAM repeat a few. */
 typedef struct decoded {
-  uint64_t bytes;  // address, a mark that there is one, and the three bytes; 0: none
+  uint64_t bytes; /* address, a mark that there is one, and the three bytes; 0: none */
   pp_instruction code;
 } decoded;
 
-// pp_exec's functions
+/* pp_exec's functions */
 static uint32_t exec_read(pp_exec *exec, uint32_t address, uint32_t bus) {
   pp_machine *m = &exec->machine;
   if ((address & 0x280) == 0x80) return m->ram[address & 0x7f];
@@ -58,8 +59,9 @@ static void exec_write(pp_exec *exec, uint32_t address, uint32_t value) {
   exec->log = tia_write(m, exec->log, address & 63, (uint8_t)value, m->cycle);
 }
 
-// Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
-// long for a cartridge that does not count, it changes nothing and returns the handlers' addresses.
+/* Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
+ * long for a cartridge that does not count, it changes nothing and returns the handlers'
+ * addresses. */
 const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
                                 const pp_picture *p) {
 #define HANDLER_ADDRESS(op, mode) &&H_##op##_##mode,
@@ -69,7 +71,7 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
   &&H_##a##_##am##_##b##_##bm##_##c##_##cm##_##d##_##dm,
   static const void *const addresses[PP_HANDLER_COUNT] = {PP_HANDLERS(HANDLER_ADDRESS) PP_PAIRS(
       PAIR_ADDRESS) PP_TRIPLES(TRIPLE_ADDRESS) PP_QUADRUPLES(QUADRUPLE_ADDRESS)};
-  if (machine == NULL) return addresses;
+  if (!machine) return addresses;
 
   // the address of a local copy is constant, which frees a register for the processor's state
   uint32_t log_start[LOG_ENTRIES];
@@ -92,9 +94,9 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
   unsigned base = 0, pc = m->pc, address, value;
   int counted = 0;
   bool ran_in_ram = false;
-  decoded in_ram[sizeof m->ram];
+  decoded in_ram[sizeof(m->ram)];
   outside out;
-  for (int i = 1; i < 4; ++i) {
+  for (int i = 1; i < 4; i++) {
     out.code[i] = (pp_instruction){addresses[PP_OUT_IMP], 0, 0, 0};
   }
   CARTRIDGE_VIEW
@@ -158,8 +160,8 @@ fetch_outside:
     decoded *known_ = NULL;
     uint64_t key_ = 0;
     unsigned in_page_ = pc & 0x7f;
-    if ((pc & 0x1280) == 0x80 && in_page_ + 2 < sizeof m->ram && !cart->counts) {
-      if (!ran_in_ram) memset(in_ram, 0, sizeof in_ram);
+    if ((pc & 0x1280) == 0x80 && in_page_ + 2 < sizeof(m->ram) && !cart->counts) {
+      if (!ran_in_ram) memset(in_ram, 0, sizeof(in_ram));
       ran_in_ram = true;
       known_ = &in_ram[in_page_];
       key_ = (uint64_t)pc << 32 | 1u << 24 | (unsigned)ram[in_page_] << 16 |
@@ -170,7 +172,7 @@ fetch_outside:
       }
     }
     uint8_t bytes[3] = {0, 0, 0};
-    for (unsigned i = 0; i < 3; ++i) {
+    for (unsigned i = 0; i < 3; i++) {
       // fetch only what the instruction has, as reading some registers has side effects
       if (i > 0 && i >= pp_instruction_length(bytes[0])) break;
       BUS_READ((pc + i) & 0xffff, pc >> 8);

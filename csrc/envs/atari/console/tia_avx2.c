@@ -1,4 +1,4 @@
-// tia_avx2.c: the television chip for x86-64 processors with AVX2.
+/* TIA AVX2: the television chip for x86-64 processors with AVX2. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt,fma"))), \
@@ -13,5 +13,5 @@
 #endif
 #endif
 
-// a file must not be empty for other processors
+/* a file must not be empty for other processors */
 typedef int pp_tia_avx2_file;

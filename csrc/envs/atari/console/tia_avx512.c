@@ -1,4 +1,4 @@
-// tia_avx512.c: the television chip for x86-64 processors with AVX-512.
+/* TIA AVX-512: the television chip for x86-64 processors with AVX-512. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #if defined(__clang__)
 #pragma clang attribute push(                                                                     \
@@ -14,5 +14,5 @@
 #endif
 #endif
 
-// a file must not be empty for other processors
+/* a file must not be empty for other processors */
 typedef int pp_tia_avx512_file;

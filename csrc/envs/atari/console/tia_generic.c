@@ -1,3 +1,3 @@
-// tia_generic.c: the television chip for any processor.
+/* TIA generic: the television chip for any processor. */
 #define PP_BUILD(name) name##_generic
 #include "tia.inl"

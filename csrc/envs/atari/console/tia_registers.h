@@ -1,9 +1,8 @@
-/* tia_registers.h: the addresses of the chips' registers, by the names of Atari's manual. */
+/* TIA registers: the addresses of the chips' registers, by the names of Atari's manual. */
 #ifndef PP_ENVS_ATARI_CONSOLE_TIA_REGISTERS_H
 #define PP_ENVS_ATARI_CONSOLE_TIA_REGISTERS_H
 
-/* registers of the TIA, the television chip, that a program writes; past TIA_CXCLR there are none
- */
+/* registers of the TIA, the television chip, that a program writes; none is past TIA_CXCLR */
 enum {
   TIA_VSYNC = 0x00, /* vertical sync on or off */
   TIA_VBLANK,       /* vertical blank, and dump of the paddles' capacitors */
@@ -70,8 +69,7 @@ enum {
   TIA_INPT5,
 };
 
-/* registers of the RIOT, the chip with RAM, timer and ports, where programs commonly address them
- */
+/* registers of the RIOT, the chip with RAM, timer and ports, at their usual addresses */
 enum {
   RIOT_SWCHA = 0x280, /* port A: joysticks; its direction */
   RIOT_SWACNT,

@@ -1,14 +1,14 @@
-// tia_write.inl: what each write to a register of the television chip does, and when it shows.
-//
-// Included by tia.inl near its end. Uses its functions touch, finish_to and advance, its tables
-// copy_offset and star_shapes, and star_position. Defines tia_apply, which carries out one entry of
-// the log. A register first calls touch for the objects that it changes, at the pixel where the
-// change shows, and then changes pp_tia.
+/* TIA write: what each write to a register of the television chip does, and when it shows.
+ *
+ * Included by tia.inl near its end. Uses its functions touch, finish_to and advance, its tables
+ * copy_offset and star_shapes, and star_position. Defines tia_apply, which carries out one entry of
+ * the log. A register first calls touch for the objects that it changes, at the pixel where the
+ * change shows, and then changes pp_tia. */
 
 #include "motion.inl"
 
-// a register write shows this many clocks later; the playfield changes at the next group of four
-// pixels that is at least two clocks away
+/* a register write shows this many clocks later; the playfield changes at the next group of four
+ * pixels that is at least two clocks away */
 static inline int write_delay(unsigned reg, int clock) {
   switch (reg) {
     case TIA_NUSIZ0:
@@ -30,22 +30,22 @@ static inline int write_delay(unsigned reg, int clock) {
   }
 }
 
-// clocks from HMOVE to the write of HMM0 that makes the motion endless
+/* clocks from HMOVE to the write of HMM0 that makes the motion endless */
 enum { STAR_CLOCKS = HMOVE_CLOCKS };
 
 static inline int wrap_pixel(int x) {
   return x >= PP_LINE_PIXELS ? x - PP_LINE_PIXELS : x;
 }
 
-// returns the pixel of an object whose position is reset at this clock of a line
+/* returns the pixel of an object whose position is reset at this clock of a line */
 static inline int reset_position(int clock, int in_blank, int offset) {
   int x = clock - PP_BLANK_CLOCKS;
   return x < 0 ? in_blank : wrap_pixel(x + offset);
 }
 
-// Returns the pixel of a missile or the ball that is reset. The table has the pixels for resets
-// while HMOVE's extra clocks are still running: by object, cycle of the line, and cycles since
-// HMOVE. (Measured on ALE, which has no other such cases.)
+/* Returns the pixel of a missile or the ball that is reset. The table has the pixels for resets
+ * while HMOVE's extra clocks are still running: by object, cycle of the line, and cycles since
+ * HMOVE. (Measured on ALE, which has no other such cases.) */
 static int reset_shot(const pp_tia *t, int object, int clock) {
   static const struct {
     uint8_t object, cycle, since, to;
@@ -53,7 +53,7 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
                 {PP_BALL, 20, 18, 10}, {PP_BALL, 23, 18, 10}, {PP_MISSILE0, 23, 20, 8},
                 {PP_MISSILE1, 6, 3, 3}};
   int at = clock % PP_LINE_CLOCKS, since = clock - t->reg.moved;
-  for (size_t i = 0; i < sizeof moving / sizeof moving[0] && since < HMOVE_CLOCKS; ++i) {
+  for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]) && since < HMOVE_CLOCKS; i++) {
     if (moving[i].object == object && 3 * moving[i].cycle == at && 3 * moving[i].since == since) {
       return moving[i].to;
     }
@@ -61,15 +61,15 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
   return reset_position(at, 2, 4);
 }
 
-// A player that is reset shows no first copy in this line, unless the new position is just before
-// one of its copies. If a copy is being drawn, it is finished first, in the next line if necessary;
-// then that line lacks the first copy. A write of NUSIZ or HMOVE brings it back.
+/* A player that is reset shows no first copy in this line, unless the new position is just before
+ * one of its copies. If a copy is being drawn, it is finished first, in the next line if necessary;
+ * then that line lacks the first copy. A write of NUSIZ or HMOVE brings it back. */
 static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
   int object = 2 * player, size = t->reg.nusiz[player] & 7;
   int to = reset_position(clock % PP_LINE_CLOCKS, 3, 5);
   int width = size == 5 ? 16 : size == 7 ? 32 : 8;
   bool before = false, inside = false;
-  for (int k = -1; k < 2; ++k) {
+  for (int k = -1; k < 2; k++) {
     int offset = k < 0 ? 0 : copy_offset[size][k];
     if (k >= 0 && offset == 0) break;
     int start = t->reg.position[object] + offset;
@@ -89,23 +89,23 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   }
 }
 
-// Returns the objects that an HMOVE at this cycle may move. At most cycles, an object without
-// motion stays where it is.
+/* Returns the objects that an HMOVE at this cycle may move. At most cycles, an object without
+ * motion stays where it is. */
 static inline unsigned movable(const pp_tia_registers *r, int cycle) {
   if (motion_shift(cycle, 0)) return (1u << PP_PLAYFIELD) - 1;
   unsigned objects = 0;
-  for (int o = 0; o < PP_PLAYFIELD; ++o) objects |= (unsigned)(r->motion[o] != 0) << o;
+  for (int o = 0; o < PP_PLAYFIELD; o++) objects |= (unsigned)(r->motion[o] != 0) << o;
   return objects;
 }
 
-// Ends what a write of HMOVE ends: it stops an endless HMOVE, and brings hidden copies back.
+/* Ends what a write of HMOVE ends: it stops an endless HMOVE, and brings hidden copies back. */
 static __attribute__((noinline)) void end_rare(pp_tia *t, int x) {
   if (t->reg.starring) {
     touch(t, PP_MISSILE0, x);
     t->reg.position[PP_MISSILE0] = (uint8_t)star_position(t);
     t->reg.starring = 0;
   }
-  for (int player = 0; player < 2; ++player) {
+  for (int player = 0; player < 2; player++) {
     if (!t->reg.hide_first[player]) continue;
     touch(t, 2 * player, x);
     t->reg.hide_first[player] = 0;
@@ -134,7 +134,7 @@ static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t 
   t->reg.color[which] = color | t->reg.gray;
 }
 
-// missile p is hidden while it is locked to its player; unlocked, it is at the player's middle
+/* missile p is hidden while it is locked to its player; unlocked, it is at the player's middle */
 static void lock_missile(pp_tia *t, int p, int x, bool locked) {
   touch(t, 2 * p + 1, x);
   if (!locked && t->reg.locked[p]) {
@@ -252,7 +252,7 @@ static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg
     case TIA_RESMP0:
     case TIA_RESMP1: lock_missile(t, (int)reg - TIA_RESMP0, x, value >> 1 & 1); break;
     case TIA_HMOVE: move_objects(t, x, clock); break;
-    case TIA_HMCLR: memset(t->reg.motion, 0, sizeof t->reg.motion); break;
+    case TIA_HMCLR: memset(t->reg.motion, 0, sizeof(t->reg.motion)); break;
     case TIA_CXCLR:
       if (x > 0) finish_to(t, p, x);
       t->changed = 1;

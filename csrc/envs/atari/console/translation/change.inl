@@ -1,8 +1,8 @@
-// change.inl: the operations that change memory or a register
-//
-// Included by translator.c, whose functions it uses.
+/* Change: the operations that change memory or a register
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// reg = what an operation makes of reg; sets what is known of the flags
+/* reg = what an operation makes of reg; sets what is known of the flags */
 static bool change(pp_translator *t, unsigned op, int reg) {
   pp_assembler *as = &t->as;
   switch (op) {
@@ -32,7 +32,7 @@ static bool change(pp_translator *t, unsigned op, int reg) {
   return true;
 }
 
-// a zero page address at which the television chip has no register to read, nor one to write
+/* a zero page address at which the television chip has no register to read, nor one to write */
 static bool is_nothing(unsigned address) {
   return (address & 15) > TIA_INPT5 && (address & 63) > TIA_CXCLR;
 }

@@ -1,15 +1,15 @@
-// jump.inl: the stack, jumps and branches
-//
-// Included by translator.c, whose functions it uses.
+/* Jump: the stack, jumps and branches
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// the place of the stack's byte at the address in EAX, plus `offset`
+/* the place of the stack's byte at the address in EAX, plus `offset` */
 static pp_place stack_at(int offset) {
   pp_place place = ram_by(RAX);
   place.disp += offset;
   return place;
 }
 
-// EAX = the stack pointer. Exits unless it is one of `count` values from `lowest` on.
+/* EAX = the stack pointer. Exits unless it is one of `count` values from `lowest` on. */
 static void stack_pointer(pp_translator *t, uint32_t at, unsigned lowest, unsigned count) {
   as_memory(&t->as, OP_LOAD_BYTE, RAX, MACHINE(sp));
   as_memory(&t->as, OP_LEA, RCX, sum_of(RAX, -(int32_t)lowest));
@@ -22,7 +22,7 @@ static void move_stack(pp_translator *t, int by) {
   as_memory(&t->as, OP_STORE8, RCX, MACHINE(sp));
 }
 
-// Returns whether a jump to this address stays in the image, and sets *to.
+/* Returns whether a jump to this address stays in the image, and sets *to. */
 static bool find_target(const pp_translator *t, unsigned address, uint32_t *to) {
   const pp_code_image *image = t->image;
   const unsigned lines =
@@ -42,7 +42,7 @@ static void jump_within(pp_translator *t, uint32_t to, uint32_t cycles) {
   pp_translator_jump(t, to);
 }
 
-// Jumps to the address in EDX, in which A12 is high.
+/* Jumps to the address in EDX, in which A12 is high. */
 static void jump_to_address(pp_translator *t, uint32_t cycles) {
   pp_assembler *as = &t->as;
   t->state.cycles += cycles;
@@ -62,7 +62,7 @@ static void jump_to_address(pp_translator *t, uint32_t cycles) {
   as_jump_to_register(as, RDX);
 }
 
-// The interpreter runs a jump to another image, and enters the translation there.
+/* The interpreter runs a jump to another image, and enters the translation there. */
 static pp_translate_result refuse_jump(pp_translator *t, unsigned address) {
   pp_translator_enqueue_address(t, address);
   return PP_REFUSED;
@@ -95,14 +95,14 @@ static pp_translate_result translate_return(pp_translator *t, uint32_t at) {
   return PP_ENDS;
 }
 
-// EDI |= a flag in the machine, at this bit. Changes RAX.
+/* EDI |= a flag in the machine, at this bit. Changes RAX. */
 static void add_flag(pp_translator *t, pp_place flag, unsigned bit) {
   as_memory(&t->as, OP_LOAD_BYTE, RAX, flag);
   as_shift(&t->as, SHIFT_LEFT, RAX, bit);
   as_register(&t->as, OP_OR, RDI, RAX);
 }
 
-// EDI = the flags as PHP pushes them. Changes RAX and RCX.
+/* EDI = the flags as PHP pushes them. Changes RAX and RCX. */
 static void gather_flags(pp_translator *t) {
   pp_assembler *as = &t->as;
   const int result = t->state.result;
@@ -125,7 +125,7 @@ static void gather_flags(pp_translator *t) {
   as_constant(as, IMM_OR, RDI, 0x30);
 }
 
-// PHP to RAM, or to the television chip: a common way to switch objects on
+/* PHP to RAM, or to the television chip: a common way to switch objects on */
 static pp_translate_result push_flags(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   const pp_place written = {HOST_EXEC, RSI, 0, (int32_t)offsetof(pp_exec, machine.written)};
@@ -160,7 +160,7 @@ static pp_translate_result push_flags(pp_translator *t, uint32_t at) {
   return PP_GOES_ON;
 }
 
-// a flag of the machine = a bit of EDX. Changes RAX.
+/* a flag of the machine = a bit of EDX. Changes RAX. */
 static void take_flag(pp_translator *t, pp_place flag, unsigned bit) {
   as_register(&t->as, OP_LOAD, RAX, RDX);
   as_shift(&t->as, SHIFT_RIGHT, RAX, bit);
@@ -168,7 +168,7 @@ static void take_flag(pp_translator *t, pp_place flag, unsigned bit) {
   as_memory(&t->as, OP_STORE8, RAX, flag);
 }
 
-// PLP from RAM; the result has the flags Z and N (SET_FLAGS)
+/* PLP from RAM; the result has the flags Z and N (SET_FLAGS) */
 static pp_translate_result pull_flags(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   stack_pointer(t, at, 0x7f, 0x80);
@@ -193,7 +193,7 @@ static pp_translate_result pull_flags(pp_translator *t, uint32_t at) {
   return PP_GOES_ON;
 }
 
-// EAX = the byte that PLA pulls. It exits where the byte on the bus is not the opcode.
+/* EAX = the byte that PLA pulls. It exits where the byte on the bus is not the opcode. */
 static void pull(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   as_memory(as, OP_LOAD_BYTE, RAX, MACHINE(sp));
@@ -253,7 +253,7 @@ static pp_translate_result translate_jump(pp_translator *t, uint32_t at, unsigne
   return PP_ENDS;
 }
 
-// Finds the host's condition that holds if a branch is taken.
+/* Finds the host's condition that holds if a branch is taken. */
 static unsigned branch_condition(pp_translator *t, unsigned op) {
   pp_assembler *as = &t->as;
   pp_translator_state *k = &t->state;

@@ -1,8 +1,8 @@
-// read.inl: what instructions read, and the operations that read
-//
-// Included by translator.c, whose functions it uses.
+/* Read: what instructions read, and the operations that read
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// EAX = intervals left until the timer passes zero, negative afterwards. Changes RCX and RDX.
+/* EAX = intervals left until the timer passes zero, negative afterwards. Changes RCX and RDX. */
 static void timer_left(pp_translator *t) {
   pp_assembler *as = &t->as;
   time_of_access(t, RDX, 4);
@@ -15,14 +15,14 @@ static void timer_left(pp_translator *t) {
   as_register(as, OP_SUB, RAX, RDX);
 }
 
-// INTIM
+/* INTIM */
 static void read_timer(pp_translator *t, uint32_t at) {
   timer_left(t);
   slow_path_if(t, IF_SIGN, at, 4)->is_timer = true;
   slow_path_ends(t);
 }
 
-// a paddle or a trigger
+/* a paddle or a trigger */
 static bool read_input(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
@@ -46,7 +46,7 @@ static bool read_input(pp_translator *t, uint32_t at) {
   return true;
 }
 
-// absolute: RAM, or a port of the RIOT
+/* absolute: RAM, or a port of the RIOT */
 static bool read_absolute(unsigned address, operand *o) {
   if (address & 0x1000 || !(address & 0x80)) return false;
   if (!(address & 0x200)) {
@@ -61,7 +61,7 @@ static bool read_absolute(unsigned address, operand *o) {
   }
 }
 
-// abs,X or abs,Y inside ROM
+/* abs,X or abs,Y inside ROM */
 static bool read_table(pp_translator *t, uint32_t at, int index, operand *o) {
   const pp_instruction *ip = instruction(t, at);
   o->from = FROM_MEMORY;
@@ -72,7 +72,7 @@ static bool read_table(pp_translator *t, uint32_t at, int index, operand *o) {
   return true;
 }
 
-// abs,X or abs,Y anywhere
+/* abs,X or abs,Y anywhere */
 static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
@@ -98,7 +98,7 @@ static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
   return true;
 }
 
-// zp,X or zp,Y
+/* zp,X or zp,Y */
 static void read_zero_page(pp_translator *t, uint32_t at, int index, operand *o) {
   indexed_zero_page(t, at, index);
   slow_path_if(t, IF_NO_SIGN, at, 4)->bus = instruction(t, at)->operand;
@@ -107,7 +107,7 @@ static void read_zero_page(pp_translator *t, uint32_t at, int index, operand *o)
   o->from = FROM_RAX;
 }
 
-// a collision register
+/* a collision register */
 static void read_collision(pp_translator *t, uint32_t at, operand *o) {
   const unsigned address = instruction(t, at)->operand;
   as_set(&t->as, RAX, address);
@@ -116,7 +116,7 @@ static void read_collision(pp_translator *t, uint32_t at, operand *o) {
   o->from = FROM_RAX;
 }
 
-// (zp),Y with the pointer in RAM
+/* (zp),Y with the pointer in RAM */
 static bool read_pointer(pp_translator *t, uint32_t at, operand *o) {
   pp_assembler *as = &t->as;
   const unsigned pointer = instruction(t, at)->operand;
@@ -139,8 +139,8 @@ static bool read_pointer(pp_translator *t, uint32_t at, operand *o) {
   return true;
 }
 
-// EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else exits. Changes
-// RCX and RDX.
+/* EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else exits. Changes
+ * RCX and RDX. */
 static void read_address(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   pp_place place;
@@ -155,7 +155,7 @@ static void read_address(pp_translator *t, uint32_t at) {
   as_patch(as, done, as->size);
 }
 
-// (zp,X) with the pointer in RAM
+/* (zp,X) with the pointer in RAM */
 static bool read_indexed_pointer(pp_translator *t, uint32_t at, operand *o) {
   pp_assembler *as = &t->as;
   indexed_ram(t, at, HOST_X);
@@ -167,7 +167,7 @@ static bool read_indexed_pointer(pp_translator *t, uint32_t at, operand *o) {
   return true;
 }
 
-// INSTAT: bit 7 is set if the timer has passed zero and has not been read since
+/* INSTAT: bit 7 is set if the timer has passed zero and has not been read since */
 static void read_timer_status(pp_translator *t) {
   pp_assembler *as = &t->as;
   timer_left(t);
@@ -178,7 +178,7 @@ static void read_timer_status(pp_translator *t) {
   as_shift(as, SHIFT_LEFT, RAX, 7);
 }
 
-// Finds what an instruction reads. Returns false if the interpreter must run it. Sets *cycles.
+/* Finds what an instruction reads. Returns false if the interpreter must run it. Sets *cycles. */
 static bool find_operand(pp_translator *t, uint32_t at, unsigned mode, operand *o,
                          uint32_t *cycles) {
   const pp_instruction *ip = instruction(t, at);
@@ -247,7 +247,7 @@ static void load(pp_translator *t, int reg, const operand *o) {
   }
 }
 
-// reg = reg <operation> operand, on the low byte; opcode and operation are the same operation
+/* reg = reg <operation> operand, on the low byte; opcode and operation are the same operation */
 static void combine(pp_translator *t, unsigned opcode, unsigned operation, int reg,
                     const operand *o) {
   if (o->from == FROM_CONSTANT) {
@@ -276,7 +276,7 @@ static void add(pp_translator *t, const operand *o) {
   t->state.carry = PP_CARRY_IS_CF;
 }
 
-// the host borrows where the 6507 has no carry
+/* the host borrows where the 6507 has no carry */
 static void subtract(pp_translator *t, const operand *o) {
   as_constant8(&t->as, IMM_CMP, HOST_CARRY, 1);
   combine(t, OP_SBB8, IMM_SBB, HOST_A, o);

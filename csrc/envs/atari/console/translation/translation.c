@@ -1,7 +1,7 @@
-// translation.c: finds a program's blocks, translates them one by one, and joins them.
-//
-// A block begins where a jump may lead and goes on past branches that are not taken, up to a jump,
-// to the begin of another block, or to an instruction that the interpreter must run.
+/* Translation: finds a program's blocks, translates them one by one, and joins them.
+ *
+ * A block begins where a jump may lead and goes on past branches that are not taken, up to a jump,
+ * to the begin of another block, or to an instruction that the interpreter must run. */
 #include "translation.h"
 
 #include <stdlib.h>
@@ -18,10 +18,10 @@ static void forget_entries(pp_translation *t) {
 
 #if defined(PP_BUILDS_X86)
 
-// a block of fewer instructions before the interpreter goes on is not worth entering
+/* a block of fewer instructions before the interpreter goes on is not worth entering */
 enum { SHORTEST_ENTRY = 3 };
 
-// ---------------------------------------------------------------------------- blocks
+/* ------------------------------------------------------------------------------------ blocks -- */
 
 void pp_translator_enqueue(pp_translator *t, uint32_t at) {
   if (t->is_block[at]) return;
@@ -30,7 +30,7 @@ void pp_translator_enqueue(pp_translator *t, uint32_t at) {
 }
 
 void pp_translator_enqueue_address(pp_translator *t, unsigned address) {
-  for (uint32_t i = 0; i < t->image_count; ++i) {
+  for (uint32_t i = 0; i < t->image_count; i++) {
     const pp_code_image *image = &t->images[i];
     if ((address ^ image->home) & (0x1000u | image->select)) continue;
     pp_translator_enqueue(t, i * t->stride + (address & (image->size - 1u)));
@@ -41,7 +41,7 @@ void pp_translator_jump(pp_translator *t, uint32_t to) {
   pp_translator_enqueue(t, to);
   if (t->fixups == t->fixups_room) {
     size_t room = t->fixups_room ? t->fixups_room * 2 : 4096;
-    pp_fixup *more = realloc(t->fixup, room * sizeof *more);
+    pp_fixup *more = realloc(t->fixup, room * sizeof(*more));
     if (!more) {
       t->as.failed = true;
       return;
@@ -60,13 +60,13 @@ void pp_translator_flush_state(pp_translator *t, const pp_translator_state *stat
   if (state->result != HOST_NZ) as_register(&t->as, OP_LOAD, HOST_NZ, state->result);
 }
 
-// Writes a side exit: returns to the interpreter, which goes on at this instruction.
+/* Writes a side exit: returns to the interpreter, which goes on at this instruction. */
 static void exit_at(pp_translator *t, uint32_t at) {
   as_set(&t->as, RAX, at - t->first + (t->image->home & 0xfffu));
   as_patch(&t->as, as_jump(&t->as), t->side_exit);
 }
 
-// Exits if the register whose number is in ESI ends the line or may end the frame.
+/* Exits if the register whose number is in ESI ends the line or may end the frame. */
 static void check_register(pp_translator *t, const pp_slow_path *a) {
   as_constant(&t->as, IMM_AND, RSI, 63);
   as_constant(&t->as, IMM_CMP, RSI, 2);
@@ -103,7 +103,7 @@ static void write_slow_path(pp_translator *t, const pp_slow_path *a) {
 }
 
 static void write_cold_stubs(pp_translator *t) {
-  for (int i = 0; i < t->cold_stubs; ++i) {
+  for (int i = 0; i < t->cold_stubs; i++) {
     const pp_cold_stub *d = &t->cold_stub[i];
     as_patch(&t->as, d->from, t->as.size);
     pp_translator_flush_state(t, &d->state);
@@ -114,11 +114,11 @@ static void write_cold_stubs(pp_translator *t) {
     }
   }
   t->cold_stubs = 0;
-  for (int i = 0; i < t->slow_paths; ++i) write_slow_path(t, &t->slow_path[i]);
+  for (int i = 0; i < t->slow_paths; i++) write_slow_path(t, &t->slow_path[i]);
   t->slow_paths = 0;
 }
 
-// Exits if the frame may become too long. At a block's start only the registers are known.
+/* Exits if the frame may become too long. At a block's start only the registers are known. */
 static void begin_block(pp_translator *t, uint32_t at) {
   t->state = (pp_translator_state){.result = HOST_NZ, .is_wide = true};
   as_memory(&t->as, OP_CMP, HOST_CYCLE, EXEC(limit));
@@ -126,12 +126,12 @@ static void begin_block(pp_translator *t, uint32_t at) {
   t->cold_stub[t->cold_stubs++] = (pp_cold_stub){from, at, true, t->state};
 }
 
-// After an instruction that the interpreter runs, the translation may go on: behind it, or at the
-// same address of another bank.
+/* After an instruction that the interpreter runs, the translation may go on: behind it, or at the
+ * same address of another bank. */
 static void go_on_behind(pp_translator *t, uint32_t at) {
   const uint32_t behind = at - t->first + t->length[at];
   if (behind >= t->image->size) return;
-  for (uint32_t i = 0; i < t->image_count; ++i) {
+  for (uint32_t i = 0; i < t->image_count; i++) {
     bool same = i * t->stride == t->first;
     if (same || t->image->size == PP_BANK_BYTES) pp_translator_enqueue(t, i * t->stride + behind);
   }
@@ -158,7 +158,7 @@ static void translate_block(pp_translator *t, uint32_t at) {
       break;
     }
     at += t->length[at];
-    ++count;
+    count++;
   }
   // code often begins behind a jump, where only a computed jump leads
   if (result == PP_ENDS && at < t->first + t->image->size) pp_translator_enqueue(t, at);
@@ -166,10 +166,10 @@ static void translate_block(pp_translator *t, uint32_t at) {
   write_cold_stubs(t);
 }
 
-// ---------------------------------------------------------------------------- the whole program
+/* ------------------------------------------------------------------------- the whole program -- */
 
-// Reads a paddle without a call, if ESI is the address of one: some programs do it in each line.
-// ESI and EDX are those of pp_exec's `read`.
+/* Reads a paddle without a call, if ESI is the address of one: some programs do it in each line.
+ * ESI and EDX are those of pp_exec's `read`. */
 static void write_paddle_read(pp_translator *t) {
   pp_assembler *as = &t->as;
   const pp_place ready = {HOST_EXEC, RAX, 2, (int32_t)offsetof(pp_exec, machine.ready)};
@@ -191,7 +191,7 @@ static void write_paddle_read(pp_translator *t) {
   as_patch(as, other, as->size);
 }
 
-// Calls one of pp_exec's functions, with the other arguments in ESI and EDX.
+/* Calls one of pp_exec's functions, with the other arguments in ESI and EDX. */
 static size_t write_call(pp_translator *t, size_t function) {
   pp_assembler *as = &t->as;
   const size_t start = as->size;
@@ -208,7 +208,7 @@ static size_t write_call(pp_translator *t, size_t function) {
   return start;
 }
 
-// pp_translation_enter, and the way back
+/* pp_translation_enter, and the way back */
 static void write_trampolines(pp_translator *t) {
   static const int saved[] = {RBX, RBP, R12, R13, R14, R15};
   static const struct {
@@ -224,13 +224,13 @@ static void write_trampolines(pp_translator *t) {
       {HOST_CARRY, offsetof(pp_exec, machine.carry), OP_LOAD_BYTE, OP_STORE8, false},
       {HOST_LOG, offsetof(pp_exec, log), OP_LOAD, OP_STORE, true},
   };
-  enum { SAVED = sizeof saved / sizeof saved[0], KEPT = sizeof kept / sizeof kept[0] };
+  enum { SAVED = sizeof(saved) / sizeof(saved[0]), KEPT = sizeof(kept) / sizeof(kept[0]) };
   pp_assembler *as = &t->as;
 
-  for (int i = 0; i < SAVED; ++i) as_push(as, saved[i]);
+  for (int i = 0; i < SAVED; i++) as_push(as, saved[i]);
   as_move_stack(as, -8);
   as_register64(as, OP_LOAD, HOST_EXEC, RDI);
-  for (int i = 0; i < KEPT; ++i) {
+  for (int i = 0; i < KEPT; i++) {
     pp_place place = {HOST_EXEC, NO_INDEX, 0, (int32_t)kept[i].offset};
     as_memory_of(as, kept[i].load, kept[i].reg, place, kept[i].wide);
   }
@@ -239,13 +239,13 @@ static void write_trampolines(pp_translator *t) {
   as_jump_to_register(as, RSI);
 
   t->side_exit = as->size;
-  for (int i = 0; i < KEPT; ++i) {
+  for (int i = 0; i < KEPT; i++) {
     pp_place place = {HOST_EXEC, NO_INDEX, 0, (int32_t)kept[i].offset};
     as_memory_of(as, kept[i].store, kept[i].reg, place, kept[i].wide);
   }
   as_store_word(as, HOST_NZ, MACHINE(nz));
   as_move_stack(as, 8);
-  for (int i = SAVED - 1; i >= 0; --i) as_pop(as, saved[i]);
+  for (int i = SAVED - 1; i >= 0; i--) as_pop(as, saved[i]);
   as_return(as);
 
   t->read = as->size;
@@ -254,22 +254,22 @@ static void write_trampolines(pp_translator *t) {
   t->write = write_call(t, offsetof(pp_exec, write));
 }
 
-// Makes room for the table of an image's instructions that computed jumps use.
+/* Makes room for the table of an image's instructions that computed jumps use. */
 static size_t reserve_tables(pp_translator *t) {
   size_t start = t->as.size;
   t->bits = start;
-  for (int i = 0; i < 64; ++i) as_byte(&t->as, pp_register_bits[i]);
+  for (int i = 0; i < 64; i++) as_byte(&t->as, pp_register_bits[i]);
   start = t->as.size;
   if (t->images[0].size < PP_BANK_BYTES) return start;
-  for (uint32_t i = 0; i < t->image_count * PP_BANK_BYTES; ++i) as_word(&t->as, 0);
+  for (uint32_t i = 0; i < t->image_count * PP_BANK_BYTES; i++) as_word(&t->as, 0);
   return start;
 }
 
 static void fill_tables(pp_translator *t, size_t tables) {
   if (t->images[0].size < PP_BANK_BYTES) return;
-  for (uint32_t image = 0; image < t->image_count; ++image) {
+  for (uint32_t image = 0; image < t->image_count; image++) {
     size_t table = tables + (size_t)image * PP_BANK_BYTES * 4;
-    for (uint32_t at = 0; at < PP_BANK_BYTES; ++at) {
+    for (uint32_t at = 0; at < PP_BANK_BYTES; at++) {
       uint32_t entry = t->block_entry[image * t->stride + at];
       uint32_t distance = (uint32_t)((entry ? entry : t->side_exit) - table);
       memcpy(t->as.code + table + 4 * (size_t)at, &distance, 4);
@@ -278,7 +278,7 @@ static void fill_tables(pp_translator *t, size_t tables) {
 }
 
 static void enqueue_starts(pp_translator *t) {
-  for (uint32_t i = 0; i < t->image_count; ++i) {
+  for (uint32_t i = 0; i < t->image_count; i++) {
     const pp_code_image *image = &t->images[i];
     uint32_t vector = image->size - 4u;
     unsigned start = image->rom[vector] | (unsigned)image->rom[vector + 1] << 8;
@@ -287,12 +287,12 @@ static void enqueue_starts(pp_translator *t) {
 }
 
 static bool allocate(pp_translator *t, pp_translation *out) {
-  t->block_entry = calloc(t->count, sizeof *t->block_entry);
+  t->block_entry = calloc(t->count, sizeof(*t->block_entry));
   t->is_block = calloc(t->count, 1);
   t->is_entry = calloc(t->count, 1);
   t->is_seen = calloc(t->count, 1);
-  t->queue = malloc(t->count * sizeof *t->queue);
-  out->entry = calloc(t->count, sizeof *out->entry);
+  t->queue = malloc(t->count * sizeof(*t->queue));
+  out->entry = calloc(t->count, sizeof(*out->entry));
   return t->block_entry && t->is_block && t->is_entry && t->is_seen && t->queue && out->entry;
 }
 
@@ -312,29 +312,29 @@ static void write_program(pp_translator *t) {
   enqueue_starts(t);
   translate_queue(t, tables);
   // What is left is data, or code to which only computed jumps lead. Slices would be too many.
-  for (uint32_t at = 0; at < t->count && t->images[0].size == PP_BANK_BYTES; ++at) {
+  for (uint32_t at = 0; at < t->count && t->images[0].size == PP_BANK_BYTES; at++) {
     if (t->is_seen[at] || at % t->stride >= PP_BANK_BYTES) continue;
     pp_translator_enqueue(t, at);
     translate_queue(t, tables);
   }
   // the program may jump to any address
-  for (uint32_t at = 0; at < t->count; ++at) {
+  for (uint32_t at = 0; at < t->count; at++) {
     if (at % t->stride < t->images[0].size) pp_translator_enqueue(t, at);
   }
   translate_queue(t, tables);
   if (t->as.failed) return;
-  for (size_t i = 0; i < t->fixups; ++i)
+  for (size_t i = 0; i < t->fixups; i++)
     as_patch(&t->as, t->fixup[i].from, t->block_entry[t->fixup[i].to]);
   fill_tables(t, tables);
 }
 
-// Makes the code executable, and the entries lead to it.
+/* Makes the code executable, and the entries lead to it. */
 static void install(pp_translator *t, pp_cartridge *c, pp_translation *out) {
   out->code = pp_code_memory_create(t->as.code, t->as.size);
   if (!out->code) return;
   out->size = t->as.size;
   out->enter = (pp_translation_enter *)(uintptr_t)out->code;
-  for (uint32_t at = 0; at < t->count; ++at) {
+  for (uint32_t at = 0; at < t->count; at++) {
     if (!t->is_entry[at]) continue;
     out->entry[at] = t->block_entry[at];
     c->program[at].handler = c->handler[PP_ENT_IMP];
@@ -343,7 +343,7 @@ static void install(pp_translator *t, pp_cartridge *c, pp_translation *out) {
 
 void pp_translate(pp_cartridge *c) {
   pp_translation *out = c->translation;
-  pp_translator *t = calloc(1, sizeof *t);
+  pp_translator *t = calloc(1, sizeof(*t));
   if (!t) return;
   t->cart = c;
   t->out = out;
@@ -379,18 +379,18 @@ void pp_translation_remove(pp_cartridge *c) {
   if (!t->code) return;
   pp_code_memory_destroy(t->code, t->size);
   t->code = NULL;
-  for (uint32_t at = 0; at < t->count; ++at) {
+  for (uint32_t at = 0; at < t->count; at++) {
     if (t->entry[at]) c->program[at].handler = c->handler[t->sequence[at]];
   }
   forget_entries(t);
 }
 
 pp_translation *pp_translation_create(uint32_t count) {
-  pp_translation *t = calloc(1, sizeof *t);
+  pp_translation *t = calloc(1, sizeof(*t));
   if (!t) return NULL;
   t->count = count;
-  t->single = calloc(count, sizeof *t->single);
-  t->sequence = calloc(count, sizeof *t->sequence);
+  t->single = calloc(count, sizeof(*t->single));
+  t->sequence = calloc(count, sizeof(*t->sequence));
   t->length = calloc(count, 1);
   if (t->single && t->sequence && t->length) return t;
   pp_translation_destroy(t);

@@ -1,6 +1,6 @@
-// translator.c: writes the machine code of single instructions. Each does what its operation and
-// its mode do in operation.inl, at the same times; where that would take much code for something
-// rare, it exits to the interpreter before it has changed anything.
+/* Translator: writes the machine code of single instructions. Each does what its operation and
+ * its mode do in operation.inl, at the same times; where that would take much code for something
+ * rare, it exits to the interpreter before it has changed anything. */
 #include "translator.h"
 
 #include "../tia_registers.h"
@@ -8,7 +8,7 @@
 #if defined(PP_BUILDS_X86)
 
 // clang-format off: lists of names
-// operations and modes, as in instruction.h
+/* operations and modes, as in instruction.h */
 enum {
   DO_LDA, DO_LDX, DO_LDY, DO_ADC, DO_SBC, DO_AND, DO_ORA, DO_EOR, DO_CMP, DO_CPX, DO_CPY, DO_BIT,
   DO_LAX, DO_NOP, DO_ANC, DO_ALR, DO_ARR, DO_SBX, DO_STA, DO_STX, DO_STY, DO_SAX, DO_ASL, DO_LSR,
@@ -32,20 +32,20 @@ typedef struct kind {
 #define KIND(op, mode) {DO_##op, IN_##mode},
 static const kind kinds[PP_HANDLER_SINGLES] = {PP_HANDLERS(KIND)};
 
-// where a value that is read comes from
+/* where a value that is read comes from */
 typedef struct operand {
   enum { FROM_CONSTANT, FROM_MEMORY, FROM_RAX } from;
   uint32_t constant;
   pp_place place;
 } operand;
 
-// ---------------------------------------------------------------------------- places
+/* ------------------------------------------------------------------------------------ places -- */
 
 static pp_place ram_at(unsigned offset) {
   return (pp_place){HOST_EXEC, NO_INDEX, 0, (int32_t)(offsetof(pp_exec, machine.ram) + offset)};
 }
 
-// `register` holds a zero page address in RAM
+/* `register` holds a zero page address in RAM */
 static pp_place ram_by(int index) {
   return (pp_place){HOST_EXEC, index, 0, (int32_t)offsetof(pp_exec, machine.ram) - 0x80};
 }
@@ -62,8 +62,8 @@ static const pp_instruction *instruction(const pp_translator *t, uint32_t at) {
   return &t->cart->program[at];
 }
 
-// ---------------------------------------------------------------------------- side exits and slow
-// paths
+/* ---------------------------------------------------------------------------- side exits and slow
+ * paths */
 
 static void cold_stub_if(pp_translator *t, unsigned condition, uint32_t to, bool exits,
                          const pp_translator_state *state) {
@@ -75,13 +75,13 @@ static void cold_stub_if(pp_translator *t, unsigned condition, uint32_t to, bool
   t->cold_stub[t->cold_stubs++] = (pp_cold_stub){from, to, exits, *state};
 }
 
-// The interpreter runs this instruction if the condition holds.
+/* The interpreter runs this instruction if the condition holds. */
 static void exit_if(pp_translator *t, unsigned condition, uint32_t at) {
   cold_stub_if(t, condition, at, true, &t->state);
 }
 
-// A slow path, to which a jump leads: an access to the chips at the address in EAX. It goes back to
-// where slow_path_ends is called.
+/* A slow path, to which a jump leads: an access to the chips at the address in EAX. It goes back to
+ * where slow_path_ends is called. */
 static pp_slow_path *slow_path(pp_translator *t, size_t jump, uint32_t at, uint32_t cycles) {
   pp_slow_path *a = &t->slow_path[t->slow_paths++];
   *a = (pp_slow_path){
@@ -104,44 +104,44 @@ static void slow_path_ends(pp_translator *t) {
   t->slow_path[t->slow_paths - 1].back = t->as.size;
 }
 
-// register = the cycle of an access
+/* register = the cycle of an access */
 static void time_of_access(pp_translator *t, int reg, uint32_t cycles) {
   as_memory(&t->as, OP_LEA, reg, sum_of(HOST_CYCLE, (int32_t)(t->state.cycles + cycles)));
 }
 
-// ---------------------------------------------------------------------------- results
+/* ----------------------------------------------------------------------------------- results -- */
 
-// The last result is in this register; has_flags: the host's flags are its flags.
+/* The last result is in this register; has_flags: the host's flags are its flags. */
 static void result_in(pp_translator *t, int reg, bool has_flags) {
   t->state.result = reg;
   t->state.is_wide = false;
   t->state.has_zn = has_flags;
 }
 
-// ---------------------------------------------------------------------------- addresses
+/* --------------------------------------------------------------------------------- addresses -- */
 
-// EAX = the zero page address `operand + index`; the host's sign flag says whether it is in RAM
+/* EAX = the zero page address `operand + index`; the host's sign flag says whether it is in RAM */
 static void indexed_zero_page(pp_translator *t, uint32_t at, int index) {
   as_memory(&t->as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand & 0xff));
   as_register(&t->as, OP_LOAD_BYTE, RAX, RAX);
   as_register(&t->as, OP_TEST8, RAX, RAX);
 }
 
-// The same; exits if it is not in RAM.
+/* The same; exits if it is not in RAM. */
 static void indexed_ram(pp_translator *t, uint32_t at, int index) {
   indexed_zero_page(t, at, index);
   exit_if(t, IF_NO_SIGN, at);
 }
 
-// The host's flags say whether the address in EAX is in RAM (equal). Changes RDX.
+/* The host's flags say whether the address in EAX is in RAM (equal). Changes RDX. */
 static void test_ram(pp_translator *t) {
   as_register(&t->as, OP_LOAD, RDX, RAX);
   as_constant(&t->as, IMM_AND, RDX, 0x1280);
   as_constant(&t->as, IMM_CMP, RDX, 0x80);
 }
 
-// Exits unless the address in EAX is in RAM. Afterwards RAX and `*place` lead to its byte. Changes
-// RDX.
+/* Exits unless the address in EAX is in RAM. Afterwards RAX and `*place` lead to its byte. Changes
+ * RDX. */
 static void ram_byte(pp_translator *t, uint32_t at, pp_place *place) {
   test_ram(t);
   exit_if(t, IF_NOT_EQUAL, at);
@@ -149,8 +149,8 @@ static void ram_byte(pp_translator *t, uint32_t at, pp_place *place) {
   *place = ram_by(RAX);
 }
 
-// Exits unless the address in `reg` is one of the cartridge, and of the image where address lines
-// select it. Changes `scratch`.
+/* Exits unless the address in `reg` is one of the cartridge, and of the image where address lines
+ * select it. Changes `scratch`. */
 static void exit_outside(pp_translator *t, uint32_t at, int reg, int scratch) {
   const pp_code_image *image = t->image;
   const unsigned lines = 0x1000u | (image->size < PP_BANK_BYTES ? 0 : image->select);
@@ -160,8 +160,8 @@ static void exit_outside(pp_translator *t, uint32_t at, int reg, int scratch) {
   exit_if(t, IF_NOT_EQUAL, at);
 }
 
-// Exits unless the address in EAX is one of the cartridge, and (with banks) nothing but memory.
-// Afterwards RAX and `*place` lead to its byte. Changes RCX and RDX.
+/* Exits unless the address in EAX is one of the cartridge, and (with banks) nothing but memory.
+ * Afterwards RAX and `*place` lead to its byte. Changes RCX and RDX. */
 static void cartridge_byte(pp_translator *t, uint32_t at, pp_place *place) {
   pp_assembler *as = &t->as;
   const bool in_slots = t->image->size < PP_BANK_BYTES;
@@ -186,7 +186,7 @@ static void cartridge_byte(pp_translator *t, uint32_t at, pp_place *place) {
   *place = (pp_place){RSI, RAX, 0, 0};
 }
 
-// RCX = 1 if low + index lies in the next page
+/* RCX = 1 if low + index lies in the next page */
 static void crossing(pp_translator *t, int index, unsigned low) {
   as_memory(&t->as, OP_LEA, RCX, sum_of(index, (int32_t)low));
   as_shift(&t->as, SHIFT_RIGHT, RCX, 8);
@@ -196,9 +196,9 @@ static void add_crossing(pp_translator *t) {
   as_register(&t->as, OP_ADD, HOST_CYCLE, RCX);
 }
 
-// ---------------------------------------------------------------------------- banks
+/* ------------------------------------------------------------------------------------- banks -- */
 
-// Goes on behind an instruction in the bank to which it switches.
+/* Goes on behind an instruction in the bank to which it switches. */
 static pp_translate_result switch_bank(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   const uint32_t bank = (uint32_t)t->bank, now = t->first / t->stride;
@@ -217,11 +217,11 @@ static pp_translate_result switch_bank(pp_translator *t, uint32_t at) {
 
 #include "read.inl"
 #include "write.inl"
-// change.inl uses compare of read.inl
+/* change.inl uses compare of read.inl */
 #include "change.inl"
 #include "jump.inl"
 
-// Returns whether the machine code of an instruction leaves the host's flags alone.
+/* Returns whether the machine code of an instruction leaves the host's flags alone. */
 static bool keeps_flags(kind k) {
   return k.mode == IN_WRA || k.mode == IN_WNO || (k.op >= DO_CLD && k.op <= DO_SEI);
 }
@@ -252,4 +252,4 @@ pp_translate_result pp_translate_instruction(pp_translator *t, uint32_t at) {
   return result;
 }
 
-#endif  // PP_BUILDS_X86
+#endif

@@ -1,8 +1,8 @@
-// write.inl: the operations that store
-//
-// Included by translator.c, whose functions it uses.
+/* Write: the operations that store
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// EDX = the entry of the log for a write of the low byte of `value`, whose other bytes are zero
+/* EDX = the entry of the log for a write of the low byte of `value`, whose other bytes are zero */
 static void log_entry(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
   time_of_access(t, RDX, cycles);
   as_shift(&t->as, SHIFT_LEFT, RDX, 16);
@@ -10,12 +10,12 @@ static void log_entry(pp_translator *t, int value, unsigned reg, uint32_t cycles
   as_memory(&t->as, OP_STORE, RDX, sum_of(HOST_LOG, 0));
 }
 
-// the log grows by the number of entries in ECX
+/* the log grows by the number of entries in ECX */
 static void grow_log(pp_translator *t) {
   as_memory64(&t->as, OP_LEA, HOST_LOG, (pp_place){HOST_LOG, RCX, 2, 0});
 }
 
-// SET_REGISTER: only a change is logged
+/* SET_REGISTER: only a change is logged */
 static void write_register(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
   pp_assembler *as = &t->as;
   const unsigned bits = pp_register_bits[reg];
@@ -32,7 +32,7 @@ static void write_register(pp_translator *t, int value, unsigned reg, uint32_t c
   grow_log(t);
 }
 
-// EAX = whether `old` differs from a register that was written, which it becomes
+/* EAX = whether `old` differs from a register that was written, which it becomes */
 static void update_old(pp_translator *t, pp_place old, unsigned reg) {
   pp_assembler *as = &t->as;
   as_set(as, RAX, 0);
@@ -43,7 +43,7 @@ static void update_old(pp_translator *t, pp_place old, unsigned reg) {
   as_register(as, OP_OR, RCX, RAX);
 }
 
-// WRITE_GRP: writing one player's graphics also updates the delayed copy of the other's
+/* WRITE_GRP: writing one player's graphics also updates the delayed copy of the other's */
 static void write_graphics(pp_translator *t, int value, unsigned player, uint32_t cycles) {
   pp_assembler *as = &t->as;
   pp_place old = MACHINE(old_grp);
@@ -59,7 +59,7 @@ static void write_graphics(pp_translator *t, int value, unsigned player, uint32_
   grow_log(t);
 }
 
-// a register of which every write counts; false: another one
+/* a register of which every write counts; false: another one */
 static bool write_strobe(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
   pp_assembler *as = &t->as;
   const bool resets = reg >= TIA_RESP0 && reg <= TIA_RESBL,
@@ -76,8 +76,8 @@ static bool write_strobe(pp_translator *t, int value, unsigned reg, uint32_t cyc
   return true;
 }
 
-// WSYNC: HOST_CYCLE = the start of the next line, or now if a line starts now. 55189 / 2^22 is
-// 1 / 76 closely enough for every cycle of a frame.
+/* WSYNC: HOST_CYCLE = the start of the next line, or now if a line starts now. 55189 / 2^22 is
+ * 1 / 76 closely enough for every cycle of a frame. */
 static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
   pp_assembler *as = &t->as;
   time_of_access(t, RAX, cycles + PP_LINE_CYCLES - 1);
@@ -89,7 +89,7 @@ static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
   exit_if(t, IF_NOT_BELOW, next);
 }
 
-// Writes to a register of the television chip. Returns false if the interpreter must do it.
+/* Writes to a register of the television chip. Returns false if the interpreter must do it. */
 static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, uint32_t cycles) {
   if (reg == TIA_WSYNC) {
     wait_for_line(t, at + t->length[at], cycles);
@@ -106,7 +106,7 @@ static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, u
   return true;
 }
 
-// Finds the register that an instruction stores.
+/* Finds the register that an instruction stores. */
 static int stored_value(pp_translator *t, unsigned op) {
   switch (op) {
     case DO_STA: return HOST_A;
@@ -119,7 +119,7 @@ static int stored_value(pp_translator *t, unsigned op) {
   return RAX;
 }
 
-// zp,X or zp,Y
+/* zp,X or zp,Y */
 static void write_zero_page(pp_translator *t, uint32_t at, int index, int value) {
   indexed_zero_page(t, at, index);
   slow_path_if(t, IF_NO_SIGN, at, 4)->value = value;
@@ -127,7 +127,7 @@ static void write_zero_page(pp_translator *t, uint32_t at, int index, int value)
   slow_path_ends(t);
 }
 
-// abs,X or abs,Y in RAM; other places exit
+/* abs,X or abs,Y in RAM; other places exit */
 static void write_indexed(pp_translator *t, uint32_t at, int index, int value) {
   pp_place place;
   as_memory(&t->as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand));
@@ -135,7 +135,7 @@ static void write_indexed(pp_translator *t, uint32_t at, int index, int value) {
   as_memory(&t->as, OP_STORE8, value, place);
 }
 
-// (zp),Y to RAM, with the pointer in RAM
+/* (zp),Y to RAM, with the pointer in RAM */
 static bool pointer_write(pp_translator *t, uint32_t at, int value) {
   pp_assembler *as = &t->as;
   const unsigned pointer = instruction(t, at)->operand & 0xff;

@@ -1,4 +1,4 @@
-// roms.c: the table of ROMs for several players.
+/* ROMs: the table of ROMs for several players. */
 #include "roms.h"
 
 #include <stddef.h>
@@ -17,10 +17,10 @@ static const pp_multiplayer_rom roms[] = {
 #include "roms.def"
 };
 
-_Static_assert(sizeof roms / sizeof roms[0] == PP_MULTIPLAYER_ROM_COUNT, "a row for each ROM");
+_Static_assert(sizeof(roms) / sizeof(roms[0]) == PP_MULTIPLAYER_ROM_COUNT, "a row for each ROM");
 
 const pp_multiplayer_rom *pp_multiplayer_rom_find(const char *name) {
-  for (size_t i = 0; i < PP_MULTIPLAYER_ROM_COUNT; ++i) {
+  for (size_t i = 0; i < PP_MULTIPLAYER_ROM_COUNT; i++) {
     if (strcmp(roms[i].game.name, name) == 0) return &roms[i];
   }
   return NULL;

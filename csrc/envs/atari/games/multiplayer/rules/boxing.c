@@ -1,4 +1,4 @@
-// boxing.c: a BCD byte per boxer, which is 0xc0 at the hundredth hit; a clock in BCD; no lives.
+/* Boxing: a BCD byte per boxer, which is 0xc0 at the hundredth hit; a clock in BCD; no lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

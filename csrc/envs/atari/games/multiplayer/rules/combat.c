@@ -1,5 +1,5 @@
-// combat.c: tanks and planes; a BCD byte of hits per player; a clock, which is 0 at the end; no
-// lives.
+/* Combat: tanks and planes; a BCD byte of hits per player; a clock, which is 0 at the end; no
+ * lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

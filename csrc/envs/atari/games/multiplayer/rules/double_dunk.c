@@ -1,10 +1,10 @@
-// double_dunk.c: a BCD byte of points per team; the game is over when a team has 24 points or more
-// and the program waits at a certain address, which is on the stack. A team that makes the other
-// wait for two seconds loses a point of reward, but not of the score. No lives.
+/* Double dunk: a BCD byte of points per team; the game is over when a team has 24 points or more
+ * and the program waits at a certain address, which is on the stack. A team that makes the other
+ * wait for two seconds loses a point of reward, but not of the score. No lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 
-enum { PATIENCE = 120 };  // frames
+enum { PATIENCE = 120 }; /* frames */
 
 static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   (void)mode, (void)players;

@@ -1,6 +1,6 @@
-// entombed.c: two bits of lives per player; the game is over when one of them has none. In mode 2
-// the players compete: the score is the difference of their lives. In mode 3 they cooperate: both
-// get one point whenever the depth that they have reached grows.
+/* Entombed: two bits of lives per player; the game is over when one of them has none. In mode 2
+ * the players compete: the score is the difference of their lives. In mode 3 they cooperate: both
+ * get one point whenever the depth that they have reached grows. */
 #include "../rule.h"
 
 enum { LIVES = 3, COOPERATIVE = 3 };

@@ -1,6 +1,6 @@
-// flag_capture.c: what each player is rewarded for differs. The second's is a BCD byte of points.
-// The first's is read from another byte, which is five times one more than the first's last digit
-// (a place in the table of digits' pictures), as if it were BCD too. No lives.
+/* Flag capture: what each player is rewarded for differs. The second's is a BCD byte of points.
+ * The first's is read from another byte, which is five times one more than the first's last digit
+ * (a place in the table of digits' pictures), as if it were BCD too. No lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

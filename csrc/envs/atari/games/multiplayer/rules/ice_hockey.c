@@ -1,4 +1,4 @@
-// ice_hockey.c: a BCD byte of goals per team; a clock; no lives.
+/* Ice hockey: a BCD byte of goals per team; a clock; no lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

@@ -1,5 +1,5 @@
-// joust.c: six BCD digits per player; a signed count of lives, which is -1 when a player is out.
-// The game is over when both are out or one has 990000 points.
+/* Joust: six BCD digits per player; a signed count of lives, which is -1 when a player is out.
+ * The game is over when both are out or one has 990000 points. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

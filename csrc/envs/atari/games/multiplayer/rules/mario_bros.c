@@ -1,5 +1,5 @@
-// mario_bros.c: four digits of hundreds in BCD and a count of lives per player; the game is over
-// when both are out.
+/* Mario bros: four digits of hundreds in BCD and a count of lives per player; the game is over
+ * when both are out. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

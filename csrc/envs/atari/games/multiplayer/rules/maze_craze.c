@@ -1,5 +1,5 @@
-// maze_craze.c: a bit of each player who was caught, and is out; a byte of each who found the exit,
-// and has won.
+/* Maze craze: a bit of each player who was caught, and is out; a byte of each who found the exit,
+ * and has won. */
 #include "../rule.h"
 
 enum { CAUGHT = 0x40, AT_EXIT = 0xff };
@@ -8,7 +8,7 @@ static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   (void)mode, (void)players;
   bool out[2] = {ram[106] & CAUGHT, ram[107] & CAUGHT};
   bool found[2] = {ram[108] == AT_EXIT, ram[109] == AT_EXIT};
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 2; i++) {
     s->reward[i] = out[i] && s->lives[i] == 0 ? -1 : 0;
     s->lives[i] = -out[i];
   }

@@ -1,10 +1,10 @@
-// othello.c: a BCD byte of discs per player; no lives. A player who makes no move for ten seconds
-// loses a point of reward, but not of the score. After the last move nobody is on turn.
+/* Othello: a BCD byte of discs per player; no lives. A player who makes no move for ten seconds
+ * loses a point of reward, but not of the score. After the last move nobody is on turn. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 
-enum { PATIENCE = 600, IDLE_LIMIT = 76 };  // frames
-enum { SECOND = 1, FIRST = 255 };          // whose turn it is; 0: nobody's
+enum { PATIENCE = 600, IDLE_LIMIT = 76 }; /* frames */
+enum { SECOND = 1, FIRST = 255 };         /* whose turn it is; 0: nobody's */
 
 static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   (void)mode, (void)players;
@@ -18,8 +18,8 @@ static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   pp_player_score(s, 1, second - first);
   if (++*waited == PATIENCE) {
     *waited = 0;
-    if (ram[64] == FIRST) --s->reward[0];
-    if (ram[64] == SECOND) --s->reward[1];
+    if (ram[64] == FIRST) s->reward[0]--;
+    if (ram[64] == SECOND) s->reward[1]--;
   }
   *idle = ram[64] ? 0 : *idle + 1;
   s->over = *idle >= IDLE_LIMIT;

@@ -1,4 +1,5 @@
-// space_war.c: a BCD byte of points per player; the game ends at ten, or when time is up; no lives.
+/* Space war: a BCD byte of points per player; the game ends at ten, or when time is up; no
+ * lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

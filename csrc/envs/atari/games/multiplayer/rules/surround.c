@@ -1,4 +1,5 @@
-// surround.c: a BCD byte of wins per player; ten wins, whether stored as 0x10 or as 0x0a; no lives.
+/* Surround: a BCD byte of wins per player; ten wins, whether stored as 0x10 or as 0x0a; no
+ * lives. */
 #include "../../rules/rule.h"
 #include "../rule.h"
 

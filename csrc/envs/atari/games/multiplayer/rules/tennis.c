@@ -1,8 +1,8 @@
-// tennis.c: points of the game and games of the set, binary; no lives. A server who lets the ball
-// bounce for three seconds loses a point of reward, but not of the score.
+/* Tennis: points of the game and games of the set, binary; no lives. A server who lets the ball
+ * bounce for three seconds loses a point of reward, but not of the score. */
 #include "../rule.h"
 
-enum { PATIENCE = 180 };  // frames
+enum { PATIENCE = 180 }; /* frames */
 
 static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   (void)mode, (void)players;
@@ -18,7 +18,7 @@ static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   if (*waited == PATIENCE) {
     *waited = 0;
     // the players serve in turn
-    --s->reward[(first + second) & 1];
+    s->reward[(first + second) & 1]--;
   }
   s->over = first == 7 || second == 7 || ((first >= 6 || second >= 6) && (lead >= 2 || lead <= -2));
 }

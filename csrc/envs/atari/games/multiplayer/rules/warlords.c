@@ -1,15 +1,15 @@
-// warlords.c: a bit for each player who is out; the last one left wins.
+/* Warlords: a bit for each player who is out; the last one left wins. */
 #include "../rule.h"
 
 static void step(pp_scores *s, const uint8_t *ram, int mode, int players) {
   (void)mode;
   int32_t left = 0, winner = 0;
-  for (int i = 0; i < players; ++i) {
+  for (int i = 0; i < players; i++) {
     bool is_out = ram[110] >> (7 - i) & 1;
     s->reward[i] = is_out && s->lives[i] == 0 ? -1 : 0;
     s->lives[i] = -is_out;
     if (is_out) continue;
-    ++left;
+    left++;
     winner = i;
   }
   s->over = left <= 1;
