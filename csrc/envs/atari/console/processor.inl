@@ -28,7 +28,16 @@
 /* After CYCLE_LIMIT cycles a frame may be near ALE's limit of 25000 instructions, each of which
  * takes two cycles or more. Such a frame is run again from its start, and its instructions are
  * counted. */
-enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000, LOG_ENTRIES = 12288 };
+enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000 };
+
+/* The log of a frame's writes is on the stack, and nobody checks its end, neither here nor in
+ * machine code. It is long enough: the frame ends at the first write past its last line, or a block
+ * of machine code later, and no instruction writes more often than BRK, which pushes three bytes in
+ * seven cycles, onto the television chip if the stack pointer leads there. */
+enum { LOG_ENTRIES = 12288 };
+_Static_assert(((PP_LAST_LINE_PAL + 1) * PP_LINE_CYCLES + PP_TRANSLATION_CYCLES) * 3 / 7 + 4 <=
+                   LOG_ENTRIES,
+               "the log has room for the writes of the longest frame");
 
 /* where the program runs outside the cartridge: one instruction, fetched and decoded when it
  * runs */

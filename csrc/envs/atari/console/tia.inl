@@ -26,7 +26,7 @@
 
 #include "mask.inl"
 
-/* an HMOVE changes what other writes do for so many clocks */
+/* clocks for which an HMOVE changes what other writes do */
 enum { HMOVE_CLOCKS = 63 };
 
 /* offsets of the copies that NUSIZ asks for; the first is always 0 */

@@ -14,9 +14,9 @@
 
 #include "../machine.h"
 
-/* Most cycles that a translation runs before it compares the time with `limit` again: 64
- * instructions, none of which takes more than eight. */
-enum { PP_TRANSLATION_CYCLES = 64 * 8 };
+/* Most cycles that a translation runs before it compares the time with `limit` again: those of a
+ * block's instructions, none of which takes more than eight. */
+enum { PP_BLOCK_MAX = 64, PP_TRANSLATION_CYCLES = PP_BLOCK_MAX * 8 };
 
 /* what the interpreter and the translation hand to each other */
 typedef struct pp_exec {

@@ -25,6 +25,14 @@ enum {
 };
 // clang-format on
 
+/* `translate` compares modes with the ends of these ranges */
+_Static_assert(IN_WRA == IN_RPY + 1, "modes that read are first");
+_Static_assert(IN_MRA == IN_WG1 + 1, "then those that write");
+_Static_assert(IN_BNR == IN_MIY + 1, "then those that modify");
+_Static_assert(IN_IMP == IN_BAB + 1, "then branches");
+/* translate_modify and keeps_flags compare operations so */
+_Static_assert(DO_DEC - DO_ASL == 5 && DO_SEI - DO_CLD == 3, "no operation is in between");
+
 typedef struct kind {
   uint8_t op, mode;
 } kind;

@@ -69,8 +69,9 @@ typedef struct pp_fixup {
   uint32_t to;
 } pp_fixup;
 
-/* instructions of a block, and the most cold stubs that they can have */
-enum { PP_BLOCK_MAX = 64, PP_COLD_STUBS_MAX = 4 * PP_BLOCK_MAX + 1 };
+/* Most cold stubs of a block: four of an instruction, and the one that compares the time. One more
+ * makes the translation fail (cold_stub_if). */
+enum { PP_COLD_STUBS_MAX = 4 * PP_BLOCK_MAX + 1 };
 
 typedef struct pp_translator {
   pp_assembler as;
@@ -93,6 +94,8 @@ typedef struct pp_translator {
 
   pp_cold_stub cold_stub[PP_COLD_STUBS_MAX]; /* of the block that is being translated */
   int cold_stubs;
+  /* of the same block: an instruction reads or writes the chips once at most, so none checks this
+   * bound */
   pp_slow_path slow_path[PP_BLOCK_MAX];
   int slow_paths;
   pp_fixup *fixup;
