@@ -6,6 +6,7 @@ pip calls the class `build_ext` below (see pyproject.toml). By hand:
     python build_ffi.py build --build-lib DIR        # Python files and the module into DIR
     python build_ffi.py --table OUT.c                # only the generated table of environments
     python build_ffi.py --numpy                      # flags that compile and link NumPy's part
+    python build_ffi.py --compiler                   # the command that compiles a file of csrc
 
 The environment chooses the kind of build:
 
@@ -359,6 +360,10 @@ def main(arguments: list[str]) -> None:
         return
     if arguments == ["--numpy"]:
         print(f"-I{numpy.get_include()}", *numpy_libraries())
+        return
+    if arguments == ["--compiler"]:
+        tools = Toolchain()
+        print(shlex.join([*tools.cc, *tools.own_flags]))
         return
     # the rest of the project's configuration is in pyproject.toml, some of it in tables that
     # setuptools still calls experimental

@@ -12,7 +12,7 @@
 typedef struct frames {
   pp_cartridge *cartridge;
   _Alignas(64) pp_console console;
-  _Alignas(64) pp_line_memo memo;
+  _Alignas(64) pp_line_cache cache;
 } frames;
 
 /* Returns null if this is no ROM of the game, if there is no such build of the core for this
@@ -29,8 +29,8 @@ EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, 
     free(it);
     return NULL;
   }
-  memset(&it->memo, 0, sizeof(it->memo));
-  pp_console_use_memo(&it->console, &it->memo);
+  memset(&it->cache, 0, sizeof(it->cache));
+  pp_console_use_cache(&it->console, &it->cache);
   pp_console_load(&it->console, it->cartridge, 1, 0);
   return it;
 }

@@ -100,6 +100,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="writes the result into the package's table; a long play is added to its game's row",
     )
+    prove.add_argument(
+        "--carry",
+        metavar="REVISION",
+        help="plays nothing: compiles the sources of this git revision and those of now, and if"
+        " their machine code is the same, proofs of the old sources become proofs of the new",
+    )
     profile = commands.add_parser(
         "profile",
         help="runs a Python script, and says where the time of its pools goes",
@@ -199,17 +205,20 @@ def demo(out: Path, seconds: float) -> int:
 def prove_atari(options: argparse.Namespace) -> int:
     """Runs the proof; returns the exit status."""
     try:
-        from parallel_pool._prove_atari import Request
+        from parallel_pool._prove_atari import Request, carry
         from parallel_pool._prove_atari import run as run_proof
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
     from parallel_pool._native import ffi, lib
 
+    jobs = options.jobs or lib.pp_usable_cores(ffi.NULL)
+    if options.carry is not None:
+        return carry.run(options.carry, jobs)
     return run_proof(
         Request(
             options.games,
             options.frames or least_frames(options),
-            jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
+            jobs=jobs,
             only=options.session,
             is_long=options.long,
             several=options.players,
@@ -227,6 +236,9 @@ def least_frames(options: argparse.Namespace) -> int:
 
 def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Ends the process if options of `prove-atari` contradict each other."""
+    plays = (options.games, options.frames, options.session, options.build)
+    if options.carry is not None and any((*plays, options.long, options.stale, options.write)):
+        command.error("--carry: plays nothing: leave out all others but --jobs")
     if options.session is not None and len(options.games) != 1:
         command.error(f"--session {options.session}: name the one game whose session it is")
     if options.session is not None and options.long:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SUFFIXES = {"C": (".c", ".h", ".inl"), "Python": (".py",)}
+SUFFIXES = {"C": (".c", ".h", ".inl", ".def"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
 ENGINE = ("**/test_c.py", "contract")
 QUICK = "not package and not cluster and not slow"

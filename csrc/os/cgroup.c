@@ -111,7 +111,7 @@ static int64_t line_limit(const char *root, char *line, const kind *what) {
   char *controllers = strchr(line, ':');
   char *group = controllers ? strchr(controllers + 1, ':') : NULL;
   if (!group) return INT64_MAX;
-  ++controllers;
+  controllers++;
   size_t length = (size_t)(group++ - controllers);
 
   if (length == 0) {

@@ -9,7 +9,7 @@
 /* Written by the only thread of a new child, read by any thread. Relaxed, as it publishes nothing
  * else. */
 static _Atomic uint32_t fork_generation;
-static bool has_no_counter;  // set once, before any reader passes pthread_once
+static bool has_no_counter; /* set once, before any reader passes pthread_once */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void count_fork(void) {

@@ -49,7 +49,7 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
   futex_wake(FUTEX_WAKE_PRIVATE, word, count);
 }
 
-// a private futex is identified by its address, a shared one by the page behind it
+/* a private futex is identified by its address, a shared one by the page behind it */
 
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   return futex_wait(FUTEX_WAIT, word, expected, timeout);
@@ -63,7 +63,7 @@ void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
 
 enum {
   NUM_BUCKETS = 64,
-  // nanoseconds between two reads of a shared word, doubled each time
+  /* nanoseconds between two reads of a shared word, doubled each time */
   FIRST_NAP = 50000,
   LONGEST_NAP = 1000000
 };
@@ -86,7 +86,7 @@ static bucket buckets[NUM_BUCKETS];
 static pthread_once_t buckets_once = PTHREAD_ONCE_INIT;
 
 static void init_buckets(void) {
-  for (int i = 0; i < NUM_BUCKETS; ++i) pthread_mutex_init(&buckets[i].lock, NULL);
+  for (int i = 0; i < NUM_BUCKETS; i++) pthread_mutex_init(&buckets[i].lock, NULL);
 }
 
 static bucket *bucket_of(const void *word) {
@@ -173,7 +173,7 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
     }
     *link = one->next;
     one->is_woken = true;
-    --count;
+    count--;
     // under the lock: after its release the sleeper may return, and its stack frame is gone
     pthread_cond_signal(&one->woken);
   }

@@ -30,14 +30,14 @@ void pp_os_pages_free(void *memory, size_t size) {
 #include <sys/syscall.h>
 
 enum {
-  MAX_NODE_IDS = 1024,  // of any kernel (CONFIG_NODES_SHIFT is at most 10)
+  MAX_NODE_IDS = 1024, /* of any kernel (CONFIG_NODES_SHIFT is at most 10) */
   WORD_BITS = 8 * sizeof(unsigned long)
 };
 
 int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t count) {
   unsigned long mask[MAX_NODE_IDS / WORD_BITS];
   memset(mask, 0, sizeof(mask));
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count; i++) {
     if (nodes[i] < 0 || nodes[i] >= MAX_NODE_IDS) return PP_ERR_SYSTEM;
     mask[nodes[i] / WORD_BITS] |= 1ul << (nodes[i] % WORD_BITS);
   }

@@ -26,7 +26,7 @@
 #include "os.h"
 #include "pp_env.h"
 
-enum { POLL_NS = 200000000 };  // between two checks, if the system can't notify
+enum { POLL_NS = 200000000 }; /* between two checks, if the system can't notify */
 
 /* the process that is waited for */
 typedef struct watched {

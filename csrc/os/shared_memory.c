@@ -25,9 +25,9 @@
 #endif
 
 enum {
-  CHUNK = 4 << 20,  // bytes allocated in one call
+  CHUNK = 4 << 20, /* bytes allocated in one call */
   MAX_PATH = 1024,
-  MAX_TRIES = 100  // file names to try, as others may exist already
+  MAX_TRIES = 100 /* file names to try, as others may exist already */
 };
 
 /* returns the pp_status of an errno */
@@ -50,7 +50,7 @@ static int open_file(void) {
   static _Atomic uint32_t files;
   const char *folder = getenv("TMPDIR");
   char path[MAX_PATH];
-  for (int tries = 0; tries < MAX_TRIES; ++tries) {
+  for (int tries = 0; tries < MAX_TRIES; tries++) {
     unsigned number = atomic_fetch_add_explicit(&files, 1, memory_order_relaxed);
     int length = snprintf(path, sizeof(path), "%s/parallel_pool-%ld-%u",
                           folder && *folder ? folder : "/tmp", (long)getpid(), number);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum {
-  PP_SYSFILE_LINE = 8192,  // a list of every second one of 1024 cpus takes 2.5 KB
+  PP_SYSFILE_LINE = 8192, /* a list of every second one of 1024 cpus takes 2.5 KB */
   PP_SYSFILE_PATH = 4096
 };
 

@@ -12,7 +12,7 @@
 
 /* ----------------------------------------------------------------------------------- start -- */
 
-enum { STACK_SIZE = 8 << 20 };  // of a main thread; musl and macOS have far less by default
+enum { STACK_SIZE = 8 << 20 }; /* of a main thread; musl and macOS have far less by default */
 
 /* the arguments of a new thread, which frees them */
 typedef struct thread_args {
@@ -43,7 +43,7 @@ static void *run_thread(void *arg) {
 static void outside_signals(sigset_t *set) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigfillset(set);
-  for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); ++i) sigdelset(set, own[i]);
+  for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) sigdelset(set, own[i]);
 }
 
 static int create_thread(pthread_t *thread, thread_args *args) {
@@ -80,7 +80,7 @@ int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const
 int pp_os_thread_bind(const int32_t *cpus, int32_t count) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count; i++) {
     if (cpus[i] < 0 || cpus[i] >= CPU_SETSIZE) return PP_ERR_SYSTEM;
     CPU_SET(cpus[i], &set);
   }
@@ -92,10 +92,10 @@ int pp_os_thread_avoid(const int32_t *taken, int32_t count) {
   int32_t cpu = 0;
   if (pthread_getaffinity_np(pthread_self(), sizeof(own), &own)) return PP_ERR_SYSTEM;
   free = own;
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count; i++) {
     if (taken[i] >= 0 && taken[i] < CPU_SETSIZE) CPU_CLR(taken[i], &free);
   }
-  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &free)) ++cpu;
+  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &free)) cpu++;
   if (cpu == CPU_SETSIZE) return PP_AGAIN;
   // bound to that core and then to all again, it stays there until the system moves it
   CPU_ZERO(&one);

@@ -27,7 +27,7 @@ static void add_list(set *numbers, const char *list) {
   char *end;
   for (long first = strtol(list, &end, 10); end != list; first = strtol(list, &end, 10)) {
     long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
-    for (long i = first < 0 ? 0 : first; i <= last && i < PP_MAX_CPUS; ++i) numbers->has[i] = 1;
+    for (long i = first < 0 ? 0 : first; i <= last && i < PP_MAX_CPUS; i++) numbers->has[i] = 1;
     if (*end != ',') return;
     list = end + 1;
   }
@@ -35,7 +35,7 @@ static void add_list(set *numbers, const char *list) {
 
 static int32_t count_of(const set *numbers) {
   int32_t count = 0;
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) count += numbers->has[i];
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) count += numbers->has[i];
   return count;
 }
 
@@ -59,12 +59,12 @@ static void read_own_affinity(set *cpus) {
   const int32_t bits = 8 * sizeof(mask[0]);
   memset(mask, 0, sizeof(mask));
   if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)(void *)mask) == 0) {
-    for (int32_t i = 0; i < PP_MAX_CPUS; ++i) cpus->has[i] = mask[i / bits] >> (i % bits) & 1;
+    for (int32_t i = 0; i < PP_MAX_CPUS; i++) cpus->has[i] = mask[i / bits] >> (i % bits) & 1;
   }
   if (count_of(cpus) > 0) return;
 #endif
   long online = sysconf(_SC_NPROCESSORS_ONLN);
-  for (long i = 0; i < online && i < PP_MAX_CPUS; ++i) cpus->has[i] = 1;
+  for (long i = 0; i < online && i < PP_MAX_CPUS; i++) cpus->has[i] = 1;
 }
 
 /* adds the affinity of a made-up machine, without its offline cpus */
@@ -73,7 +73,7 @@ static void read_affinity_under(const char *root, set *cpus) {
   set online = {{0}};
   if (pp_sysfile_line(root, "/proc/self/status", "Cpus_allowed_list:", line)) add_list(cpus, line);
   if (!read_list(root, "/sys/devices/system/cpu/online", &online)) return;
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) cpus->has[i] &= online.has[i];
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) cpus->has[i] &= online.has[i];
 }
 
 /* ----------------------------------------------------------------------------------- nodes -- */
@@ -87,7 +87,7 @@ static bool claim_cpus(const char *root, int32_t id, const set *cpus, int32_t *o
   bool has_cpus = false;
   snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", (int)id);
   read_list(root, path, &members);
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) {
     if (!cpus->has[i] || !members.has[i] || owner[i] != NO_NODE) continue;
     owner[i] = id;
     has_cpus = true;
@@ -99,19 +99,19 @@ static bool claim_cpus(const char *root, int32_t id, const set *cpus, int32_t *o
 static void read_owners(const char *root, const set *cpus, int32_t *owner, set *in_use) {
   set online = {{0}};
   int32_t first = NO_NODE, num_nodes = 0;
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) owner[i] = NO_NODE;
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) owner[i] = NO_NODE;
   read_list(root, "/sys/devices/system/node/online", &online);
-  for (int32_t id = 0; id < PP_MAX_CPUS && num_nodes < PP_MAX_NODES; ++id) {
+  for (int32_t id = 0; id < PP_MAX_CPUS && num_nodes < PP_MAX_NODES; id++) {
     if (!online.has[id] || !claim_cpus(root, id, cpus, owner)) continue;
     in_use->has[id] = 1;
-    ++num_nodes;
+    num_nodes++;
     if (first == NO_NODE) first = id;
   }
 
   // containers may hide /sys: cpus without a node belong to the first node
   if (first == NO_NODE) first = 0;
   in_use->has[first] = 1;
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) {
     if (cpus->has[i] && owner[i] == NO_NODE) owner[i] = first;
   }
 }
@@ -120,7 +120,7 @@ static void add_node(pp_topology *topology, int32_t id, const int32_t *owner) {
   pp_node *node = &topology->nodes[topology->num_nodes++];
   node->id = id;
   node->first_cpu = topology->num_cpus;
-  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+  for (int32_t i = 0; i < PP_MAX_CPUS; i++) {
     if (owner[i] == id) topology->cpus[topology->num_cpus++] = i;
   }
   node->num_cpus = topology->num_cpus - node->first_cpu;
@@ -149,7 +149,7 @@ void pp_topology_read(pp_topology *topology, const char *root) {
   read_owners(root, &cpus, owner, &in_use);
 
   memset(topology, 0, sizeof(*topology));
-  for (int32_t id = 0; id < PP_MAX_CPUS; ++id) {
+  for (int32_t id = 0; id < PP_MAX_CPUS; id++) {
     if (in_use.has[id]) add_node(topology, id, owner);
   }
   int64_t quota = pp_cgroup_cores(root);
@@ -161,26 +161,26 @@ void pp_topology_read(pp_topology *topology, const char *root) {
 /* gives one more thread to the node that lost most when its part was rounded down */
 static void deal_one(const pp_topology *topology, int64_t *cut, int32_t *threads) {
   int32_t most = 0;
-  for (int32_t i = 1; i < topology->num_nodes; ++i) {
+  for (int32_t i = 1; i < topology->num_nodes; i++) {
     if (cut[i] > cut[most]) most = i;
   }
   cut[most] = -1;
-  ++threads[most];
+  threads[most]++;
 }
 
 int32_t pp_topology_assign(const pp_topology *topology, int32_t num_threads, pp_share *shares) {
   int32_t threads[PP_MAX_NODES], left = num_threads, num_shares = 0;
   int64_t cut[PP_MAX_NODES];
-  for (int32_t i = 0; i < topology->num_nodes; ++i) {
+  for (int32_t i = 0; i < topology->num_nodes; i++) {
     int64_t part = (int64_t)num_threads * topology->nodes[i].num_cpus;
     threads[i] = (int32_t)(part / topology->num_cpus);
     cut[i] = part % topology->num_cpus;
     left -= threads[i];
   }
   // fewer threads are left than there are nodes, so no node gets two
-  for (; left > 0; --left) deal_one(topology, cut, threads);
+  for (; left > 0; left--) deal_one(topology, cut, threads);
 
-  for (int32_t i = 0; i < topology->num_nodes; ++i) {
+  for (int32_t i = 0; i < topology->num_nodes; i++) {
     const pp_node *node = &topology->nodes[i];
     if (threads[i] == 0) continue;
     shares[num_shares++] = (pp_share){.node = node->id,

@@ -6,7 +6,7 @@
 
 #include "os/os.h"
 
-// an atomic with a lock excludes only threads of its own process
+/* an atomic with a lock excludes only threads of its own process */
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "gates can't be shared");
 
 /* Written by workers as they sleep and wake, read by threads that want to spin. Relaxed: a stale

@@ -82,7 +82,7 @@ void pp_shared_heap_fini(pp_shared_heap *heap) {
   heap->fd = -1;
   // another thread may have been changing the records during the fork, so they can't be freed
   if (is_forked(heap)) return;
-  for (int i = 0; i < PP_SHARED_HEAP_CLASSES; ++i) free(heap->classes[i].offsets);
+  for (int i = 0; i < PP_SHARED_HEAP_CLASSES; i++) free(heap->classes[i].offsets);
   free(heap->gaps);
   pthread_mutex_destroy(&heap->lock);
 }
@@ -150,10 +150,10 @@ static int64_t take_pages_locked(pp_shared_heap *heap, int64_t size) {
   int status = reserve_gaps_locked(heap);
   if (status != PP_OK) return status;
   int64_t i = 0;
-  while (i < heap->num_gaps && heap->gaps[i].size < size) ++i;
+  while (i < heap->num_gaps && heap->gaps[i].size < size) i++;
   int64_t offset =
       i < heap->num_gaps ? take_gap_locked(heap, i, size) : take_end_locked(heap, size);
-  if (offset >= 0) ++heap->num_spans;
+  if (offset >= 0) heap->num_spans++;
   return offset;
 }
 
@@ -169,12 +169,12 @@ static void join_locked(pp_shared_heap *heap, int64_t i) {
 
 static void free_pages_locked(pp_shared_heap *heap, int64_t offset, int64_t size) {
   int64_t i = 0;
-  while (i < heap->num_gaps && heap->gaps[i].offset < offset) ++i;
+  while (i < heap->num_gaps && heap->gaps[i].offset < offset) i++;
   pp_shared_heap_gap *gap = &heap->gaps[i];
   memmove(gap + 1, gap, (size_t)(heap->num_gaps++ - i) * sizeof(*gap));
   bool is_dirty = pp_os_shared_release(heap->fd, offset, size) != PP_OK;
   *gap = (pp_shared_heap_gap){offset, size, is_dirty};
-  --heap->num_spans;
+  heap->num_spans--;
   join_locked(heap, i);
   join_locked(heap, i - 1);
 }
@@ -187,7 +187,7 @@ static int64_t size_of_class(int class) {
 
 /* Returns the smallest class that holds size, or -1 if the block gets pages of its own. */
 static int class_of(const pp_shared_heap *heap, int64_t size) {
-  for (int class = 0; class < PP_SHARED_HEAP_CLASSES; ++class) {
+  for (int class = 0; class < PP_SHARED_HEAP_CLASSES; class++) {
     if (2 * size_of_class(class) > heap->page) return -1;
     if (size <= size_of_class(class)) return class;
   }

@@ -62,6 +62,11 @@ static int64_t elements(const pp_xla_buffer *buffer) {
   return count;
 }
 
+/* returns whether a buffer has the shape of a handle: two int32 */
+static bool is_handle(const pp_xla_buffer *buffer) {
+  return buffer->dtype == PP_XLA_S32 && elements(buffer) == 2;
+}
+
 static const void *find_attribute(const pp_xla_attrs *attrs, const char *name, int type) {
   for (int64_t i = 0; i < attrs->size; i++) {
     const pp_xla_text *own = attrs->names[i];
@@ -251,7 +256,9 @@ static int check_results(call *it, bool receives) {
   const pp_xla_array *indices;
   const pp_column *columns;
   int32_t count;
-  if (results->size < 1 || results->types[0] != PP_XLA_BUFFER) return wrong(it, "the result");
+  if (results->size < 1 || results->types[0] != PP_XLA_BUFFER || !is_handle(results->items[0])) {
+    return wrong(it, "the result");
+  }
   if (!receives) return PP_OK;
   columns = pp_pool_columns(it->pool, &count);
   indices = find_attribute(&it->frame->attributes, "columns", PP_XLA_ATTR_ARRAY);
@@ -381,7 +388,7 @@ static int begin(call *it, bool receives) {
   const pp_xla_buffer *handle = next_argument(it);
   const uint32_t *halves;
   int status;
-  if (!handle || handle->dtype != PP_XLA_S32 || elements(handle) != 2) return wrong(it, "handle");
+  if (!handle || !is_handle(handle)) return wrong(it, "handle");
   halves = handle->data;
   it->number = (int32_t)halves[0];
   it->calls = halves[1];

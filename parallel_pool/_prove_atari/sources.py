@@ -6,10 +6,10 @@ what decides what the console shows and how a game is scored:
 - all games share `console/` with its folder `translation/`, the table's code (`games/games.*`,
   `games/rules/rule.h`), the palettes (`picture/palette.*`) and the random numbers
   (`csrc/base/mt19937.*`);
-- a game has its row of `games/table.inl` and its rule, `games/rules/<game>.c`, so a new game, or a
+- a game has its row of `games/table.def` and its rule, `games/rules/<game>.c`, so a new game, or a
   change of one game's rule, makes no other proof old;
-- a game of several players has its rows of `roms.inl` and `pettingzoo.inl` instead, its ROM's rule
-  in `multi_player/rules/`, and shares the code beside them.
+- a game of several players has its rows of `roms.def` and `pettingzoo.def` instead, its ROM's rule
+  in `multiplayer/rules/`, and shares the code beside them.
 
 What the proof does not compare is left out: resized pictures, and the options of the APIs. Tests in
 `tests/parity` compare those.
@@ -44,10 +44,10 @@ SHARED = (
     "envs/atari/picture/palette.*",
     "base/mt19937.*",
 )
-SHARED_BY_PLAYERS = ("envs/atari/games/multi_player/games.*", "envs/atari/games/multi_player/*.h")
+SHARED_BY_PLAYERS = ("envs/atari/games/multiplayer/roms.[ch]", "envs/atari/games/multiplayer/*.h")
 
 # constants whose values are not hashed
-COUNTS = frozenset({"PP_GAME_COUNT", "PP_PLAYERS_ROM_COUNT", "PP_PLAYERS_GAME_COUNT"})
+COUNTS = frozenset({"PP_GAME_COUNT", "PP_MULTIPLAYER_ROM_COUNT", "PP_MULTIPLAYER_GAME_COUNT"})
 
 HEX_DIGITS = 16
 
@@ -63,17 +63,17 @@ def digest(name: str, root: Path = CSRC) -> str | None:
         games = root / ATARI / "games"
         parts = [
             shared(root, SHARED),
-            _hash(row(tokens_of(games / "table.inl"), "GAME", name)),
+            _hash(row(tokens_of(games / "table.def"), "GAME", name)),
             _hash(tokens_of(games / "rules" / f"{name}.c")),
         ]
     return _hash(parts)[:HEX_DIGITS]
 
 
 def _players(root: Path, game: str, version: str) -> list[str]:
-    folder, rom = root / ATARI / "games" / "multi_player", atari_players.rom_of(game)
+    folder, rom = root / ATARI / "games" / "multiplayer", atari_players.rom_of(game)
     return [
-        _hash(row(tokens_of(folder / "pettingzoo.inl"), "GAME", game, version)),
-        _hash(row(tokens_of(folder / "roms.inl"), "ROM", rom)),
+        _hash(row(tokens_of(folder / "pettingzoo.def"), "GAME", game, version)),
+        _hash(row(tokens_of(folder / "roms.def"), "ROM", rom)),
         _hash(tokens_of(folder / "rules" / f"{rom}.c")),
     ]
 

@@ -6,7 +6,7 @@
  *
  * That is a whole program: it runs its tests in order, or only those whose names contain its first
  * argument. It exits with status 1 if a check failed or a test checked nothing. Any thread may make
- * checks. */
+ * checks. A program with a main of its own defines CHECK_NO_MAIN first. */
 #ifndef PP_TESTS_CHECK_H
 #define PP_TESTS_CHECK_H
 
@@ -73,6 +73,8 @@ static inline int check_text(const char *seen, const char *expected, const char 
   return check_count(same);
 }
 
+#ifndef CHECK_NO_MAIN
+
 static int check_run(const struct check_test *test) {
   int failed = atomic_load(&check_failed), passed = atomic_load(&check_passed);
   test->run();
@@ -95,5 +97,7 @@ int main(int argc, char **argv) {
   printf("%d tests, %d bad\n", run, bad);
   return bad > 0 || run == 0 || check_num_tests > CHECK_MAX_TESTS;
 }
+
+#endif
 
 #endif

@@ -1,6 +1,8 @@
 """Compiles and runs each tests/c/test_*.c: plain, under ThreadSanitizer, under Address- and UBSan.
 
-A new test_*.c needs no registration: it is linked against all of csrc by tests/c/Makefile.
+A new test_*.c needs no registration: it is linked against all of csrc by tests/c/Makefile. Nor does
+a new fuzz_*.c, which is given some inputs here, always the same; `make -C tests/c fuzz` gives it as
+many as there is time for.
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ FLAVOURS = [
     *(pytest.param(flavour, marks=pytest.mark.slow) for flavour in ("tsan", "asan")),
 ]
 NAMES = sorted(path.stem for path in C_TESTS.glob("test_*.c"))
+FUZZ = sorted(path.stem for path in C_TESTS.glob("fuzz_*.c") if path.stem != "fuzz_main")
+# what takes a second or two; a ROM is played for some frames, twice
+INPUTS = {"plain": 20_000, "asan": 3_000}
+ROM_INPUTS = {"plain": 25, "asan": 10}
 
 # Options of the sanitizers. The first report ends the program, and says more than a later crash.
 SANITIZERS = {
@@ -126,10 +132,10 @@ def unrandomized() -> list[str]:
     return [] if denied else command
 
 
-def run(program: Path, flavour: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, flavour: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a compiled test with the options of the sanitizers."""
     return subprocess.run(
-        [*(unrandomized() if flavour == "tsan" else []), str(program)],
+        [*(unrandomized() if flavour == "tsan" else []), str(program), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -138,9 +144,9 @@ def run(program: Path, flavour: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def check(name: str, flavour: str) -> None:
+def check(name: str, flavour: str, *arguments: str) -> None:
     make(flavour, name)
-    done = run(ROOT / "build" / "c-tests" / flavour / name, flavour)
+    done = run(ROOT / "build" / "c-tests" / flavour / name, flavour, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -148,6 +154,58 @@ def check(name: str, flavour: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_c(name: str, flavour: str) -> None:
     check(name, flavour)
+
+
+def inputs(name: str, flavour: str) -> str:
+    return str((ROM_INPUTS if name == "fuzz_rom" else INPUTS)[flavour])
+
+
+@pytest.mark.parametrize("flavour", ["plain", pytest.param("asan", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", FUZZ)
+def test_random_inputs_do_no_harm(name: str, flavour: str) -> None:
+    check(name, flavour, inputs(name, flavour))
+
+
+# Defects of the engine that a fuzz target must find: the target, its flavour, the C file to compile
+# anew, the file with the defect, what it replaces there, and words of the report.
+FUZZ_DEFECTS = {
+    "a snapshot's size is not checked": (
+        *("fuzz_snapshot", "asan", "pool/snapshot.c", "pool/snapshot.c"),
+        *("if (size != (int64_t)needed) return false;", "", "AddressSanitizer"),
+    ),
+    "the first result of a call is not checked": (
+        *("fuzz_xla", "asan", "xla/calls.c", "xla/calls.c"),
+        *(" || !is_handle(results->items[0])", "", "AddressSanitizer"),
+    ),
+    "machine code forgets the carry of a sum": (
+        *("fuzz_rom", "plain", "envs/atari/console/translation/translator.c"),
+        "envs/atari/console/translation/read.inl",
+        *("as_set_if(&t->as, IF_BELOW, HOST_CARRY);", ";", ""),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", FUZZ_DEFECTS)
+def test_a_fuzz_target_finds_a_planted_defect(defect: str, tmp_path: Path) -> None:
+    name, flavour, compiled, changed, old, new, words = FUZZ_DEFECTS[defect]
+    csrc, program = tmp_path / "csrc", tmp_path / name
+    shutil.copytree(ROOT / "csrc", csrc)
+    source = (csrc / changed).read_text()
+    assert source.count(old) == 1
+    (csrc / changed).write_text(source.replace(old, new))
+    make(flavour, name)
+    folder = ROOT / "build" / "c-tests" / flavour
+    command = [
+        *shlex.split(make(flavour, "flags")),
+        str(csrc / compiled),
+        *(str(folder / "tests" / "c" / f"{each}.o") for each in (name, "fuzz_main")),
+        *(str(folder / "engine.a"), *numpy_flags().split()[1:], "-lm", "-ldl", "-o", str(program)),
+    ]
+    subprocess.run(command, check=True)
+    done = run(program, flavour, inputs(name, flavour))
+    assert done.returncode != 0
+    assert words in done.stderr and (flavour == "plain" or "input " in done.stderr)
 
 
 @pytest.mark.slow

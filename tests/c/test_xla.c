@@ -41,6 +41,8 @@ typedef struct call {
   int64_t sizes[MAX_COLUMNS]; /* elements */
   int action_dtype;
   int32_t next[2];
+  int next_dtype; /* 0: that of a handle */
+  int64_t next_size;
   failure failed;
 } call;
 
@@ -89,6 +91,8 @@ static int run(call *it, handler *handle, bool has_actions, bool has_seeds, bool
 
   for (int32_t i = 0; i <= MAX_COLUMNS; i++) types[i] = PP_XLA_BUFFER;
   handle_out.data = it->next;
+  if (it->next_dtype) handle_out.dtype = it->next_dtype;
+  if (it->next_dtype) handle_out.dims = &it->next_size;
   given.data = has_actions ? (void *)it->actions : (void *)it->seeds;
   given.dims = &rows;
   if (has_actions || has_seeds) arguments[num_arguments++] = &given;
@@ -351,6 +355,28 @@ static int endless_step(pp_env *env, const void *action, pp_result *result) {
 static void *step_once(void *arg) {
   CHECK_EQ(step(arg), PP_XLA_FAILED_PRECONDITION);
   return NULL;
+}
+
+TEST(a_first_result_that_holds_no_handle_is_refused) {
+  static const struct {
+    int dtype;
+    int64_t size;
+  } others[] = {{PP_XLA_S16, 2}, {PP_XLA_S32, 1}, {PP_XLA_S32, 0}, {PP_XLA_S64, 2}};
+  client c = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare;
+  int32_t number = share(&c, &spare);
+  call it = make_call(&c, number, 0);
+  for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+    it.next_dtype = others[i].dtype;
+    it.next_size = others[i].size;
+    CHECK_EQ(reset(&it, false), PP_XLA_INVALID_ARGUMENT);
+    CHECK_EQ(it.next[0] | it.next[1], 0);
+  }
+  it.next_dtype = 0;
+  CHECK_EQ(reset(&it, false), 0);
+  CHECK_EQ(recv(&it), 0);
+  drop_call(&it);
+  end(&c, number, spare);
 }
 
 TEST(unshare_gives_up_on_a_call_that_does_not_return) {

@@ -68,26 +68,26 @@ def test_every_game_has_a_hash_of_its_own() -> None:
     [
         # what all games share
         ("console/motion.inl", "(70 - 3 * cycle)", "(71 - 3 * cycle)", {*GAMES}),
-        ("console/tia_v3.c", "avx2", "avx512f", {*GAMES}),
+        ("console/tia_avx2.c", 'target("avx2', 'target("avx512f', {*GAMES}),
         ("picture/palette.c", "FADE(151,", "FADE(152,", {*GAMES}),
         ("games/rules/rule.h", "(byte >> 4) * 10", "(byte >> 4) * 16", {*GAMES}),
         # one game's rule and row
         ("games/rules/pong.c", "== 21", "== 22", {"pong"}),
-        ("games/table.inl", 'GAME(pong, "Pong"', 'GAME(pong, "P"', {"pong"}),
-        ("games/multi_player/rules/pong.c", "(", "((", {"pong_v3", "foozpong_v3"}),
-        ("games/multi_player/roms.inl", "ROM(boxing, NULL", "ROM(boxing, 0", {"boxing_v2"}),
-        ("games/multi_player/pettingzoo.inl", "boxing, 2, 2", "boxing, 2, 1", {"boxing_v2"}),
-        ("games/multi_player/rule.h", "kept[4]", "kept[5]", {*GAMES} - SINGLE),
+        ("games/table.def", 'GAME(pong, "Pong"', 'GAME(pong, "P"', {"pong"}),
+        ("games/multiplayer/rules/pong.c", "(", "((", {"pong_v3", "foozpong_v3"}),
+        ("games/multiplayer/roms.def", "ROM(boxing, NULL", "ROM(boxing, 0", {"boxing_v2"}),
+        ("games/multiplayer/pettingzoo.def", "boxing, 2, 2", "boxing, 2, 1", {"boxing_v2"}),
+        ("games/multiplayer/rule.h", "kept[4]", "kept[5]", {*GAMES} - SINGLE),
         # what proofs do not compare
         ("picture/resize.c", "#include", "#error", set()),
         ("envpool.c", "#include", "#error", set()),
         # another game
         ("games/rules/qbert.c", "(", "((", set()),
         ("games/games.h", "PP_GAME_COUNT = 104", "PP_GAME_COUNT = 105", set()),
-        ("games/table.inl", "GAME(qbert", 'GAME(new, "New", "New")\nGAME(qbert', set()),
+        ("games/table.def", "GAME(qbert", 'GAME(new, "New", "New")\nGAME(qbert', set()),
         # how it is written
         ("console/motion.inl", "int clocks", "  int\n// a remark\nclocks", set()),
-        ("console/console.c", '"../games/multi_player/', '"../../games/', set()),
+        ("console/console.c", '"../games/multiplayer/', '"../../games/', set()),
     ],
     ids=lambda value: value if isinstance(value, str) and "/" in value else "",
 )

@@ -92,13 +92,14 @@ CONSOLE = [
     *(("machine.tia.reg.position[4]", 160), ("machine.tia.reg.motion[0]", 16)),
     *(("machine.banks.slice[0]", 4), ("machine.banks.slice[3]", 2)),
     *(("machine.banks.dpc.counter[7]", 2048), ("machine.banks.dpc.fraction", 2**64 - 1)),
-    *(("missing[0]", 2), ("shown", 2), ("brief", 2), ("held_action", 18), ("difficulty", 1)),
+    *(("is_undrawn[0]", 2), ("shown", 2), ("last_was_short", 2)),
+    *(("held_action", 18), ("difficulty", 1)),
     *(("mode", 2), ("score.score", 2**31 - 1), ("score.reward", -(2**31))),
     *(
         ("scores.score[3]", 2**31 - 1),
         ("scores.kept[0]", 2**31 - 1),
-        ("memo_at", 0),
-        ("memo_at", 8),
+        ("cache_at", 0),
+        ("cache_at", 8),
     ),
     *(("system_random.next", 625), ("action_random.next", 2**32 - 1)),
     # of the members behind the console in envpool.c
@@ -106,8 +107,8 @@ CONSOLE = [
 ]
 # values that only together are none
 TOGETHER = [
-    {"missing[0]": 1, "undrawn[0].last_line": 0},
-    {"missing[1]": 1, "undrawn[1].partial": 1},
+    {"is_undrawn[0]": 1, "before_undrawn[0].last_line": 0},
+    {"is_undrawn[1]": 1, "before_undrawn[1].partial": 1},
     {"machine.partial": 1, "machine.tia.line_start": -228},
     {"machine.partial": 1, "machine.tia.line_start": 2**30},
     {"machine.partial": 1, "machine.tia.line_start": 1},
@@ -226,7 +227,7 @@ def test_a_console_without_power_runs_no_frame(pong: Pool, places: Places) -> No
     """Such a state is that of an environment that was never reset, but its phase may be forged."""
     (honest,) = pong.get_state()
     state = bytearray(len(state_of(pong, honest)))
-    at, size = places.of["memo_at"]
+    at, size = places.of["cache_at"]
     state[at : at + size] = state_of(pong, honest)[at : at + size]
     # of zeros the generator of no-ops is none
     state[places.random] = 1

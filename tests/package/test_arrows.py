@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "parallel_pool"
 
-C_FILES = sorted(path for path in CSRC.rglob("*") if path.suffix in (".c", ".h", ".inl"))
+C_FILES = sorted(path for path in CSRC.rglob("*") if path.suffix in (".c", ".h", ".inl", ".def"))
 PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Where a heavy module may be imported, at the top of a file or inside a function: files whose

@@ -27,7 +27,7 @@ BUILDS = ("base", "v3", "v4")
 # the folders of the core: the console, and the games with their rules
 FOLDERS = (
     *("console", "console/translation"),
-    *("games", "games/rules", "games/multi_player", "games/multi_player/rules"),
+    *("games", "games/rules", "games/multiplayer", "games/multiplayer/rules"),
 )
 
 # the functions that tests call, without pp_: result and arguments
@@ -41,9 +41,9 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "cartridge_drop_rules": (None, [_POINTER]),
     "cartridge_destroy": (None, [_POINTER]),
     "console_size": (ctypes.c_size_t, []),
-    "console_use_memo": (None, [_POINTER, _POINTER]),
-    "line_memo_size": (ctypes.c_size_t, []),
-    "line_memo_empty": (None, [_POINTER]),
+    "console_use_cache": (None, [_POINTER, _POINTER]),
+    "line_cache_size": (ctypes.c_size_t, []),
+    "line_cache_empty": (None, [_POINTER]),
     "console_load": (None, [_POINTER, _POINTER, ctypes.c_uint32, ctypes.c_float]),
     "console_set_mode": (_INT, [_POINTER, _POINTER, _INT]),
     "console_set_difficulty": (_INT, [_POINTER, _POINTER, _INT]),
@@ -106,7 +106,7 @@ class Library:
 class Console:
     """One console of the core, under the names that ALEInterface uses.
 
-    memo: it remembers the lines of the last frame, as environments do.
+    cache: it remembers the lines of the last frame, as environments do.
     """
 
     rules = True  # False drops the game's rule (no score, no end) and its start of a game
@@ -118,7 +118,7 @@ class Console:
         *,
         seed: int,
         sticky: float = 0.0,
-        memo: bool = True,
+        cache: bool = True,
         build: str = "",
     ) -> None:
         self.c = library.c
@@ -135,12 +135,12 @@ class Console:
             self.c.pp_cartridge_drop_rules(self.cartridge)
         # the builds use aligned vectors, so the state must start at a multiple of 64
         self.size = (self.c.pp_console_size() + 63) & ~63
-        self.memory = ctypes.create_string_buffer(self.size + self.c.pp_line_memo_size() + 64)
+        self.memory = ctypes.create_string_buffer(self.size + self.c.pp_line_cache_size() + 64)
         start = (ctypes.addressof(self.memory) + 63) & ~63
         self.state = ctypes.c_void_p(start)
-        self.memo = ctypes.c_void_p(start + self.size)
-        if memo:
-            self.c.pp_console_use_memo(self.state, self.memo)
+        self.cache = ctypes.c_void_p(start + self.size)
+        if cache:
+            self.c.pp_console_use_cache(self.state, self.cache)
         self.c.pp_console_load(self.state, self.cartridge, seed, sticky)
 
     def program(self, game: str) -> bytes:
@@ -148,8 +148,8 @@ class Console:
         return Path(roms.get_rom_path(game)).read_bytes()
 
     def forget(self) -> None:
-        """Empties the memo, which whoever overwrites the state must do."""
-        self.c.pp_line_memo_empty(self.memo)
+        """Empties the cache, which whoever overwrites the state must do."""
+        self.c.pp_line_cache_empty(self.cache)
 
     def close(self) -> None:
         """Frees the cartridge; the console cannot be used after that."""
@@ -196,9 +196,9 @@ class ProgramConsole(Console):
 
     rules = False
 
-    def __init__(self, library: Library, rom: bytes, *, build: str, memo: bool = True) -> None:
+    def __init__(self, library: Library, rom: bytes, *, build: str, cache: bool = True) -> None:
         self.rom = rom
-        super().__init__(library, "seaquest", seed=1, memo=memo, build=build)
+        super().__init__(library, "seaquest", seed=1, cache=cache, build=build)
 
     def program(self, game: str) -> bytes:
         return self.rom

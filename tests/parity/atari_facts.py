@@ -1,4 +1,4 @@
-"""Writes and checks the table of Atari games, csrc/envs/atari/games/table.inl.
+"""Writes and checks the table of Atari games, csrc/envs/atari/games/table.def.
 
 A row holds the hardware that a game needs, and the actions, modes and difficulties that ALE offers.
 ale-py reports most of it; HARDWARE and CHOICES hold what it does not report.
@@ -20,7 +20,7 @@ from ale_py import ALEInterface
 
 from tests.parity import atari_core, atari_roms
 
-TABLE = atari_core.SOURCES / "games" / "table.inl"
+TABLE = atari_core.SOURCES / "games" / "table.def"
 COLUMNS = 100
 PADDLE_MAX = 790196  # ohms, unless ale-py reports another value
 
@@ -261,19 +261,19 @@ def row(name: str) -> str:
 
 
 HEAD = """\
-// table.inl: one row for each game that ale-py can play, in the order of their names.
-//
-// A file that includes it defines GAME(game, envpool_word, ale_word, ...) first: ale-py's name of
-// the game, the words that stand for it in EnvPool's ids and in ale-py's, and initialisers of a
-// pp_game. GAME is undefined at the end.
-//
-// Written by `python -m tests.parity.atari_facts --write`: change that, not this.
+/* Table: one row for each game that ale-py can play, in the order of their names.
+ *
+ * A file that includes it defines GAME(game, envpool_word, ale_word, ...) first: ale-py's name of
+ * the game, the words that stand for it in EnvPool's ids and in ale-py's, and initialisers of a
+ * pp_game. GAME is undefined at the end.
+ *
+ * Written by `python -m tests.parity.atari_facts --write`: change that, not this. */
 // clang-format off
 """
 
 
 def table() -> str:
-    """Returns the text of table.inl."""
+    """Returns the text of table.def."""
     return "\n".join([HEAD, *map(row, atari_roms.names()), "", "#undef GAME", ""])
 
 

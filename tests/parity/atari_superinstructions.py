@@ -1,6 +1,6 @@
 """Writes the superinstructions of the Atari interpreter.
 
-A superinstruction (csrc/envs/atari/console/superinstructions.inl) is a sequence of instructions
+A superinstruction (csrc/envs/atari/console/superinstructions.def) is a sequence of instructions
 with code of its own, which saves the jumps between its parts. This program compiles a copy of the
 core that has no superinstructions and counts how often the instruction at each address runs. It
 plays each game at random. Then it chooses one sequence after another: always the one that saves the
@@ -29,7 +29,7 @@ import numpy as np
 
 from tests.parity import atari_core, atari_roms
 
-LIST = atari_core.SOURCES / "console" / "superinstructions.inl"
+LIST = atari_core.SOURCES / "console" / "superinstructions.def"
 # not fully optimised, as building would take longer than playing
 FLAGS = ["-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
 
@@ -252,20 +252,20 @@ def choose(known: Profile, count: int = COUNT) -> list[Sequence]:
 # --------------------------------------------------------------------------------- the file
 
 HEAD = """\
-// superinstructions.inl: the sequences of instructions that have a handler of their own: those that
-// save the most jumps over all games of ale-py. Included by instruction.h.
-//
-// Defines PP_PAIRS(X), PP_TRIPLES(X) and PP_QUADRUPLES(X), which call X with the operation and the
-// mode of each part. Within a list, the sequence that saves more comes first.
-//
-// Written by `python -m tests.parity.atari_superinstructions --write`: change that, not this.
+/* Superinstructions: the sequences of instructions that have a handler of their own: those that
+ * save the most jumps over all games of ale-py. Included by instruction.h.
+ *
+ * Defines PP_PAIRS(X), PP_TRIPLES(X) and PP_QUADRUPLES(X), which call X with the operation and the
+ * mode of each part. Within a list, the sequence that saves more comes first.
+ *
+ * Written by `python -m tests.parity.atari_superinstructions --write`: change that, not this. */
 
 // clang-format off
 """
 
 
 def text(chosen: Iterable[Sequence]) -> str:
-    """Returns superinstructions.inl with these sequences."""
+    """Returns superinstructions.def with these sequences."""
     chosen = list(chosen)
     blocks = []
     for length, kind in KINDS.items():
@@ -275,7 +275,7 @@ def text(chosen: Iterable[Sequence]) -> str:
 
 
 def read(file: str) -> Iterator[Sequence]:
-    """Yields the sequences of a superinstructions.inl."""
+    """Yields the sequences of a superinstructions.def."""
     for words in re.findall(r"^  X\((.*)\)", file, re.MULTILINE):
         parts = words.split(", ")
         yield tuple(", ".join(parts[i : i + 2]) for i in range(0, len(parts), 2))

@@ -1,9 +1,9 @@
-// ale.c: the environments ALE/<Game>-v5: Atari 2600 games with the API of ale-py 0.12.1's AtariEnv.
-//
-// Each returns the bits of gymnasium.make("ALE/<Game>-v5") with the same options, seed and actions:
-// screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
-// preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
-// The rules were found by running AtariEnv.
+/* ALE: the environments ALE/<Game>-v5: Atari 2600 games with the API of ale-py 0.12.1's AtariEnv.
+ *
+ * Each returns the bits of gymnasium.make("ALE/<Game>-v5") with the same options, seed and actions:
+ * screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
+ * preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
+ * The rules were found by running AtariEnv. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -16,12 +16,12 @@
 #include "picture/screen.h"
 #include "pp_env.h"
 
-// ---------------------------------------------------------------------------------- data
+/* -------------------------------------------------------------------------------------- data -- */
 
-// the RAM comes last, because only the option ram_info adds it
+/* the RAM comes last, because only the option ram_info adds it */
 enum { OBS, LIVES, EPISODE_FRAMES, FRAMES, RAM, NUM_FIELDS };
 
-// configure fills in what depends on options
+/* configure fills in what depends on options */
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .low = 0, .high = 255},
     [LIVES] = {.name = "lives", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
@@ -33,20 +33,20 @@ static const pp_field fields[NUM_FIELDS] = {
     [RAM] = PP_RAM_FIELD,
 };
 
-// plain data, so that a copy is a snapshot
+/* plain data, so that a copy is a snapshot */
 typedef struct play {
   pp_counted_console counted;
-  uint8_t truncated;  // by max_num_frames_per_episode: the console runs no more frames
-  uint8_t is_seeded;  // no game has been played since the last seed
-  uint32_t seeds[2];  // of the generator of frame skips, and of ALE's
-  int32_t lives;      // after the last reset or step of AtariEnv, for preprocessing
-  pp_frames frames;   // part of the state only if is_preprocessed
+  uint8_t truncated; /* by max_num_frames_per_episode: the console runs no more frames */
+  uint8_t is_seeded; /* no game has been played since the last seed */
+  uint32_t seeds[2]; /* of the generator of frame skips, and of ALE's */
+  int32_t lives;     /* after the last reset or step of AtariEnv, for preprocessing */
+  pp_frames frames;  /* part of the state only if is_preprocessed */
 } play;
 
-// --------------------------------------------------------------------------------- seeds
+/* ------------------------------------------------------------------------------------- seeds -- */
 
-// Seeds the generator of frame skips with the first number of the seed sequence, and ALE's with the
-// second.
+/* Seeds the generator of frame skips with the first number of the seed sequence, and ALE's with the
+ * second. */
 static void seed_both(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -56,7 +56,7 @@ static void seed_both(pp_env *env) {
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->counted.console, env->cache);
+  pp_console_use_cache(&self->counted.console, env->cache);
   return PP_OK;
 }
 
@@ -64,20 +64,20 @@ static int seed(pp_env *env, const pp_seed *words) {
   play *self = env->state;
   uint32_t state[PP_SEED_OUTPUT];
   pp_seed_expand(words->words, words->num_words, state);
-  memcpy(self->seeds, state, sizeof self->seeds);
+  memcpy(self->seeds, state, sizeof(self->seeds));
   seed_both(env);
   self->is_seeded = 1;
   return PP_OK;
 }
 
-// -------------------------------------------------------------------------------- AtariEnv
+/* ---------------------------------------------------------------------------------- AtariEnv -- */
 
 static void begin_game(const pp_ale_options *shared, play *self) {
   pp_counted_begin_game(&self->counted, &shared->setup);
   self->truncated = 0;
 }
 
-// Runs one frame, unless the episode was truncated; returns its reward.
+/* Runs one frame, unless the episode was truncated; returns its reward. */
 static int run_frame(const pp_ale_options *shared, play *self, pp_move move, bool draw) {
   pp_counted_console *counted = &self->counted;
   if (self->truncated) {
@@ -89,7 +89,7 @@ static int run_frame(const pp_ale_options *shared, play *self, pp_move move, boo
   return reward;
 }
 
-// Plays one step of AtariEnv and returns its reward. draw: the last frame's screen may be read.
+/* Plays one step of AtariEnv and returns its reward. draw: the last frame's screen may be read. */
 static int64_t play_step(pp_env *env, pp_move move, bool draw) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -106,9 +106,10 @@ static bool has_ended(const play *self) {
   return self->truncated || pp_counted_game_over(&self->counted);
 }
 
-// ----------------------------------------------------------------------- AtariPreprocessing
+/* ------------------------------------------------------------------------ AtariPreprocessing -- */
 
-// Plays the no-op steps with which a reset of AtariPreprocessing begins, and makes the first frame.
+/* Plays the no-op steps with which a reset of AtariPreprocessing begins, and makes the first
+ * frame. */
 static void begin_frames(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -126,8 +127,8 @@ static void begin_frames(pp_env *env) {
   pp_frames_start(&self->frames, &shared->preprocessor, &self->counted.console);
 }
 
-// Returns the last screen, which is to be pooled with that of the next step of AtariEnv: a copy in
-// `kept` if that step may draw over it, otherwise NULL.
+/* Returns the last screen, which is to be pooled with that of the next step of AtariEnv: a copy in
+ * `kept` if that step may draw over it, otherwise NULL. */
 static const uint8_t *keep_screen(const pp_ale_options *shared, play *self, uint8_t *kept) {
   const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
   bool is_one_frame = shared->skip == 1 && !shared->skip_end;
@@ -135,8 +136,8 @@ static const uint8_t *keep_screen(const pp_ale_options *shared, play *self, uint
   return memcpy(kept, screen, PP_SCREEN_BYTES);
 }
 
-// Plays one step of AtariPreprocessing, which is several steps of AtariEnv, and adds its reward.
-// Returns whether a lost life ended the episode.
+/* Plays one step of AtariPreprocessing, which is several steps of AtariEnv, and adds its reward.
+ * Returns whether a lost life ended the episode. */
 static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -161,7 +162,7 @@ static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
   return false;
 }
 
-// ------------------------------------------------------------------------- reset and step
+/* ---------------------------------------------------------------------------- reset and step -- */
 
 static int reset(pp_env *env, pp_reset *how) {
   (void)how;
@@ -198,7 +199,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-// --------------------------------------------------------------------------- observations
+/* ------------------------------------------------------------------------------ observations -- */
 
 static void write_observation(const pp_ale_options *shared, play *self, uint8_t *row) {
   if (shared->is_preprocessed) {
@@ -246,7 +247,7 @@ static int render(pp_env *env, pp_image *image) {
   return pp_setup_render(&shared->setup, &self->counted.console, image);
 }
 
-// --------------------------------------------------------------------------- configuration
+/* ----------------------------------------------------------------------------- configuration -- */
 
 static void release(void *shared) {
   pp_ale_options_destroy(shared);
@@ -258,15 +259,15 @@ static int configure(pp_config *config) {
   if (status < 0) return status;
   config->state_size = offsetof(play, frames);
   if (shared->is_preprocessed) config->state_size += pp_frames_size(&shared->preprocessor);
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
   config->num_fields = shared->has_ram_info ? NUM_FIELDS : RAM;
   config->shared = shared;
   return PP_OK;
 }
 
-// ------------------------------------------------------------------------------ definitions
+/* ------------------------------------------------------------------------------- definitions -- */
 
-// everything but the names is the same for all games
+/* everything but the names is the same for all games */
 #define GAME(game, envpool_word, ale_word, ...)           \
   {PP_ATARI_DEF(pp_ale_option_table, PP_ALE_NUM_OPTIONS), \
    .id = "ALE/" ale_word "-v5",                           \
@@ -276,5 +277,5 @@ static int configure(pp_config *config) {
    .state_size = sizeof(play)},
 
 const pp_env_def pp_env_ale[PP_GAME_COUNT] = {
-#include "games/table.inl"
+#include "games/table.def"
 };

@@ -1,5 +1,5 @@
-// ale_options.c: the options of ALE/<Game>-v5: their table, their checks, and the spaces that they
-// define.
+/* ALE options: the options of ALE/<Game>-v5: their table, their checks, and the spaces that they
+ * define. */
 #include "ale_options.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "base/fail.h"
 
-// ------------------------------------------------------------------------------- options
+/* ----------------------------------------------------------------------------------- options -- */
 
 enum {
-  MAX_SKIP = 100000,  // frames of the game in one step
+  MAX_SKIP = 100000, /* frames of the game in one step */
   MAX_STACK = 64,
 };
 
@@ -66,13 +66,13 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
                    .number = 0.5,
                    .doc = "beyond it a continuous action counts as a direction, or as FIRE",
                    .keeps = 1 << PP_FLOAT64,
-                   // the lower bound is its negative, which wraps around
+                   /* the lower bound is its negative, which wraps around */
                    .refuses = PP_UNSIGNED_DTYPES},
     [MAX_FRAMES] = PP_INT_OPTION("max_num_frames_per_episode", 108000, INT32_MIN, INT32_MAX,
                                  "frames that truncate an episode; None, 0 or less: no limit"),
     [RAM_INFO] =
         PP_BOOL_OPTION("ram_info", false, "adds the console's 128 bytes of RAM to the infos"),
-    // the arguments of Gymnasium's AtariPreprocessing and FrameStackObservation
+    /* the arguments of Gymnasium's AtariPreprocessing and FrameStackObservation */
     [PREPROCESSING] = PP_BOOL_OPTION("preprocessing", false,
                                      "steps and pictures of gymnasium.wrappers.AtariPreprocessing"),
     [NOOP_MAX] =
@@ -98,7 +98,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [ROM] = PP_ROM_OPTION,
 };
 
-// -------------------------------------------------------------------------- creation
+/* ---------------------------------------------------------------------------------- creation -- */
 
 static int make_setup(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
@@ -213,7 +213,7 @@ double pp_ale_options_sticky(const pp_env *env) {
 }
 
 int pp_ale_options_create(pp_config *config, pp_ale_options **out) {
-  pp_ale_options *options = calloc(1, sizeof *options);
+  pp_ale_options *options = calloc(1, sizeof(*options));
   if (!options) return PP_ERR_MEMORY;
   int status = make_setup(config, options);
   if (status >= 0) status = read_options(config, options);

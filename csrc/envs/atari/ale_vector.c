@@ -1,14 +1,13 @@
-// ale_vector.c: the environments of ale-py 0.12.1's AtariVectorEnv, all games in one definition.
-//
-// Each returns the bits of that class for the same options, seed and actions: FIRE and no-ops of a
-// reset, frame skip, pooling, resize, stack, clipped rewards, frame counts. The rules were found by
-// running it. Only parallel_pool/_apis/ale/vector_env.py makes these environments.
+/* ALE vector: the environments of ale-py 0.12.1's AtariVectorEnv, all games in one definition.
+ *
+ * Each returns the bits of that class for the same options, seed and actions: FIRE and no-ops of a
+ * reset, frame skip, pooling, resize, stack, clipped rewards, frame counts. The rules were found by
+ * running it. Only parallel_pool/_apis/ale/vector_env.py makes these environments. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api_common.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
 #include "console_check.h"
@@ -16,12 +15,13 @@
 #include "picture/preprocessing.h"
 #include "picture/screen.h"
 #include "pp_env.h"
+#include "setup.h"
 
-// ----------------------------------------------------------------------------- constants
+/* --------------------------------------------------------------------------------- constants -- */
 
 enum {
   MAX_STACK = 1024,
-  MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
+  MAX_COUNT = 100000, /* of frames in one step, and of no-ops in a reset */
 };
 
 enum {
@@ -45,8 +45,8 @@ enum {
   NUM_OPTIONS
 };
 
-// All but LOST_LIFE are observations, so that they can be read at any time. LOST_LIFE marks the
-// steps that life_loss_info reports as terminations although the game continues.
+/* All but LOST_LIFE are observations, so that they can be read at any time. LOST_LIFE marks the
+ * steps that life_loss_info reports as terminations although the game continues. */
 enum { OBS, LIVES, FRAMES, EPISODE_FRAMES, LOST_LIFE, NUM_FIELDS };
 
 static const pp_option options[NUM_OPTIONS] = {
@@ -84,7 +84,7 @@ static const pp_option options[NUM_OPTIONS] = {
     [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = true, .doc = "the game's program"},
 };
 
-// configure fills in what depends on options
+/* configure fills in what depends on options */
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
     [LIVES] = {.name = "lives", .dtype = PP_INT32, .low = INT32_MIN, .high = INT32_MAX},
@@ -96,9 +96,9 @@ static const pp_field fields[NUM_FIELDS] = {
     [LOST_LIFE] = {.name = "lost_life", .is_info = true, .when = PP_ALWAYS, .dtype = PP_BOOL},
 };
 
-// ---------------------------------------------------------------------------------- data
+/* -------------------------------------------------------------------------------------- data -- */
 
-// what all environments of a pool share
+/* what all environments of a pool share */
 typedef struct shared_data {
   pp_setup setup;
   pp_preprocessor preprocessor;
@@ -108,17 +108,17 @@ typedef struct shared_data {
   uint8_t ends_on_life_loss, reports_life_loss;
 } shared_data;
 
-// plain data, so that a copy is a snapshot
+/* plain data, so that a copy is a snapshot */
 typedef struct play {
   pp_counted_console counted;
   pp_mt19937 noop_random;
-  int32_t elapsed;    // frames of the episode's steps
-  int32_t lives;      // after the last step or reset
-  uint8_t lost_life;  // a life was lost in the last step, which did not end the episode
+  int32_t elapsed;   /* frames of the episode's steps */
+  int32_t lives;     /* after the last step or reset */
+  uint8_t lost_life; /* a life was lost in the last step, which did not end the episode */
   pp_frames frames;
 } play;
 
-// --------------------------------------------------------------------------------- reset
+/* ------------------------------------------------------------------------------------- reset -- */
 
 static void power_up(const pp_env *env, uint32_t seed) {
   const shared_data *shared = env->shared;
@@ -129,7 +129,7 @@ static void power_up(const pp_env *env, uint32_t seed) {
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->counted.console, env->cache);
+  pp_console_use_cache(&self->counted.console, env->cache);
   return PP_OK;
 }
 
@@ -139,8 +139,8 @@ static int seed(pp_env *env, const pp_seed *words) {
   return PP_OK;
 }
 
-// Plays FIRE, if the options ask for it and the game has it, and the no-ops of a reset. FIRE counts
-// as one of them.
+/* Plays FIRE, if the options ask for it and the game has it, and the no-ops of a reset. FIRE counts
+ * as one of them. */
 static void play_opening(const shared_data *shared, play *self) {
   int64_t noops = (int64_t)pp_mt19937_below(&self->noop_random, shared->noop_max) - shared->fires;
   if (shared->fires)
@@ -167,7 +167,7 @@ static int reset(pp_env *env, pp_reset *how) {
   return PP_OK;
 }
 
-// ---------------------------------------------------------------------------------- step
+/* -------------------------------------------------------------------------------------- step -- */
 
 static pp_move read_move(const shared_data *shared, const void *action) {
   if (!shared->is_continuous) return (pp_move){shared->setup.actions[*(const int64_t *)action], 1};
@@ -188,7 +188,7 @@ static bool has_ended(const shared_data *shared, const play *self) {
          (shared->ends_on_life_loss && lives_lost(self));
 }
 
-// Plays one step's frames and returns their rewards. A frame that ends the episode is not shown.
+/* Plays one step's frames and returns their rewards. A frame that ends the episode is not shown. */
 static int64_t play_frames(const shared_data *shared, play *self, pp_move move) {
   pp_console *console = &self->counted.console;
   uint8_t kept[PP_SCREEN_BYTES];
@@ -208,7 +208,7 @@ static int64_t play_frames(const shared_data *shared, play *self, pp_move move) 
       pp_frames_add(&self->frames, &shared->preprocessor, console, first);
     } else if (is_shown && pp_console_is_mid_frame(console)) {
       // the next frame continues this one, in the same screen
-      first = memcpy(kept, screen, sizeof kept);
+      first = memcpy(kept, screen, sizeof(kept));
     }
   }
   return reward;
@@ -261,7 +261,7 @@ static int render(pp_env *env, pp_image *image) {
   return pp_setup_render(&shared->setup, &self->counted.console, image);
 }
 
-// --------------------------------------------------------------------------- configuration
+/* ----------------------------------------------------------------------------- configuration -- */
 
 static void release(void *memory) {
   shared_data *shared = memory;
@@ -319,11 +319,11 @@ static void describe(pp_config *config, const shared_data *shared) {
         .name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .high = PP_ACTIONS - 1};
   }
   config->state_size = offsetof(play, frames) + pp_frames_size(&shared->preprocessor);
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
 }
 
 static int configure(pp_config *config) {
-  shared_data *shared = calloc(1, sizeof *shared);
+  shared_data *shared = calloc(1, sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
   int status = make_setup(config, shared);
   if (status >= 0) status = make_preprocessor(config->options, shared);
@@ -337,7 +337,7 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-// ------------------------------------------------------------------------------ definition
+/* -------------------------------------------------------------------------------- definition -- */
 
 const pp_env_def pp_env_ale_vector = {
     PP_ATARI_DEF(options, NUM_OPTIONS),

@@ -1,30 +1,30 @@
-// console_check.c: whether a console from a snapshot is one that play can have made.
-//
-// Everything in a console is plain data, and anybody can make a snapshot of any bytes. These are
-// the values on which memory accesses, shifts or loops depend, and what bounds each of them:
-//
-//   processor   carry, overflow, decimal, interrupt: 0 or 1, else registers grow past a byte (ROR)
-//               pc, sp, a, x, y, nz, RAM: any; every address leads to an instruction, and indices
-//               are masked
-//   time        cycle: within a line between frames; in a frame that goes on (partial) so low that
-//               its clocks, three to a cycle, fit an int32 for one more frame
-//               last_line: the cartridge's; the log of writes has room for frames of that length
-//               timer_shift: one of the four intervals; timer_set: so near that differences fit
-//               paddles, vsync_end, dump_start: any; they are compared, modulo 2^32
-//   chip        stale, shown, seen, cut: bits of the six objects, which index masks
-//               star: indexes four shapes; position, motion: a line's pixels, a nibble
-//               drawn, from: pixels of a line; line_start, moved: see check_going_on
-//               masks, colours, graphics: any; pixels are only written within spans of a line
-//   banks       slice: what the mapper can show; indexes the ROM and the decoded program
-//               counter: indexes the DPC's 2 KB; fraction: of a clock
-//   console     shown: indexes the screens; missing says which of `undrawn` are in use
-//               held_action: indexes ALE's actions; mode: indexes the game's modes
-//               memo_at: leads to the memo; it is what it was
-//               generators: see base/state_check.h; they only have to come to an end where numbers
-//               are drawn again, which the console's own never are
-//               score, scores: sums, so low that one more frame fits an int32
-//               screens: any; all tables of colours have 256 entries
-//   memo        not in a snapshot; it is emptied
+/* Console check: whether a console from a snapshot is one that play can have made.
+ *
+ * Everything in a console is plain data, and anybody can make a snapshot of any bytes. These are
+ * the values on which memory accesses, shifts or loops depend, and what bounds each of them:
+ *
+ *   processor   carry, overflow, decimal, interrupt: 0 or 1, else registers grow past a byte (ROR)
+ *               pc, sp, a, x, y, nz, RAM: any; every address leads to an instruction, and indices
+ *               are masked
+ *   time        cycle: within a line between frames; in a frame that goes on (partial) so low that
+ *               its clocks, three to a cycle, fit an int32 for one more frame
+ *               last_line: the cartridge's; the log of writes has room for frames of that length
+ *               timer_shift: one of the four intervals; timer_set: so near that differences fit
+ *               paddles, vsync_end, dump_start: any; they are compared, modulo 2^32
+ *   chip        stale, shown, seen, cut: bits of the six objects, which index masks
+ *               star: indexes four shapes; position, motion: a line's pixels, a nibble
+ *               drawn, from: pixels of a line; line_start, moved: see check_going_on
+ *               masks, colours, graphics: any; pixels are only written within spans of a line
+ *   banks       slice: what the mapper can show; indexes the ROM and the decoded program
+ *               counter: indexes the DPC's 2 KB; fraction: of a clock
+ *   console     shown: indexes the screens; is_undrawn says which of `before_undrawn` are in use
+ *               held_action: indexes ALE's actions; mode: indexes the game's modes
+ *               cache_at: leads to the cache; it is what it was
+ *               generators: see base/state_check.h; they only have to come to an end where numbers
+ *               are drawn again, which the console's own never are
+ *               score, scores: sums, so low that one more frame fits an int32
+ *               screens: any; all tables of colours have 256 entries
+ *   cache        not in a snapshot; it is emptied */
 #include "console_check.h"
 
 #include <stddef.h>
@@ -35,7 +35,7 @@
 #include "base/state_check.h"
 
 enum {
-  // no frame takes so many cycles
+  /* no frame takes so many cycles */
   FRAME_CYCLES = 1 << 22,
   LATEST_CYCLE = INT32_MAX / 3 - FRAME_CYCLES,
   ALL_OBJECTS = (1 << PP_OBJECTS) - 1,
@@ -48,10 +48,10 @@ static bool refuse(const pp_env *env, const char *reason) {
   return false;
 }
 
-// shorter, as most lines below are such a check
+/* shorter, as most lines below are such a check */
 #define RANGE(value, low, high) pp_state_check_range(env, #value, (int64_t)(value), low, high)
 
-// ---------------------------------------------------------------------------- machine
+/* ----------------------------------------------------------------------------------- machine -- */
 
 static bool check_processor(const pp_env *env, const pp_machine *m) {
   return RANGE(m->carry, 0, 1) && RANGE(m->overflow, 0, 1) && RANGE(m->decimal, 0, 1) &&
@@ -77,7 +77,7 @@ static bool check_registers(const pp_env *env, const pp_tia_registers *r) {
 }
 
 static bool check_tia(const pp_env *env, const pp_tia *t) {
-  for (int o = 0; o < PP_OBJECTS; ++o) {
+  for (int o = 0; o < PP_OBJECTS; o++) {
     if (!RANGE(t->from[o], 0, PP_LINE_PIXELS)) return false;
   }
   return RANGE(t->stale, 0, ALL_OBJECTS) && RANGE(t->shown, 0, ALL_OBJECTS) &&
@@ -85,8 +85,8 @@ static bool check_tia(const pp_env *env, const pp_tia *t) {
          RANGE(t->drawn, 0, PP_LINE_PIXELS) && check_registers(env, &t->reg);
 }
 
-// Checks what the beginning of a frame sets, and a frame that goes on uses: the line that is being
-// drawn is one of the screen, and the first one has none above it that it could repeat.
+/* Checks what the beginning of a frame sets, and a frame that goes on uses: the line that is being
+ * drawn is one of the screen, and the first one has none above it that it could repeat. */
 static bool check_going_on(const pp_env *env, const pp_machine *m, const pp_cartridge *cart) {
   const pp_tia *t = &m->tia;
   const int32_t first = cart->first_line * PP_LINE_CLOCKS;
@@ -105,14 +105,14 @@ static bool check_slices(const pp_env *env, const uint8_t slice[PP_SLOTS],
   const int last = is_fixed ? 0 : cart->mapper == PP_MAPPER_F6 ? 3 : 1;
   if (!RANGE(slice[0], 0, 4 * last)) return false;
   if (slice[0] % PP_SLOTS) return refuse(env, "the slots show no bank");
-  for (int i = 1; i < PP_SLOTS; ++i) {
+  for (int i = 1; i < PP_SLOTS; i++) {
     if (!RANGE(slice[i], slice[0] + i, slice[0] + i)) return false;
   }
   return true;
 }
 
 static bool check_dpc(const pp_env *env, const pp_dpc *d) {
-  for (int f = 0; f < PP_DPC_FETCHERS; ++f) {
+  for (int f = 0; f < PP_DPC_FETCHERS; f++) {
     if (!RANGE(d->counter[f], 0, PP_DPC_BYTES - 1)) return false;
   }
   if (d->fraction >= 0 && d->fraction < 1) return true;
@@ -125,10 +125,10 @@ static bool check_machine(const pp_env *env, const pp_machine *m, const pp_cartr
          check_slices(env, m->banks.slice, cart) && check_dpc(env, &m->banks.dpc);
 }
 
-// ---------------------------------------------------------------------------- console
+/* ----------------------------------------------------------------------------------- console -- */
 
 static bool check_points(const pp_env *env, const int32_t *points, int count, int32_t most) {
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     if (!RANGE(points[i], -most, most)) return false;
   }
   return true;
@@ -138,20 +138,20 @@ static bool check_scores(const pp_env *env, const pp_console *c) {
   const int32_t own[] = {c->score.score, c->score.reward, c->score.lives};
   const pp_scores *s = &c->scores;
   return check_points(env, own, 3, MOST_POINTS) &&
-         check_points(env, s->score, PP_MAX_PLAYERS, MOST_POINTS) &&
-         check_points(env, s->reward, PP_MAX_PLAYERS, MOST_POINTS) &&
-         check_points(env, s->lives, PP_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->score, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->reward, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
+         check_points(env, s->lives, PP_ATARI_MAX_PLAYERS, MOST_POINTS) &&
          check_points(env, s->kept, 4, MOST_KEPT);
 }
 
-// Checks the machines that may run: the present one, and of each screen that has not been drawn the
-// one that draws it, from a frame's beginning.
+/* Checks the machines that may run: the present one, and of each screen that has not been drawn the
+ * one that draws it, from a frame's beginning. */
 static bool check_machines(const pp_env *env, const pp_console *c, const pp_cartridge *cart) {
   if (!check_machine(env, &c->machine, cart)) return false;
-  for (int screen = 0; screen < 2; ++screen) {
-    const pp_machine *start = &c->undrawn[screen];
-    if (!RANGE(c->missing[screen], 0, 1)) return false;
-    if (!c->missing[screen]) continue;
+  for (int screen = 0; screen < 2; screen++) {
+    const pp_machine *start = &c->before_undrawn[screen];
+    if (!pp_state_check_range(env, "is_undrawn", c->is_undrawn[screen], 0, 1)) return false;
+    if (!c->is_undrawn[screen]) continue;
     if (!RANGE(start->partial, 0, 0) || !check_machine(env, start, cart)) return false;
   }
   return true;
@@ -164,23 +164,24 @@ static bool check_settings(const pp_env *env, const pp_console *c, const pp_setu
          RANGE(c->held_action, 0, PP_ACTIONS - 1);
 }
 
-// Returns whether a console is as the engine made it, all zeros except for memo_at.
+/* Returns whether a console is as the engine made it, all zeros except for cache_at. */
 static bool is_untouched(const pp_console *c) {
   const char *bytes = (const char *)c;
-  const size_t memo = offsetof(pp_console, memo_at), behind = memo + sizeof c->memo_at;
-  for (size_t i = 0; i < sizeof *c; ++i) {
-    if (bytes[i] && (i < memo || i >= behind)) return false;
+  const size_t cache = offsetof(pp_console, cache_at), behind = cache + sizeof(c->cache_at);
+  for (size_t i = 0; i < sizeof(*c); i++) {
+    if (bytes[i] && (i < cache || i >= behind)) return false;
   }
   return true;
 }
 
 bool pp_console_check(const pp_env *env, const pp_console *c, const pp_console *present,
                       const pp_setup *setup, bool has_power) {
-  if (c->memo_at != present->memo_at) return refuse(env, "the memo is somewhere else");
+  if (c->cache_at != present->cache_at) return refuse(env, "the line cache is somewhere else");
   if (!has_power) return is_untouched(c) || refuse(env, "the console was never switched on");
-  return RANGE(c->shown, 0, 1) && RANGE(c->brief, 0, 1) && check_settings(env, c, setup) &&
-         check_machines(env, c, setup->cartridge) && check_scores(env, c) &&
-         RANGE(c->system_random.next, 0, PP_MT19937_WORDS) &&
+  return RANGE(c->shown, 0, 1) &&
+         pp_state_check_range(env, "last_was_short", c->last_was_short, 0, 1) &&
+         check_settings(env, c, setup) && check_machines(env, c, setup->cartridge) &&
+         check_scores(env, c) && RANGE(c->system_random.next, 0, PP_MT19937_WORDS) &&
          RANGE(c->action_random.next, 0, PP_MT19937_WORDS);
 }
 

@@ -1,16 +1,15 @@
-// envpool.c: the environments <Game>-v5: Atari 2600 games with the API of EnvPool 1.2.5.
-//
-// Each returns the bits of EnvPool's environment of the same name and options for the same seed:
-// frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
-// were found by running EnvPool; tests/support/reference/envpool_atari.py states them in Python.
-//
-// It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
-// that step reports both terminated and truncated. A time limit alone keeps the discount at 1.
+/* EnvPool: the environments <Game>-v5: Atari 2600 games with the API of EnvPool 1.2.5.
+ *
+ * Each returns the bits of EnvPool's environment of the same name and options for the same seed:
+ * frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
+ * were found by running EnvPool; tests/support/reference/envpool_atari.py states them in Python.
+ *
+ * It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
+ * that step reports both terminated and truncated. A time limit alone keeps the discount at 1. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api_common.h"
 #include "base/fail.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
@@ -19,17 +18,18 @@
 #include "picture/frame_stack.h"
 #include "picture/screen.h"
 #include "pp_env.h"
+#include "setup.h"
 
-// ----------------------------------------------------------------------------- constants
+/* --------------------------------------------------------------------------------- constants -- */
 
 enum {
-  SEEN_ROWS = 210,  // EnvPool drops the bottom of taller screens
+  SEEN_ROWS = 210, /* EnvPool drops the bottom of taller screens */
   MAX_STACK = 64,
-  MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
+  MAX_COUNT = 100000, /* of frames in one step, and of no-ops in a reset */
   MAX_EPISODE_STEPS = 27000,
 };
 
-// EnvPool's seed -1, with which ALE would take its seed from the clock
+/* EnvPool's seed -1, with which ALE would take its seed from the clock */
 #define SEED_OF_THE_CLOCK UINT32_MAX
 
 enum {
@@ -84,20 +84,20 @@ static const pp_option options[NUM_OPTIONS] = {
     [ROM] = PP_ROM_OPTION,
 };
 
-// configure fills in what depends on options
+/* configure fills in what depends on options */
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
     [LIVES] = {.name = "lives", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
-    // the reward of the whole step, never clipped
+    /* the reward of the whole step, never clipped */
     [RAW_REWARD] = {.name = "reward", .is_info = true, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
-    // the game is over, not merely a life lost
+    /* the game is over, not merely a life lost */
     [GAME_OVER] = {.name = "terminated", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32},
     [RAM] = PP_RAM_FIELD,
 };
 
-// ---------------------------------------------------------------------------------- data
+/* -------------------------------------------------------------------------------------- data -- */
 
-// what all environments of a pool share
+/* what all environments of a pool share */
 typedef struct shared_data {
   pp_setup setup;
   pp_screen *screen;
@@ -106,16 +106,16 @@ typedef struct shared_data {
   uint8_t fires, episodic_life, zero_discount, clips;
 } shared_data;
 
-// plain data, so that a copy is a snapshot; `frames` is a ring buffer of stack_num frames, and
-// `oldest` is the index of the first frame of an observation
+/* plain data, so that a copy is a snapshot; `frames` is a ring buffer of stack_num frames, and
+ * `oldest` is the index of the first frame of an observation */
 typedef struct play {
   pp_console console;
   pp_mt19937 noop_random;
-  int32_t lives;   // after the last step or reset
-  int32_t reward;  // of the last step
+  int32_t lives;  /* after the last step or reset */
+  int32_t reward; /* of the last step */
   int32_t oldest;
-  uint8_t has_power;  // the console was switched on
-  uint8_t is_fresh;   // nothing has been played since then
+  uint8_t has_power; /* the console was switched on */
+  uint8_t is_fresh;  /* nothing has been played since then */
   uint8_t frames[];
 } play;
 
@@ -123,9 +123,9 @@ static pp_stack stack_of(const shared_data *shared, play *self) {
   return (pp_stack){self->frames, &self->oldest, shared->stack_num, shared->screen->frame_bytes};
 }
 
-// ------------------------------------------------------------------------------- console
+/* ----------------------------------------------------------------------------------- console -- */
 
-// switches the console on, as EnvPool's constructor does
+/* switches the console on, as EnvPool's constructor does */
 static void power_up(const pp_env *env, uint32_t seed) {
   const shared_data *shared = env->shared;
   play *self = env->state;
@@ -135,10 +135,10 @@ static void power_up(const pp_env *env, uint32_t seed) {
   self->is_fresh = 1;
 }
 
-// ---------------------------------------------------------------------------------- stack
+/* ------------------------------------------------------------------------------------- stack -- */
 
-// Replaces the oldest frame with one made of the last screen, pooled with `before` unless that is
-// null.
+/* Replaces the oldest frame with one made of the last screen, pooled with `before` unless that is
+ * null. */
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
   const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
   uint8_t changed[PP_LINES_MAX];
@@ -147,7 +147,7 @@ static void push_frame(const shared_data *shared, play *self, const uint8_t *bef
   pp_screen_frame(shared->screen, last, before, &past, pp_stack_push(stack_of(shared, self)));
 }
 
-// ------------------------------------------------------------------------------- episodes
+/* ---------------------------------------------------------------------------------- episodes -- */
 
 static bool begins_new_game(const pp_env *env, const pp_reset *how) {
   const shared_data *shared = env->shared;
@@ -157,7 +157,8 @@ static bool begins_new_game(const pp_env *env, const pp_reset *how) {
          pp_console_game_over(&self->console);
 }
 
-// Plays the no-ops and FIRE of a reset. Returns whether the game ended meanwhile and was restarted.
+/* Plays the no-ops and FIRE of a reset. Returns whether the game ended meanwhile and was
+ * restarted. */
 static bool play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
   bool restarted = false;
@@ -200,8 +201,8 @@ static int reset(pp_env *env, pp_reset *how) {
   return PP_OK;
 }
 
-// Plays the frames of a step, sums their rewards and makes the observation's new frame. Returns
-// whether the game is over.
+/* Plays the frames of a step, sums their rewards and makes the observation's new frame. Returns
+ * whether the game is over. */
 static bool play_frames(const shared_data *shared, play *self, int button) {
   const pp_cartridge *cartridge = shared->setup.cartridge;
   pp_console *console = &self->console;
@@ -217,7 +218,7 @@ static bool play_frames(const shared_data *shared, play *self, int button) {
     over = pp_console_game_over(console);
     left--;
     if (left == 1 && pp_console_is_mid_frame(console)) {
-      before = memcpy(kept, pp_console_draw(console, cartridge), sizeof kept);
+      before = memcpy(kept, pp_console_draw(console, cartridge), sizeof(kept));
     }
   }
   if (!before) before = pp_console_screen_before(console);
@@ -249,11 +250,11 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-// ------------------------------------------------------------------------------- callbacks
+/* --------------------------------------------------------------------------------- callbacks -- */
 
 static int init(pp_env *env) {
   play *self = env->state;
-  pp_console_use_memo(&self->console, env->cache);
+  pp_console_use_cache(&self->console, env->cache);
   return PP_OK;
 }
 
@@ -297,7 +298,7 @@ static int render(pp_env *env, pp_image *image) {
   return pp_setup_render(&shared->setup, &self->console, image);
 }
 
-// --------------------------------------------------------------------------- configuration
+/* ----------------------------------------------------------------------------- configuration -- */
 
 static void release(void *memory) {
   shared_data *shared = memory;
@@ -335,12 +336,12 @@ static void describe(pp_config *config, const shared_data *shared) {
   obs->shape[2] = config->options[IMG_WIDTH].i;
   config->action.n = shared->setup.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
-  config->cache_size = sizeof(pp_line_memo);
+  config->cache_size = sizeof(pp_line_cache);
 }
 
 static int configure(pp_config *config) {
   const pp_value *values = config->options;
-  shared_data *shared = calloc(1, sizeof *shared);
+  shared_data *shared = calloc(1, sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
   int status = make_setup(config, shared);
   if (status >= 0) status = make_screen(values, shared);
@@ -360,9 +361,9 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
-// ------------------------------------------------------------------------------ definitions
+/* ------------------------------------------------------------------------------- definitions -- */
 
-// everything but the names is the same for all games
+/* everything but the names is the same for all games */
 #define GAME(game, envpool_word, ale_word, ...)      \
   {PP_ATARI_DEF(options, NUM_OPTIONS),               \
    .id = envpool_word "-v5",                         \
@@ -373,5 +374,5 @@ static int configure(pp_config *config) {
    .state_size = sizeof(play)},
 
 const pp_env_def pp_env_atari_v5[PP_GAME_COUNT] = {
-#include "games/table.inl"
+#include "games/table.def"
 };

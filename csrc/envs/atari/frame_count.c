@@ -1,4 +1,4 @@
-// frame_count.c: counts the frames of a console as ALE does.
+/* Frame count: counts the frames of a console as ALE does. */
 #include "frame_count.h"
 
 #include "base/state_check.h"

@@ -1,4 +1,4 @@
-// isa.c: detects which vector instructions the processor has.
+/* ISA: detects which vector instructions the processor has. */
 #include "isa.h"
 
 pp_isa pp_isa_best(void) {

@@ -1,22 +1,22 @@
-// isa.h: which vector instructions the Atari pixel code may use on this machine.
-#ifndef PP_ENVS_ATARI_ISA_H_
-#define PP_ENVS_ATARI_ISA_H_
+/* ISA: which vector instructions the Atari pixel code may use on this machine. */
+#ifndef PP_ENVS_ATARI_ISA_H
+#define PP_ENVS_ATARI_ISA_H
 
-// Instruction sets with a hand-written variant, weakest first. All give the same bits.
+/* Instruction sets with a hand-written variant, weakest first. All give the same bits. */
 typedef enum pp_isa {
-  PP_ISA_GENERIC = 0,  // plain C, on every architecture
+  PP_ISA_GENERIC = 0, /* plain C, on every architecture */
   PP_ISA_AVX2 = 1,
-  PP_ISA_AVX512 = 2,  // F, BW and VL
+  PP_ISA_AVX512 = 2, /* F, BW and VL */
 } pp_isa;
 
-// Returns the strongest variant that both this build and this processor have.
+/* Returns the strongest variant that both this build and this processor have. */
 pp_isa pp_isa_best(void);
 
-// Returns `wanted`, or the strongest set that this machine can run if that is weaker.
+/* Returns `wanted`, or the strongest set that this machine can run if that is weaker. */
 pp_isa pp_isa_limit(pp_isa wanted);
 
-// PP_ISA_X86 guards the code that uses x86 intrinsics. GCC and clang compile such a function for
-// the set named in its target attribute, so the flags of the whole build need not change.
+/* PP_ISA_X86 guards the code that uses x86 intrinsics. GCC and clang compile such a function for
+ * the set named in its target attribute, so the flags of the whole build need not change. */
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
 #define PP_ISA_X86 1
 #define PP_TARGET_AVX2 __attribute__((target("avx2")))
@@ -25,7 +25,8 @@ pp_isa pp_isa_limit(pp_isa wanted);
 #define PP_ISA_X86 0
 #endif
 
-// A function with this attribute is compiled into each variant, with that variant's instructions.
+/* A function with this attribute is compiled into each variant, with that variant's
+ * instructions. */
 #define PP_ALWAYS_INLINE inline __attribute__((always_inline))
 
-#endif  // PP_ENVS_ATARI_ISA_H_
+#endif

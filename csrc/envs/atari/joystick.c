@@ -1,5 +1,5 @@
-// joystick.c: turns a stick's position into an action, in float32 as NumPy's scalars do.
-// Comparisons of doubles are exact for float32, too.
+/* Joystick: turns a stick's position into an action, in float32 as NumPy's scalars do.
+ * Comparisons of doubles are exact for float32, too. */
 #include "joystick.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "base/float_trig.h"
 
-// ALE's action for each combination of up, none, down (rows) with left, none, right (columns)
+/* ALE's action for each combination of up, none, down (rows) with left, none, right (columns) */
 static const uint8_t directions[3][3] = {{7, 2, 6}, {4, 0, 3}, {9, 5, 8}};
 static const uint8_t directions_firing[3][3] = {{15, 10, 14}, {12, 1, 11}, {17, 13, 16}};
 

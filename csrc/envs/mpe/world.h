@@ -146,7 +146,7 @@ enum { MPE_NUMPY, MPE_MAX_CYCLES, MPE_CONTINUOUS, MPE_BENCHMARK, MPE_NUM_COMMON 
    .high = 1 << 16,                 \
    .doc = "how many of the nearest " what " an agent sees, 1 or more; -1: all"}
 
-// Returns the value of such an option; 0: all.
+/* Returns the value of such an option; 0: all. */
 static inline int32_t mpe_neighbors(const pp_value *value) {
   return value->i > 0 ? (int32_t)value->i : 0;
 }

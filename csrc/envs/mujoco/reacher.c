@@ -16,7 +16,7 @@ enum { REWARD_DIST_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS, REWARD_CONTROL_WEIGHT };
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("reacher.xml", 2),
     MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the distance to the target in the reward"),
-    // Gymnasium's v4 has no weight, and v5's default is an int
+    /* Gymnasium's v4 has no weight, and v5's default is an int */
     {.name = "reward_control_weight",
      .type = PP_OPT_FLOAT,
      .number = 1,

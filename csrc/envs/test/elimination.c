@@ -52,7 +52,7 @@ static int reset(pp_env *env, pp_reset *how) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   elimination *game = env->state;
   const int64_t *losses = action;
-  memset(game->has_ended, 0, sizeof game->has_ended);
+  memset(game->has_ended, 0, sizeof(game->has_ended));
   for (int i = 0; i < NUM_PLAYERS; i++) {
     if (game->points[i] == 0) continue;
     game->points[i] -= losses[i] < game->points[i] ? losses[i] : game->points[i];

@@ -77,7 +77,7 @@ static const pp_option options[NUM_OPTIONS] = {
                            .number = 0.8,
                            .doc = "probability that a move in the rain goes where it is meant",
                            .varies = true,
-                           // the info prob has this type in some rows, and is a float in others
+                           /* the info prob has this type in some rows, and is a float in others */
                            .refuses = (PP_ALL_ACTION_DTYPES & ~(1 << PP_FLOAT64)) | 1 << PP_PYTHON},
     [FICKLE_PROBABILITY] = {.name = "fickle_probability",
                             .type = PP_OPT_FLOAT,

@@ -1,4 +1,4 @@
-// cartridge.c: decodes a ROM into the form that the interpreter runs.
+/* Cartridge: decodes a ROM into the form that the interpreter runs. */
 #include "cartridge.h"
 
 #include <stdbool.h>
@@ -6,40 +6,40 @@
 #include <string.h>
 
 #include "../games/games.h"
-#include "../games/multi_player/games.h"
+#include "../games/multiplayer/roms.h"
 #include "machine.h"
 #include "translation/translation.h"
 
-// Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero.
+/* Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero. */
 static void find_wait(pp_instruction *program, uint16_t *single, int at) {
   static const uint16_t plain[3] = {PP_LDA_RTM, PP_LDX_RTM, PP_LDY_RTM};
   static const uint16_t waiting[3] = {PP_LDA_RTW, PP_LDX_RTW, PP_LDY_RTW};
   bool near = single[at + 3] == PP_BNE_BNR, far = single[at + 3] == PP_BNE_BFR;
   if (!(near || far) || program[at + 3].operand != (uint16_t)-3) return;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; i++) {
     if (single[at] != plain[i]) continue;
     single[at] = waiting[i];
     program[at].mask = near ? 7 : 8;
   }
 }
 
-// Returns whether reading this instruction does more than read memory.
+/* Returns whether reading this instruction does more than read memory. */
 static bool is_special(const pp_code_image *image, int at, int length) {
-  for (int i = 0; i < length; ++i) {
+  for (int i = 0; i < length; i++) {
     if (pp_code_image_is_special(image, (unsigned)(image->home + at + i))) return true;
   }
   return false;
 }
 
-// Decodes an image, and notes each instruction's handler and length, from number `first` on.
+/* Decodes an image, and notes each instruction's handler and length, from number `first` on. */
 static void decode_image(const void *const *handler, const pp_code_image *image,
                          pp_instruction *program, pp_translation *notes, size_t first) {
   uint16_t *single = notes->single + first, *sequence = notes->sequence + first;
   uint8_t *length = notes->length + first;
   const int size = image->size;
-  for (int at = 0; at < size; ++at) {
+  for (int at = 0; at < size; at++) {
     uint8_t bytes[3] = {0, 0, 0};
-    for (int i = 0; i < 3 && at + i < size; ++i) bytes[i] = image->rom[at + i];
+    for (int i = 0; i < 3 && at + i < size; i++) bytes[i] = image->rom[at + i];
     pp_decoded d = pp_instruction_decode(bytes, (uint16_t)(image->home + at), image);
     // the operand of an instruction at the image's end comes from another image
     if (at + d.length > size || is_special(image, at, d.length)) {
@@ -49,10 +49,10 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
     single[at] = d.handler;
     length[at] = d.length;
   }
-  for (int at = 0; at + 5 <= size; ++at) find_wait(program, single, at);
+  for (int at = 0; at + 5 <= size; at++) find_wait(program, single, at);
 
   // the program may jump to any address, so sequences begin anywhere
-  for (int at = 0; at < size; ++at) {
+  for (int at = 0; at < size; at++) {
     uint16_t ahead[4];
     int count = 0, used;
     for (int next = at; count < 4 && next < size; next += length[next]) {
@@ -63,31 +63,31 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
   }
 }
 
-// Fills in instructions that the processor fetches and decodes when they run.
+/* Fills in instructions that the processor fetches and decodes when they run. */
 static void defer_decoding(const void *const *handler, pp_instruction *program, int count) {
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     program[i] = (pp_instruction){handler[PP_OUT_IMP], 0, 0, 0};
   }
 }
 
-// one source, compiled for several processors
+/* one source, compiled for several processors */
 typedef struct build {
   const char *name;
   pp_tia_drawer *draw;
 } build;
 
-// best first
+/* best first */
 static const build builds[] = {
 #ifdef PP_BUILDS_X86
-    {"v4", pp_tia_draw_v4},
-    {"v3", pp_tia_draw_v3},
+    {"v4", pp_tia_draw_avx512},
+    {"v3", pp_tia_draw_avx2},
 #endif
-    {"base", pp_tia_draw_base},
+    {"base", pp_tia_draw_generic},
 };
-enum { BUILD_COUNT = sizeof builds / sizeof builds[0] };
+enum { BUILD_COUNT = sizeof(builds) / sizeof(builds[0]) };
 
-// Checks every feature that a build is compiled for, as a virtual machine may hide any of them. Not
-// all compilers can check LZCNT, which every processor with BMI has.
+/* Checks every feature that a build is compiled for, as a virtual machine may hide any of them. Not
+ * all compilers can check LZCNT, which every processor with BMI has. */
 static bool processor_can_run(const build *b) {
 #ifdef PP_BUILDS_X86
   bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
@@ -104,13 +104,14 @@ static bool processor_can_run(const build *b) {
   return strcmp(b->name, "base") == 0;
 }
 
-// Translates the program, unless the build is the one without special instructions of a processor.
+/* Translates the program, unless the build is the one without special instructions of a
+ * processor. */
 static void translate(pp_cartridge *c) {
-  if (c->draw != pp_tia_draw_base) pp_translate(c);
+  if (c->draw != pp_tia_draw_generic) pp_translate(c);
 }
 
 int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
-  for (int i = 0; i < BUILD_COUNT; ++i) {
+  for (int i = 0; i < BUILD_COUNT; i++) {
     if (strcmp(builds[i].name, name) != 0 || !processor_can_run(&builds[i])) continue;
     c->draw = c->counting->draw = builds[i].draw;
     pp_translation_remove(c);
@@ -121,14 +122,14 @@ int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
 }
 
 static void use_best_build(pp_cartridge *c) {
-  for (int i = 0; i < BUILD_COUNT; ++i) {
+  for (int i = 0; i < BUILD_COUNT; i++) {
     if (!processor_can_run(&builds[i])) continue;
     c->draw = builds[i].draw;
     return;
   }
 }
 
-// returns how many addresses from xFC0 on are more than memory for the banked processor
+/* returns how many addresses from xFC0 on are more than memory for the banked processor */
 static uint32_t special_range(const pp_cartridge *c) {
   if (c->mapper == PP_MAPPER_NONE || c->mapper == PP_MAPPER_FE) return 0;
   if (c->mapper == PP_MAPPER_DPC) return 0x40 + 0x80;
@@ -136,8 +137,8 @@ static uint32_t special_range(const pp_cartridge *c) {
 }
 
 static pp_cartridge *allocate_copy(const pp_cartridge *like, size_t instructions) {
-  pp_cartridge *c = malloc(sizeof *c + instructions * sizeof c->program[0]);
-  if (c) memcpy(c, like, sizeof *c);
+  pp_cartridge *c = malloc(sizeof(*c) + instructions * sizeof(c->program[0]));
+  if (c) memcpy(c, like, sizeof(*c));
   return c;
 }
 
@@ -154,14 +155,14 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
     return PP_ERR_ATARI_MEMORY;
   }
   c->translation = translation;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     // the images' bytes are copied together with the cartridge
     images[i].rom = c->rom + (images[i].rom - like->rom);
     const int first = i * (size + 3);
     pp_instruction *program = c->program + first;
     decode_image(c->handler, &images[i], program, translation, (size_t)first);
     defer_decoding(c->handler, program + size, 3);
-    for (int end = first + size; end < first + size + 3; ++end) {
+    for (int end = first + size; end < first + size + 3; end++) {
       translation->single[end] = translation->sequence[end] = PP_OUT_IMP;
       translation->length[end] = 1;
     }
@@ -178,8 +179,8 @@ static int create(const uint8_t *rom, size_t size, const pp_game *row, pp_cartri
   bool has_ram;
   int mapper = pp_mapper_detect(rom, size, &has_ram);
   if (mapper < 0) return PP_ERR_ATARI_SIZE;
-  pp_cartridge *c = calloc(1, sizeof *c);
-  if (c == NULL) return PP_ERR_ATARI_MEMORY;
+  pp_cartridge *c = calloc(1, sizeof(*c));
+  if (!c) return PP_ERR_ATARI_MEMORY;
 
   // a 2 KB ROM appears twice
   memcpy(c->rom, rom, size);
@@ -204,20 +205,20 @@ static int create(const uint8_t *rom, size_t size, const pp_game *row, pp_cartri
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out) {
   *out = NULL;
   const pp_game *row = pp_game_find(game);
-  if (row == NULL) return PP_ERR_ATARI_GAME;
+  if (!row) return PP_ERR_ATARI_GAME;
   int status = create(rom, size, row, out);
   if (status >= 0) (*out)->players = (*out)->counting->players = 1;
   return status;
 }
 
-int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
-                              pp_cartridge **out) {
+int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
+                                    pp_cartridge **out) {
   *out = NULL;
-  const pp_players_rom *row = pp_players_rom_find(name);
-  if (row == NULL) return PP_ERR_ATARI_GAME;
+  const pp_multiplayer_rom *row = pp_multiplayer_rom_find(name);
+  if (!row) return PP_ERR_ATARI_GAME;
   int status = create(rom, size, &row->game, out);
   if (status < 0) return status;
-  (*out)->match = (*out)->counting->match = row;
+  (*out)->multiplayer = (*out)->counting->multiplayer = row;
   (*out)->players = (*out)->counting->players = players;
   return status;
 }

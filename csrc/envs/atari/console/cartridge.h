@@ -1,6 +1,6 @@
-// cartridge.h: a game program, decoded once and shared by all consoles that play it.
-#ifndef PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H_
-#define PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H_
+/* Cartridge: a game program, decoded once and shared by all consoles that play it. */
+#ifndef PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H
+#define PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,82 +13,84 @@ struct pp_game;
 struct pp_hardware;
 struct pp_machine;
 struct pp_picture;
-struct pp_players_rom;
+struct pp_multiplayer_rom;
 struct pp_tia;
 struct pp_translation;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
 
-// status codes of the Atari files
+/* status codes of the Atari files */
 enum {
-  PP_ERR_ATARI_MEMORY = -101,      // out of memory
-  PP_ERR_ATARI_SIZE = -102,        // no mapper has ROMs of this size
-  PP_ERR_ATARI_GAME = -103,        // no game of this name
-  PP_ERR_ATARI_MODE = -104,        // the game has no such mode
-  PP_ERR_ATARI_DIFFICULTY = -105,  // the game has no such difficulty
-  PP_ERR_ATARI_BUILD = -106,       // this processor cannot run this build
+  PP_ERR_ATARI_MEMORY = -101,     /* out of memory */
+  PP_ERR_ATARI_SIZE = -102,       /* no mapper has ROMs of this size */
+  PP_ERR_ATARI_GAME = -103,       /* no game of this name */
+  PP_ERR_ATARI_MODE = -104,       /* the game has no such mode */
+  PP_ERR_ATARI_DIFFICULTY = -105, /* the game has no such difficulty */
+  PP_ERR_ATARI_BUILD = -106,      /* this processor cannot run this build */
 };
 
-// a write to the television chip past this line ends the frame
+/* a write to the television chip past this line ends the frame */
 enum { PP_LAST_LINE_NTSC = 290, PP_LAST_LINE_PAL = 342 };
 
-// read-only after creation, so threads share it without a lock
+/* read-only after creation, so threads share it without a lock */
 typedef struct pp_cartridge {
   uint8_t rom[PP_ROM_BYTES];
-  uint8_t mapper;                      // a pp_mapper
-  uint8_t has_ram;                     // it has 128 bytes of RAM
-  uint8_t counts;                      // the processor counts instructions; see `counting`
-  uint32_t special;                    // number of addresses from xFC0 on that are more than memory
-  const void *const *handler;          // the processor's, by number
-  const struct pp_hardware *hardware;  // from the game's row, whether its rules are used or not
+  uint8_t mapper;  /* a pp_mapper */
+  uint8_t has_ram; /* it has 128 bytes of RAM */
+  uint8_t counts;  /* the processor counts instructions; see `counting` */
+  /* number of addresses from xFC0 on that are more than memory */
+  uint32_t special;
+  const void *const *handler;         /* the processor's, by number */
+  const struct pp_hardware *hardware; /* from the game's row, whether its rules are used or not */
   const struct pp_game *game;
-  const struct pp_players_rom *match;  // what several players need; null: one player
+  const struct pp_multiplayer_rom *multiplayer; /* what several players need; null: one player */
   int players;
-  int lines;       // height of the screen
-  int first_line;  // line of the frame that is the screen's first
-  int last_line;   // PP_LAST_LINE_NTSC or PP_LAST_LINE_PAL
+  int lines;      /* height of the screen */
+  int first_line; /* line of the frame that is the screen's first */
+  int last_line;  /* PP_LAST_LINE_NTSC or PP_LAST_LINE_PAL */
 
-  // the processor for this mapper, and the television chip's build for this computer
+  /* the processor for this mapper, and the television chip's build for this computer */
   const void *const *(*run)(struct pp_machine *machine, const struct pp_cartridge *cartridge,
                             const struct pp_picture *picture);
   void (*draw)(struct pp_tia *tia, const struct pp_picture *picture, const uint32_t *log,
                const uint32_t *end, uint32_t cycle, bool is_last);
 
-  // The same cartridge without decoded instructions, for frames that may reach ALE's limit of
-  // instructions: each instruction is decoded when it runs, and counted.
+  /* The same cartridge without decoded instructions, for frames that may reach ALE's limit of
+   * instructions: each instruction is decoded when it runs, and counted. */
   struct pp_cartridge *counting;
 
-  // the program as machine code; the one of `counting` is null
+  /* the program as machine code; the one of `counting` is null */
   struct pp_translation *translation;
 
-  // one instruction for each byte of an image, and three more, as the last may extend past the end
+  /* one instruction for each byte of an image, and three more, as the last may extend past the
+   * end */
   pp_instruction program[];
 } pp_cartridge;
 
-// Returns the decoded form of an image, by its number.
+/* Returns the decoded form of an image, by its number. */
 static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, int image) {
   if (c->counts) return c->program;
   size_t bytes = c->mapper == PP_MAPPER_E0 ? PP_SLOT_BYTES : PP_BANK_BYTES;
   return c->program + (bytes + 3) * (size_t)image;
 }
 
-// Makes a cartridge from a ROM and a game's name as ale-py spells it ("pong"). *out is destroyed
-// with pp_cartridge_destroy; the status is negative on error.
+/* Makes a cartridge from a ROM and a game's name as ale-py spells it ("pong"). *out is destroyed
+ * with pp_cartridge_destroy; the status is negative on error. */
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
 
-// The same for several players (2 or 4), by ale-py's name of the ROM.
-int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
-                              pp_cartridge **out);
+/* The same for several players (2 or 4), by ale-py's name of the ROM. */
+int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
+                                    pp_cartridge **out);
 
-// Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
-// status is negative if this processor cannot run it. Only before a console uses the cartridge.
+/* Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
+ * status is negative if this processor cannot run it. Only before a console uses the cartridge. */
 int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);
 
-// Plays without the game's rules (pp_game_without_rules), for tests. Only before a console uses the
-// cartridge.
+/* Plays without the game's rules (pp_game_without_rules), for tests. Only before a console uses the
+ * cartridge. */
 void pp_cartridge_drop_rules(pp_cartridge *cartridge);
 
-// Frees a cartridge that no console uses any more; null is allowed.
+/* Frees a cartridge that no console uses any more; null is allowed. */
 void pp_cartridge_destroy(pp_cartridge *cartridge);
 
-#endif  // PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H_
+#endif

@@ -1,9 +1,9 @@
-// console.c: power-up, resets, modes, sticky actions, and which frames get pixels.
+/* Console: power-up, resets, modes, sticky actions, and which frames get pixels. */
 #include "console.h"
 
 #include <string.h>
 
-#include "../games/multi_player/games.h"
+#include "../games/multiplayer/roms.h"
 #include "controls.h"
 
 enum {
@@ -13,27 +13,28 @@ enum {
   RIGHT_ACTION = 3,
   DOWN_ACTION = 5,
   UP_FIRE_ACTION = 10,
-  LONGEST_CHOICE = 30000,  // frames; with sticky = 1 the stick never moves, and no mode is reached
+  /* frames; with sticky = 1 the stick never moves, and no mode is reached */
+  LONGEST_CHOICE = 30000,
 };
 
-// ---------------------------------------------------------------------------- frames
+/* ------------------------------------------------------------------------------------ frames -- */
 
-void pp_console_use_memo(pp_console *c, pp_line_memo *memo) {
-  c->memo_at = (char *)memo - (char *)c;
+void pp_console_use_cache(pp_console *c, pp_line_cache *cache) {
+  c->cache_at = (char *)cache - (char *)c;
 }
 
-static pp_line_memo *memo_of(pp_console *c) {
-  return c->memo_at ? (pp_line_memo *)((char *)c + c->memo_at) : NULL;
+static pp_line_cache *cache_of(pp_console *c) {
+  return c->cache_at ? (pp_line_cache *)((char *)c + c->cache_at) : NULL;
 }
 
-// Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
-// covered.
+/* Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
+ * covered. */
 static int run_frame(pp_console *c, pp_machine *machine, const pp_cartridge *cart, int screen,
                      bool draw) {
   const pp_canvas canvas = {.screen = draw ? c->screen[screen] : NULL,
                             .other = c->screen[screen ^ 1],
                             .which = screen,
-                            .memo = memo_of(c)};
+                            .cache = cache_of(c)};
   return pp_machine_frame(machine, cart, &canvas);
 }
 
@@ -48,68 +49,68 @@ void pp_console_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
 
   // a frame shorter than the screen keeps older rows, so such frames are always drawn
   pp_machine start = c->machine;
-  bool drawn = draw || c->brief;
+  bool drawn = draw || c->last_was_short;
   int covered = run_frame(c, &c->machine, cart, s, drawn);
-  if (covered < full && (!drawn || c->missing[s])) {
-    if (c->missing[s]) run_frame(c, &c->undrawn[s], cart, s, true);
+  if (covered < full && (!drawn || c->is_undrawn[s])) {
+    if (c->is_undrawn[s]) run_frame(c, &c->before_undrawn[s], cart, s, true);
     c->machine = start;
     run_frame(c, &c->machine, cart, s, true);
     drawn = true;
   }
-  if (!drawn) c->undrawn[s] = start;
-  c->missing[s] = !drawn;
-  c->brief = covered < full;
+  if (!drawn) c->before_undrawn[s] = start;
+  c->is_undrawn[s] = !drawn;
+  c->last_was_short = covered < full;
 }
 
 const uint8_t *pp_console_draw(pp_console *c, const pp_cartridge *cart) {
   int last = c->shown;
-  if (c->missing[last]) {
-    run_frame(c, &c->undrawn[last], cart, last, true);
-    c->missing[last] = 0;
+  if (c->is_undrawn[last]) {
+    run_frame(c, &c->before_undrawn[last], cart, last, true);
+    c->is_undrawn[last] = 0;
   }
   return c->screen[last];
 }
 
 void pp_console_changed(pp_console *c, uint8_t changed[PP_LINES_MAX]) {
-  pp_line_memo *memo = memo_of(c);
-  if (memo) {
-    pp_line_memo_changed(memo, changed);
+  pp_line_cache *cache = cache_of(c);
+  if (cache) {
+    pp_line_cache_changed(cache, changed);
   } else {
     memset(changed, 1, PP_LINES_MAX);
   }
 }
 
-// ---------------------------------------------------------------------------- frames and rules
+/* -------------------------------------------------------------------------- frames and rules -- */
 
-// Sets the controllers' pins by the action of the only player.
+/* Sets the controllers' pins by the action of the only player. */
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_controls_release(&c->machine);
   pp_controls_apply(&c->machine, cart->hardware, 0, action, strength);
 }
 
-// Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
-// frames in which SELECT is pressed.
+/* Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
+ * frames in which SELECT is pressed. */
 static void update_score(pp_console *c, const pp_cartridge *cart, unsigned pressed) {
-  if (cart->match) {
+  if (cart->multiplayer) {
     if (pressed & SELECT_SWITCH) return;
-    cart->match->rule->step(&c->scores, c->machine.ram, c->mode, cart->players);
+    cart->multiplayer->rule->step(&c->scores, c->machine.ram, c->mode, cart->players);
     return;
   }
   const pp_rule *rule = cart->game->rule;
-  if (rule == NULL) return;
+  if (!rule) return;
   if (!cart->has_ram) {
     rule->step(&c->score, c->machine.ram);
     return;
   }
-  uint8_t memory[sizeof c->machine.ram + PP_MAPPER_RAM];
-  memcpy(memory, c->machine.ram, sizeof c->machine.ram);
-  memcpy(memory + sizeof c->machine.ram, c->machine.banks.ram, PP_MAPPER_RAM);
+  uint8_t memory[sizeof(c->machine.ram) + PP_MAPPER_RAM];
+  memcpy(memory, c->machine.ram, sizeof(c->machine.ram));
+  memcpy(memory + sizeof(c->machine.ram), c->machine.banks.ram, PP_MAPPER_RAM);
   rule->step(&c->score, memory);
 }
 
 void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
                      int frames) {
-  for (int i = 0; i < frames; ++i) {
+  for (int i = 0; i < frames; i++) {
     set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
     pp_console_frame(c, cart, false);
@@ -118,22 +119,22 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
   c->machine.port_b = c->switches;
 }
 
-// ---------------------------------------------------------------------------- reset
+/* ------------------------------------------------------------------------------------- reset -- */
 
-// the timer holds a random value after power-up
+/* the timer holds a random value after power-up */
 static void randomize_timer(pp_console *c) {
   c->machine.timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
   c->machine.timer_shift = 6;
 }
 
-// The console's RAM keeps its values; the cartridge's RAM gets random ones.
+/* The console's RAM keeps its values; the cartridge's RAM gets random ones. */
 void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine *m = &c->machine;
   pp_machine before = *m;
-  memset(m, 0, sizeof *m);
-  memcpy(m->ram, before.ram, sizeof m->ram);
+  memset(m, 0, sizeof(*m));
+  memcpy(m->ram, before.ram, sizeof(m->ram));
   randomize_timer(c);
-  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
+  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; i++) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   }
   m->last_line = (uint16_t)cart->last_line;
@@ -151,24 +152,24 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
 }
 
 static void start_score(pp_console *c, const pp_cartridge *cart) {
-  if (cart->match) {
-    const pp_players_rule *rule = cart->match->rule;
-    memset(&c->scores, 0, sizeof c->scores);
+  if (cart->multiplayer) {
+    const pp_multiplayer_rule *rule = cart->multiplayer->rule;
+    memset(&c->scores, 0, sizeof(c->scores));
     if (rule->reset) rule->reset(&c->scores, c->mode, cart->players);
     return;
   }
   const pp_rule *rule = cart->game->rule;
-  memset(&c->score, 0, sizeof c->score);
+  memset(&c->score, 0, sizeof(c->score));
   if (rule && rule->reset) rule->reset(&c->score);
 }
 
-// ALE counts these frames as played, but draws no random numbers for them
+/* ALE counts these frames as played, but draws no random numbers for them */
 static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, 0, frames);
   c->waited = (uint16_t)(c->waited + frames);
 }
 
-// holds RESET; after that, no earlier action sticks
+/* holds RESET; after that, no earlier action sticks */
 static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, RESET_SWITCH, frames);
   c->held_action = 0;
@@ -185,20 +186,20 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   wait_for_mode(c, cart, 1);
 }
 
-// plays a frame with an action as if the player had chosen it: the previous action may stick
+/* plays a frame with an action as if the player had chosen it: the previous action may stick */
 static void play_for_mode(pp_console *c, const pp_cartridge *cart, int action) {
   pp_console_hold(c, action, 1);
   pp_console_idle(c, cart, c->held_action, 0, 1);
-  ++c->waited;
+  c->waited++;
 }
 
-// returns a byte of memory: the console's 128 bytes, then the cartridge's own
+/* returns a byte of memory: the console's 128 bytes, then the cartridge's own */
 static const uint8_t *memory_at(const pp_console *c, int byte) {
-  const int own = sizeof c->machine.ram;
+  const int own = sizeof(c->machine.ram);
   return byte < own ? &c->machine.ram[byte] : &c->machine.banks.ram[byte - own];
 }
 
-// pushes and releases the stick until these bits of the byte have the wanted value
+/* pushes and releases the stick until these bits of the byte have the wanted value */
 static void push_until(pp_console *c, const pp_cartridge *cart, int action, const uint8_t *byte,
                        unsigned bits, unsigned wanted) {
   while ((*byte & bits) != wanted && c->waited < LONGEST_CHOICE) {
@@ -214,7 +215,7 @@ static void select_in_menu(pp_console *c, const pp_cartridge *cart) {
   if (second) {
     push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), second, c->mode >> 4 & 1 ? second : 0);
   }
-  for (int i = 0; i < PP_MENU_SWITCHES; ++i) {
+  for (int i = 0; i < PP_MENU_SWITCHES; i++) {
     unsigned bit = game->menu_bits[i];
     push_until(c, cart, DOWN_ACTION, memory_at(c, game->mode_byte), 0xff, PP_MENU_FIRST + i);
     push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), bit, c->mode >> i & 1 ? bit : 0);
@@ -232,9 +233,9 @@ static void select_by_presses(pp_console *c, const pp_cartridge *cart) {
   int at = pp_game_mode(game, c->mode);
   int wanted = game->mode_values ? game->mode_values[at] : c->mode;
   const uint8_t *byte = memory_at(c, game->mode_byte);
-  for (int i = 0; i < game->mode_wait; ++i) play_for_mode(c, cart, 0);
+  for (int i = 0; i < game->mode_wait; i++) play_for_mode(c, cart, 0);
   // limited, as a program without this mode would never reach it
-  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
+  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; tries++) {
     press_select(c, cart);
   }
 }
@@ -254,10 +255,10 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   }
 }
 
-// Runs a frame with an action of each player.
+/* Runs a frame with an action of each player. */
 static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions, bool draw) {
   pp_controls_release(&c->machine);
-  for (int i = 0; i < cart->players; ++i) {
+  for (int i = 0; i < cart->players; i++) {
     pp_controls_apply(&c->machine, cart->hardware, i, actions[i], 1);
   }
   c->machine.port_b = c->switches;
@@ -265,16 +266,16 @@ static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *a
   update_score(c, cart, 0);
 }
 
-// One player after the other plays the start actions, each followed by a frame without an action.
-// ALE does this for two players, however many there are.
+/* One player after the other plays the start actions, each followed by a frame without an action.
+ * ALE does this for two players, however many there are. */
 static void start_match(pp_console *c, const pp_cartridge *cart) {
   static const pp_start_action none = {0};
-  const pp_start_action *listed = cart->match->start_actions;
-  for (int player = 0; player < 2; ++player) {
-    uint8_t actions[PP_MAX_PLAYERS] = {0};
-    for (const pp_start_action *a = listed ? listed : &none; a->frames; ++a) {
+  const pp_start_action *listed = cart->multiplayer->start_actions;
+  for (int player = 0; player < 2; player++) {
+    uint8_t actions[PP_ATARI_MAX_PLAYERS] = {0};
+    for (const pp_start_action *a = listed ? listed : &none; a->frames; a++) {
       actions[player] = (uint8_t)a->action;
-      for (int i = 0; i < a->frames; ++i) play_match(c, cart, actions, false);
+      for (int i = 0; i < a->frames; i++) play_match(c, cart, actions, false);
     }
     actions[player] = 0;
     play_match(c, cart, actions, false);
@@ -290,32 +291,32 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   select_mode(c, cart);
   press_reset(c, cart, 4);
   // these actions never stick, and draw no random numbers
-  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; ++o) {
+  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; o++) {
     unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
-  if (cart->match) start_match(c, cart);
+  if (cart->multiplayer) start_match(c, cart);
 }
 
 size_t pp_console_size(void) {
   return sizeof(pp_console);
 }
 
-// Does what ALE does before the reset of loadROM.
+/* Does what ALE does before the reset of loadROM. */
 static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
-  pp_line_memo *memo = memo_of(c);
-  memset(c, 0, sizeof *c);
-  if (memo) {
+  pp_line_cache *cache = cache_of(c);
+  memset(c, 0, sizeof(*c));
+  if (cache) {
     // the screens were cleared, too
-    pp_line_memo_empty(memo);
-    pp_console_use_memo(c, memo);
+    pp_line_cache_empty(cache);
+    pp_console_use_cache(c, cache);
   }
   pp_mt19937_seed(&c->system_random, system_seed);
   c->mode = cart->game->modes[0];
 
   // RAM holds random values at first. Then ALE runs the program for sixty frames, none longer than
   // NTSC's, to detect the television standard; what the program writes to RAM stays.
-  for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  for (int i = 0; i < 128; i++) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   randomize_timer(c);
   pp_console_power(c, cart);
   c->machine.last_line = PP_LAST_LINE_NTSC;
@@ -330,14 +331,14 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   pp_console_reset_game(c, cart);
 }
 
-void pp_console_load_match(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
+void pp_console_load_multiplayer(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
   switch_on(c, cart, random_seed);
   // this ALE seeds its generator again after it has made the console
   pp_mt19937_seed(&c->system_random, random_seed);
   pp_console_reset_game(c, cart);
 }
 
-// ---------------------------------------------------------------------------- settings
+/* ---------------------------------------------------------------------------------- settings -- */
 
 int pp_console_set_mode(pp_console *c, const pp_cartridge *cart, int mode) {
   if (pp_game_mode(cart->game, mode) < 0) return PP_ERR_ATARI_MODE;
@@ -352,7 +353,7 @@ int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int diffi
   return 0;
 }
 
-// ---------------------------------------------------------------------------- play
+/* -------------------------------------------------------------------------------------- play -- */
 
 void pp_console_hold(pp_console *c, int action, float strength) {
   // ALE draws a number for both players in every frame, even if no action can stick
@@ -378,12 +379,12 @@ int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, bool dra
   return pp_console_act_by(c, cart, action, 1, draw);
 }
 
-void pp_console_act_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
-                          bool draw) {
+void pp_console_act_multiplayer(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
+                                bool draw) {
   // ALE draws a number for each player, even if no action can stick
-  for (int i = 0; i < cart->players; ++i) (void)pp_mt19937_next(&c->system_random);
+  for (int i = 0; i < cart->players; i++) (void)pp_mt19937_next(&c->system_random);
   if (c->scores.over) {
-    memset(c->scores.reward, 0, sizeof c->scores.reward);
+    memset(c->scores.reward, 0, sizeof(c->scores.reward));
     return;
   }
   play_match(c, cart, actions, draw);

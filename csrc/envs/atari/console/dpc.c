@@ -1,18 +1,18 @@
-// dpc.c: the DPC's eight data fetchers, which count through graphics; three can play square waves.
+/* DPC: the DPC's eight data fetchers, which count through graphics; three can play square waves. */
 #include "dpc.h"
 
 #include <string.h>
 
-// the oscillator of the music, and the processor's clock, in Hz
+/* the oscillator of the music, and the processor's clock, in Hz */
 #define MUSIC_HZ 20000.0
 #define PROCESSOR_HZ 1193191.66666667
 
 void pp_dpc_reset(pp_dpc *d) {
-  memset(d, 0, sizeof *d);
+  memset(d, 0, sizeof(*d));
   d->random = 1;
 }
 
-// a shift register of eight bits; the inverted parity of four of them is shifted in
+/* a shift register of eight bits; the inverted parity of four of them is shifted in */
 void pp_dpc_shuffle(pp_dpc *d) {
   unsigned r = d->random, parity = (r >> 7 ^ r >> 5 ^ r >> 4 ^ r >> 3) & 1;
   d->random = (uint8_t)(r << 1 | (parity ^ 1));
@@ -24,13 +24,13 @@ static void move_flag(pp_dpc *d, unsigned f) {
   if (low == d->bottom[f]) d->flag[f] = 0;
 }
 
-// advances the music counters, which count down from their top and start again
+/* advances the music counters, which count down from their top and start again */
 static void play_music(pp_dpc *d, uint32_t cycle) {
   double clocks = MUSIC_HZ * (cycle - d->cycle) / PROCESSOR_HZ + d->fraction;
   int whole = (int)clocks;
   d->fraction = clocks - whole;
   d->cycle = cycle;
-  for (unsigned f = 5; f < 8 && whole > 0; ++f) {
+  for (unsigned f = 5; f < 8 && whole > 0; f++) {
     if (!d->music[f - 5]) continue;
     int round = d->top[f] + 1, low = d->counter[f] & 0xff;
     low = d->top[f] ? (low - whole % round + round) % round : 0;
@@ -47,7 +47,7 @@ static uint8_t amplitude(pp_dpc *d, uint32_t cycle) {
   static const uint8_t levels[8] = {0, 4, 5, 9, 6, 10, 11, 15};
   play_music(d, cycle);
   unsigned which = 0;
-  for (unsigned i = 0; i < 3; ++i) which |= (d->music[i] && d->flag[5 + i] ? 1u : 0u) << i;
+  for (unsigned i = 0; i < 3; i++) which |= (d->music[i] && d->flag[5 + i] ? 1u : 0u) << i;
   return levels[which];
 }
 

@@ -1,14 +1,16 @@
-// instruction.c: decodes 6507 machine code into handlers and resolved operands.
+/* Instruction: decodes 6507 machine code into handlers and resolved operands. */
 #include "instruction.h"
 
-// how the instruction set addresses memory, before the address is known
+#include "tia_registers.h"
+
+/* how the instruction set addresses memory, before the address is known */
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
-// the handler of an operation's first mode; the other modes follow in the order of the lists
+/* the handler of an operation's first mode; the other modes follow in the order of the lists */
 typedef struct opcode {
   uint16_t first;
   uint8_t addressing;
-  char kind;  // r reads, w writes, m modifies, b branches, f is fixed: `first` is the handler
+  char kind; /* r reads, w writes, m modifies, b branches, f is fixed: `first` is the handler */
 } opcode;
 
 // clang-format off
@@ -21,7 +23,8 @@ typedef struct opcode {
 #define S(op, mode) {PP_##op##_STK, mode, 'f'}
 #define J           {PP_JAM_IMP, IMP, 'f'}
 
-// undocumented opcodes whose result depends on analogue effects stop the processor, so they are J
+/* undocumented opcodes whose result depends on analogue effects stop the processor, so they are
+ * J */
 static const opcode opcodes[256] = {
 /* 00 */ S(BRK, IMP), R(ORA, INX), J, M(SLO, INX), R(NOP, ZPG), R(ORA, ZPG), M(ASL, ZPG), M(SLO, ZPG),
 /* 08 */ S(PHP, IMP), R(ORA, IMM), I(ASL), F(ANC, IMM), R(NOP, ABS), R(ORA, ABS), M(ASL, ABS), M(SLO, ABS),
@@ -58,23 +61,26 @@ static const opcode opcodes[256] = {
 };
 
 const uint8_t pp_register_bits[64] = {
-  [0x04] = 0x37, [0x05] = 0x37, [0x06] = 0xfe, [0x07] = 0xfe, [0x08] = 0xfe, [0x09] = 0xfe,
-  [0x0a] = 0x37, [0x0b] = 0x08, [0x0c] = 0x08, [0x0d] = 0xf0, [0x0e] = 0xff, [0x0f] = 0xff,
-  [0x1d] = 0x02, [0x1e] = 0x02, [0x1f] = 0x02, [0x20] = 0xf0, [0x21] = 0xf0, [0x22] = 0xf0, [0x23] = 0xf0,
-  [0x24] = 0xf0, [0x25] = 0x01, [0x26] = 0x01, [0x27] = 0x01,
+  [TIA_NUSIZ0] = 0x37, [TIA_NUSIZ1] = 0x37,
+  [TIA_COLUP0] = 0xfe, [TIA_COLUP1] = 0xfe, [TIA_COLUPF] = 0xfe, [TIA_COLUBK] = 0xfe,
+  [TIA_CTRLPF] = 0x37, [TIA_REFP0] = 0x08, [TIA_REFP1] = 0x08,
+  [TIA_PF0] = 0xf0, [TIA_PF1] = 0xff, [TIA_PF2] = 0xff,
+  [TIA_ENAM0] = 0x02, [TIA_ENAM1] = 0x02, [TIA_ENABL] = 0x02,
+  [TIA_HMP0] = 0xf0, [TIA_HMP1] = 0xf0, [TIA_HMM0] = 0xf0, [TIA_HMM1] = 0xf0, [TIA_HMBL] = 0xf0,
+  [TIA_VDELP0] = 0x01, [TIA_VDELP1] = 0x01, [TIA_VDELBL] = 0x01,
 };
 // clang-format on
 
-// address line 12 is high when the processor sees the cartridge
+/* address line 12 is high when the processor sees the cartridge */
 enum { ROM_LINE = 0x1000 };
 
 bool pp_register_is_silent(unsigned reg) {
-  // Audio makes no pixels, and registers past 0x2c do not exist. (tia_write drops RSYNC, which
+  // Audio makes no pixels, and registers past CXCLR do not exist. (tia_write drops RSYNC, which
   // games do not use.)
-  return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
+  return (reg >= TIA_AUDC0 && reg <= TIA_AUDV1) || reg > TIA_CXCLR;
 }
 
-// distance of a mode from the first one in PP_READ_MODES
+/* distance of a mode from the first one in PP_READ_MODES */
 enum { RRA = 1, RTI, RCO, RTM, RAB, RZX, RZY, RLX, RLY, RAX, RAY, RIX, RIY, RIN, RPY };
 
 bool pp_code_image_is_special(const pp_code_image *image, unsigned address) {
@@ -103,8 +109,8 @@ static int read_mode(pp_decoded *d, unsigned mode, const pp_code_image *image) {
         d->operand = image->rom[at & (image->size - 1u)];
         return RCO;
       }
-      // INTIM: A12 low, A9 and A7 high, A2 high, A0 low
-      return (at & 0x1285) == 0x0284 ? RTM : RAB;
+      // of the lines of INTIM, A0 low, those that the RIOT decodes
+      return (at & 0x1285) == RIOT_INTIM ? RTM : RAB;
     default: break;
   }
 
@@ -115,7 +121,7 @@ static int read_mode(pp_decoded *d, unsigned mode, const pp_code_image *image) {
   return inside ? RLY : RAY;
 }
 
-// distance of a mode from the first one in PP_WRITE_MODES
+/* distance of a mode from the first one in PP_WRITE_MODES */
 enum { WTR = 1, WTI, WSY, WNO, WAB, WZX, WZY, WAX, WAY, WIX, WIY, WG0, WG1 };
 
 static int write_mode(pp_decoded *d, unsigned mode) {
@@ -137,13 +143,13 @@ static int write_mode(pp_decoded *d, unsigned mode) {
   d->operand = (uint16_t)reg;
   d->mask = pp_register_bits[reg];
   if (d->mask) return WTR;
-  if (reg == 2) return WSY;
-  if (reg == 0x1b) return WG0;
-  if (reg == 0x1c) return WG1;
+  if (reg == TIA_WSYNC) return WSY;
+  if (reg == TIA_GRP0) return WG0;
+  if (reg == TIA_GRP1) return WG1;
   return pp_register_is_silent(reg) ? WNO : WTI;
 }
 
-// distance of a mode from the first one in PP_MODIFY_MODES
+/* distance of a mode from the first one in PP_MODIFY_MODES */
 enum { MAB = 1, MZX, MAX, MAY, MIX, MIY };
 
 static int modify_mode(pp_decoded *d, unsigned mode) {
@@ -161,12 +167,12 @@ static int modify_mode(pp_decoded *d, unsigned mode) {
   return 0;
 }
 
-// returns whether this address is in the image, for code that runs at the image's home
+/* returns whether this address is in the image, for code that runs at the image's home */
 static bool is_inside(const pp_code_image *image, unsigned address) {
   return ((address ^ image->home) & (0x10000u - image->size) & 0xffff) == 0 && image->rom;
 }
 
-// distance of a mode from the first one in PP_BRANCH_MODES; the operand becomes a distance
+/* distance of a mode from the first one in PP_BRANCH_MODES; the operand becomes a distance */
 static int branch_mode(pp_decoded *d, uint16_t pc, const pp_code_image *image) {
   uint16_t next = (uint16_t)(pc + 2);
   uint16_t target = (uint16_t)(next + (int8_t)d->low);
@@ -208,7 +214,7 @@ pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_c
   return d;
 }
 
-// the sequences' parts, in the order of their handlers; 0xffff: none
+/* the sequences' parts, in the order of their handlers; 0xffff: none */
 typedef struct sequence {
   uint16_t part[4];
 } sequence;
@@ -222,9 +228,9 @@ static const sequence sequences[] = {PP_PAIRS(PAIR_PARTS) PP_TRIPLES(TRIPLE_PART
 
 uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used) {
   // longer ones come later
-  for (int i = (int)(sizeof sequences / sizeof sequences[0]) - 1; i >= 0; --i) {
+  for (int i = (int)(sizeof(sequences) / sizeof(sequences[0])) - 1; i >= 0; i--) {
     int n = 0;
-    while (n < 4 && n < count && sequences[i].part[n] == handlers[n]) ++n;
+    while (n < 4 && n < count && sequences[i].part[n] == handlers[n]) n++;
     if (n < 4 && sequences[i].part[n] != 0xffff) continue;
     *used = n;
     return (uint16_t)(PP_HANDLER_SINGLES + i);

@@ -1,24 +1,24 @@
-// instruction.h: the decoded form of a 6507 instruction, and the list of handlers that run it.
-#ifndef PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
-#define PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
+/* Instruction: the decoded form of a 6507 instruction, and the list of handlers that run it. */
+#ifndef PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H
+#define PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 // clang-format off: the lists below are tables
-// A handler is an operation together with a mode, the place of its operand. The first letter of a
-// mode says what it does: R reads, W writes, M modifies, B branches. The decoder resolves as much as
-// the address allows:
-//   RIM immediate   RRA zero page in RAM   RTI a TIA collision register, zero page
-//   RIN any other TIA register, zero page   RCO absolute in ROM: a constant
-//   RPY (zp),Y with the pointer in RAM   RTM absolute INTIM
-//   RTW INTIM in a loop that waits for zero   RAB any other absolute
-//   RZX zp,X   RZY zp,Y   RLX/RLY abs,X/Y inside ROM
-//   RAX/RAY any other abs,X/Y   RIX (zp,X)   RIY (zp),Y
-//   WRA RAM   WTR a TIA register without side effects   WTI any other TIA register   WSY WSYNC
-//   WG0/WG1 GRP0/GRP1   WNO no effect   WAB absolute   WZX WZY WAX WAY WIX WIY as for reads
-//   MRA RAM   MAB absolute, or zero page in the TIA   MZX MAX MAY MIX MIY
-//   BNR taken inside the page   BFR taken into another page   BAB target outside the ROM image
+/* A handler is an operation together with a mode, the place of its operand. The first letter of a
+ * mode says what it does: R reads, W writes, M modifies, B branches. The decoder resolves as much as
+ * the address allows:
+ *   RIM immediate   RRA zero page in RAM   RTI a TIA collision register, zero page
+ *   RIN any other TIA register, zero page   RCO absolute in ROM: a constant
+ *   RPY (zp),Y with the pointer in RAM   RTM absolute INTIM
+ *   RTW INTIM in a loop that waits for zero   RAB any other absolute
+ *   RZX zp,X   RZY zp,Y   RLX/RLY abs,X/Y inside ROM
+ *   RAX/RAY any other abs,X/Y   RIX (zp,X)   RIY (zp),Y
+ *   WRA RAM   WTR a TIA register without side effects   WTI any other TIA register   WSY WSYNC
+ *   WG0/WG1 GRP0/GRP1   WNO no effect   WAB absolute   WZX WZY WAX WAY WIX WIY as for reads
+ *   MRA RAM   MAB absolute, or zero page in the TIA   MZX MAX MAY MIX MIY
+ *   BNR taken inside the page   BFR taken into another page   BAB target outside the ROM image */
 #define PP_READ_MODES(X, op)                                                                       \
   X(op, RIM) X(op, RRA) X(op, RTI) X(op, RCO) X(op, RTM) X(op, RAB) X(op, RZX) X(op, RZY)          \
   X(op, RLX) X(op, RLY) X(op, RAX) X(op, RAY) X(op, RIX) X(op, RIY) X(op, RIN) X(op, RPY)
@@ -49,8 +49,8 @@
 
 // clang-format on
 
-// Frequent sequences have a handler of their own, which saves the jumps between their parts.
-#include "superinstructions.inl"
+/* Frequent sequences have a handler of their own, which saves the jumps between their parts. */
+#include "superinstructions.def"
 
 #define PP_HANDLER_ENUM(op, mode) PP_##op##_##mode,
 #define PP_PAIR_ENUM(a, am, b, bm) PP_##a##_##am##_##b##_##bm,
@@ -64,50 +64,51 @@ enum {
       PP_HANDLER_COUNT
 };
 
-// what the interpreter runs, one for every address of the cartridge
+/* what the interpreter runs, one for every address of the cartridge */
 typedef struct pp_instruction {
-  const void *handler;  // the address to jump to
-  uint16_t operand;     // an address, a constant, or a branch's distance in bytes
-  uint8_t mask;         // WTR: the bits of the register that exist; JMP: the target's high nibble;
-                        // RTW: cycles of a pass; MAB: 1 if absolute
-  uint8_t low;          // low byte of the operand as fetched, which stays on the data bus
+  const void *handler; /* the address to jump to */
+  uint16_t operand;    /* an address, a constant, or a branch's distance in bytes */
+  /* WTR: the bits of the register that exist; JMP: the target's high nibble; RTW: cycles of a
+   * pass; MAB: 1 if absolute */
+  uint8_t mask;
+  uint8_t low; /* low byte of the operand as fetched, which stays on the data bus */
 } pp_instruction;
 
-// an instruction before its handler's address is known
+/* an instruction before its handler's address is known */
 typedef struct pp_decoded {
-  uint16_t handler;  // PP_<operation>_<mode>
+  uint16_t handler; /* PP_<operation>_<mode> */
   uint16_t operand;
   uint8_t mask;
   uint8_t low;
-  uint8_t length;  // in bytes
+  uint8_t length; /* in bytes */
 } pp_decoded;
 
-// a part of a ROM at a known address
+/* a part of a ROM at a known address */
 typedef struct pp_code_image {
-  const uint8_t *rom;  // null: nothing is known of the bytes around an instruction
-  uint16_t home;       // the address of the first one
-  uint16_t size;       // a power of two; 0 without a rom
-  uint16_t select;     // the address lines that, with A12, select this image
-  uint16_t low, high;  // offsets below `low` and from `high` on are more than memory
+  const uint8_t *rom; /* null: nothing is known of the bytes around an instruction */
+  uint16_t home;      /* the address of the first one */
+  uint16_t size;      /* a power of two; 0 without a rom */
+  uint16_t select;    /* the address lines that, with A12, select this image */
+  uint16_t low, high; /* offsets below `low` and from `high` on are more than memory */
 } pp_code_image;
 
-// Returns whether reading this address does more than return a byte of the image.
+/* Returns whether reading this address does more than return a byte of the image. */
 bool pp_code_image_is_special(const pp_code_image *image, unsigned address);
 
-// Decodes the three bytes at address pc.
+/* Decodes the three bytes at address pc. */
 pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_code_image *image);
 
-// Returns the length in bytes of the instruction that begins with this byte.
+/* Returns the length in bytes of the instruction that begins with this byte. */
 uint8_t pp_instruction_length(uint8_t first);
 
-// Returns the handler of the longest sequence at the beginning of these `count` single handlers,
-// and sets *used to its length in instructions (1: no sequence).
+/* Returns the handler of the longest sequence at the beginning of these `count` single handlers,
+ * and sets *used to its length in instructions (1: no sequence). */
 uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used);
 
-// the bits that exist of each TIA register whose writing has no side effects; 0: it has some
+/* the bits that exist of each TIA register whose writing has no side effects; 0: it has some */
 extern const uint8_t pp_register_bits[64];
 
-// Returns whether writing a TIA register has no effect here.
+/* Returns whether writing a TIA register has no effect here. */
 bool pp_register_is_silent(unsigned reg);
 
-#endif  // PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
+#endif

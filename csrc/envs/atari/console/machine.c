@@ -1,5 +1,5 @@
-// machine.c: runs frames, and holds the processor for cartridges of 2 and 4 KB, whose program is
-// visible at all times.
+/* Machine: runs frames, and holds the processor for cartridges of 2 and 4 KB, whose program is
+ * visible at all times. */
 #define PP_PROCESSOR pp_processor_plain
 #define CARTRIDGE_VIEW
 #define PROGRAM cart->program
@@ -12,14 +12,14 @@
 #define READ_CARTRIDGE(at, bus) value = cart->rom[(at) & 0xfff];
 #define WRITE_CARTRIDGE(at, byte)
 #define FIXED_ROM cart->rom
-#define IMAGE(number) run.rom = cart->rom;
+#define IMAGE(number) exec.rom = cart->rom;
 #define LOOK_AT_BANKS
 #define ALONE(op, at)
 #include "../games/games.h"
-#include "line_memo.h"
+#include "line_cache.h"
 #include "processor.inl"
 
-// Makes all cycles count from the start of the line in which the next frame starts.
+/* Makes all cycles count from the start of the line in which the next frame starts. */
 static void rebase(pp_machine *m) {
   uint32_t base = m->cycle - m->cycle % PP_LINE_CYCLES;
   m->cycle -= base;
@@ -30,32 +30,32 @@ static void rebase(pp_machine *m) {
   if (m->vsync_end != UINT32_MAX) m->vsync_end = m->vsync_end > base ? m->vsync_end - base : 0;
 }
 
-// a PAL television shows no colours after a frame with an odd number of lines
+/* a PAL television shows no colours after a frame with an odd number of lines */
 static void lose_color(pp_tia *t, unsigned odd) {
   t->reg.gray = (uint8_t)odd;
-  for (int i = 0; i < 4; ++i) t->reg.color[i] = (uint8_t)((t->reg.color[i] & 0xfe) | odd);
+  for (int i = 0; i < 4; i++) t->reg.color[i] = (uint8_t)((t->reg.color[i] & 0xfe) | odd);
 }
 
-// Runs until the frame ends, or until ALE's limit of instructions. Frames that may be near it are
-// not remembered.
+/* Runs until the frame ends, or until ALE's limit of instructions. Frames that may be near it are
+ * not remembered. */
 static void run_frame(pp_machine *m, const pp_cartridge *cart, pp_picture *p, bool goes_on) {
   // most frames end long before the limit; others run again and count their instructions
   if (!goes_on) {
-    if (p->memo && !pp_line_memo_begin(p->memo)) p->memo = NULL;
+    if (p->cache && !pp_line_cache_begin(p->cache)) p->cache = NULL;
     bool is_done = !cart->run(m, cart, p);
-    if (is_done && p->memo) pp_line_memo_end(p->memo);
+    if (is_done && p->cache) pp_line_cache_end(p->cache);
     if (is_done) return;
   }
-  // the memo may also rest, but then it is empty
-  if (p->memo) pp_line_memo_empty(p->memo);
-  p->memo = NULL;
+  // the cache may also rest, but then it is empty
+  if (p->cache) pp_line_cache_empty(p->cache);
+  p->cache = NULL;
   cart->run(m, cart->counting, p);
 }
 
 int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, const pp_canvas *canvas) {
   pp_picture p = {.screen = canvas->screen,
                   .other = canvas->other,
-                  .memo = canvas->memo,
+                  .cache = canvas->cache,
                   .first = cart->first_line * PP_LINE_CLOCKS,
                   .last = (cart->first_line + cart->lines) * PP_LINE_CLOCKS,
                   .mark = (uint8_t)(PP_LINE_IN_FIRST << canvas->which)};

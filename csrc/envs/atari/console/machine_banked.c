@@ -1,8 +1,8 @@
-// machine_banked.c: the processor for cartridges that show their program in parts (banks).
+/* Machine banked: the processor for cartridges that show their program in parts (banks). */
 #define PP_PROCESSOR pp_processor_banked
 
-// A slot is a kilobyte of addresses; 8 to 11 are the slots at addresses with A13 high, for mappers
-// that read A13. `base` is the address of the slot that was entered last.
+/* A slot is a kilobyte of addresses; 8 to 11 are the slots at addresses with A13 high, for mappers
+ * that read A13. `base` is the address of the slot that was entered last. */
 #define CARTRIDGE_VIEW                             \
   const pp_instruction *code[12], *program = NULL; \
   const uint8_t *data[12];                         \
@@ -21,15 +21,15 @@
 #define IMAGE(number)                                                                     \
   {                                                                                       \
     unsigned image_ = cart->mapper == PP_MAPPER_E0 ? 0 : (number) / (PP_BANK_BYTES + 3u); \
-    run.rom = cart->rom + image_ * PP_BANK_BYTES;                                         \
-    run.data = data;                                                                      \
+    exec.rom = cart->rom + image_ * PP_BANK_BYTES;                                        \
+    exec.data = data;                                                                     \
   }
 
-#define LOOK_AT_BANKS                                        \
-  if (run.switched) show_banks(&m->banks, cart, code, data); \
-  run.switched = 0;
+#define LOOK_AT_BANKS                                         \
+  if (exec.switched) show_banks(&m->banks, cart, code, data); \
+  exec.switched = 0;
 
-// addresses from xFC0 on are special, and some from x000 on (cart->special of them in all)
+/* addresses from xFC0 on are special, and some from x000 on (cart->special of them in all) */
 #define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)
 #define READ_CARTRIDGE(at, bus)                                      \
   {                                                                  \
@@ -50,7 +50,7 @@
     }                                                                   \
   }
 
-// if banks were switched, continues at the same address in what the slots show now
+/* if banks were switched, continues at the same address in what the slots show now */
 #define GO_ON()                                           \
   {                                                       \
     if (switched) {                                       \
@@ -62,8 +62,8 @@
     }                                                     \
   }
 
-// A sequence would continue in the bank from which it was decoded. So a read that may switch banks
-// runs as a handler of its own.
+/* A sequence would continue in the bank from which it was decoded. So a read that may switch banks
+ * runs as a handler of its own. */
 #define ALONE(op, at) \
   if (IS_SPECIAL(at)) goto H_##op##_RIY;
 

@@ -1,4 +1,4 @@
-// mapper.c: detects a ROM's mapper, lists its banks, and switches them.
+/* Mapper: detects a ROM's mapper, lists its banks, and switches them. */
 #include "mapper.h"
 
 #include <string.h>
@@ -7,20 +7,20 @@
 
 enum { BANK_BYTES = 4096, ROM_LINE = 0x1000, FE_LINE = 0x2000 };
 
-// ---------------------------------------------------------------------------- detection
+/* --------------------------------------------------------------------------------- detection -- */
 
-// returns whether programs use this opcode to access hot spots: a load, store, comparison, BIT or
-// a NOP that reads, with an absolute address
+/* returns whether programs use this opcode to access hot spots: a load, store, comparison, BIT or
+ * a NOP that reads, with an absolute address */
 static bool takes_address(uint8_t opcode) {
   static const uint8_t opcodes[] = {0x0c, 0x2c, 0x8c, 0x8d, 0x8e, 0xac,
                                     0xad, 0xae, 0xcc, 0xcd, 0xec};
-  return memchr(opcodes, opcode, sizeof opcodes) != NULL;
+  return memchr(opcodes, opcode, sizeof(opcodes)) != NULL;
 }
 
-// counts instructions that seem to have a cartridge address in first..last
+/* counts instructions that seem to have a cartridge address in first..last */
 static int count_uses(const uint8_t *rom, size_t size, unsigned first, unsigned last) {
   int count = 0;
-  for (size_t i = 0; i + 2 < size; ++i) {
+  for (size_t i = 0; i + 2 < size; i++) {
     unsigned at = (unsigned)(rom[i + 1] | rom[i + 2] << 8);
     if (!takes_address(rom[i]) || !(at & ROM_LINE)) continue;
     count += (at & 0xfff) >= first && (at & 0xfff) <= last;
@@ -28,7 +28,7 @@ static int count_uses(const uint8_t *rom, size_t size, unsigned first, unsigned 
   return count;
 }
 
-// the ROM under a cartridge's RAM is never visible, and dumps hold the same bytes twice there
+/* the ROM under a cartridge's RAM is never visible, and dumps hold the same bytes twice there */
 static bool leaves_room_for_ram(const uint8_t *rom, size_t size) {
   for (size_t bank = 0; bank < size; bank += BANK_BYTES) {
     if (memcmp(rom + bank, rom + bank + PP_MAPPER_RAM, PP_MAPPER_RAM) != 0) return false;
@@ -57,7 +57,7 @@ int pp_mapper_detect(const uint8_t *rom, size_t size, bool *has_ram) {
   return size == 4 * BANK_BYTES ? PP_MAPPER_F6 : detect_8k(rom);
 }
 
-// ---------------------------------------------------------------------------- layout
+/* ------------------------------------------------------------------------------------ layout -- */
 
 static int list_banks(const pp_cartridge *c, pp_code_image *images) {
   static const uint16_t hot[] = {[PP_MAPPER_NONE] = 0x1000,
@@ -66,7 +66,7 @@ static int list_banks(const pp_cartridge *c, pp_code_image *images) {
                                  [PP_MAPPER_FE] = 0x1000,
                                  [PP_MAPPER_DPC] = 0xfc0};
   int count = c->mapper == PP_MAPPER_NONE ? 1 : c->mapper == PP_MAPPER_F6 ? 4 : 2;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; i++) {
     images[i] = (pp_code_image){
         .rom = c->rom + i * BANK_BYTES, .home = 0xf000, .size = BANK_BYTES, .high = hot[c->mapper]};
     if (c->has_ram) images[i].low = 2 * PP_MAPPER_RAM;
@@ -81,8 +81,8 @@ static int list_banks(const pp_cartridge *c, pp_code_image *images) {
 
 int pp_mapper_images(const pp_cartridge *c, pp_code_image images[PP_MAPPER_IMAGES]) {
   if (c->mapper != PP_MAPPER_E0) return list_banks(c, images);
-  for (unsigned slot = 0; slot < PP_SLOTS; ++slot) {
-    for (unsigned slice = 0; slice < 8; ++slice) {
+  for (unsigned slot = 0; slot < PP_SLOTS; slot++) {
+    for (unsigned slice = 0; slice < 8; slice++) {
       images[8 * slot + slice] = (pp_code_image){.rom = c->rom + slice * PP_SLOT_BYTES,
                                                  .home = (uint16_t)(0xf000 + slot * PP_SLOT_BYTES),
                                                  .size = PP_SLOT_BYTES,
@@ -99,17 +99,17 @@ int pp_mapper_image(const pp_cartridge *c, const pp_banks *b, unsigned slot) {
   return b->slice[0] / 4;
 }
 
-// ---------------------------------------------------------------------------- switching
+/* --------------------------------------------------------------------------------- switching -- */
 
 static void show_bank(pp_banks *b, unsigned bank) {
-  for (unsigned slot = 0; slot < PP_SLOTS; ++slot) b->slice[slot] = (uint8_t)(4 * bank + slot);
+  for (unsigned slot = 0; slot < PP_SLOTS; slot++) b->slice[slot] = (uint8_t)(4 * bank + slot);
 }
 
 void pp_banks_reset(pp_banks *b, const pp_cartridge *c) {
   static const uint8_t e0[PP_SLOTS] = {4, 5, 6, 7};
   bool last = c->mapper == PP_MAPPER_F8 || c->mapper == PP_MAPPER_DPC;
   show_bank(b, last ? 1 : 0);
-  if (c->mapper == PP_MAPPER_E0) memcpy(b->slice, e0, sizeof e0);
+  if (c->mapper == PP_MAPPER_E0) memcpy(b->slice, e0, sizeof(e0));
 }
 
 uint16_t pp_banks_vector(const pp_banks *b, const pp_cartridge *c) {
@@ -117,7 +117,7 @@ uint16_t pp_banks_vector(const pp_banks *b, const pp_cartridge *c) {
   return (uint16_t)(last[0x3fc] | last[0x3fd] << 8);
 }
 
-// returns the bank of 4 KB that a hot spot shows; negative: this is none
+/* returns the bank of 4 KB that a hot spot shows; negative: this is none */
 static int bank_of(const pp_cartridge *c, unsigned offset) {
   const bool two = c->mapper == PP_MAPPER_F8 || c->mapper == PP_MAPPER_DPC;
   const unsigned first = two ? 0xff8 : 0xff6;

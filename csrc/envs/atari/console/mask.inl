@@ -1,7 +1,7 @@
-// mask.inl: sets of a line's pixels: `mask`, in one register with AVX2, otherwise in three words.
-//
-// Included by tia.inl, which may be compiled for several processors in one library; all functions
-// are static. In memory a mask is a pp_mask (machine.h). Bits past pixel 159 are zero.
+/* Mask: sets of a line's pixels: `mask`, in one register with AVX2, otherwise in three words.
+ *
+ * Included by tia.inl, which may be compiled for several processors in one library; all functions
+ * are static. In memory a mask is a pp_mask (machine.h). Bits past pixel 159 are zero. */
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -32,19 +32,19 @@ static inline bool mask_meet(mask a, mask b) {
   return !_mm256_testz_si256(a, b);
 }
 
-// the first x pixels; a shift by more than 63 gives zero
+/* the first x pixels; a shift by more than 63 gives zero */
 static inline mask mask_below(int x) {
   const __m256i ends = _mm256_setr_epi64x(64, 128, 192, 256);
   __m256i missing = _mm256_subs_epu16(ends, _mm256_set1_epi64x(x));
   return _mm256_srlv_epi64(_mm256_set1_epi64x(-1), missing);
 }
 
-// pixels from..to-1
+/* pixels from..to-1 */
 static inline mask mask_span(int from, int to) {
   return _mm256_andnot_si256(mask_below(from), mask_below(to));
 }
 
-// a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around
+/* a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around */
 static inline mask mask_place(uint64_t pattern, int x) {
   const __m256i starts = _mm256_setr_epi64x(0, 64, 128, 192);
   // of the next line only the first word can be reached
@@ -86,19 +86,19 @@ static inline bool mask_meet(mask a, mask b) {
   return (both.word[0] | both.word[1] | both.word[2]) != 0;
 }
 
-// the first `count` bits of a word
+/* the first `count` bits of a word */
 static inline uint64_t low_bits(int count) {
   if (count <= 0) return 0;
   return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
 }
 
-// pixels from..to-1
+/* pixels from..to-1 */
 static inline mask mask_span(int from, int to) {
   return mask_of(low_bits(to) & ~low_bits(from), low_bits(to - 64) & ~low_bits(from - 64),
                  low_bits(to - 128) & ~low_bits(from - 128));
 }
 
-// a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around
+/* a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around */
 static inline mask mask_place(uint64_t pattern, int x) {
   int shift = x & 63;
   uint64_t low = pattern << shift, high = pattern >> 1 >> (63 - shift);

@@ -1,27 +1,27 @@
-// operation.inl: what each operation does, and how each mode finds its operand.
-//
-// Included by processor.inl alone. The macros build one handler per entry of PP_HANDLERS: code that
-// begins at the label H_<operation>_<mode> and ends with a jump to the next handler (NEXT). They
-// are statements of the function in processor.inl and need these names in scope:
-//   m, cart, p               the machine (a local copy), the cartridge, where pixels go
-//   ram                      m->ram
-//   ip                       the instruction that runs; a mode advances it before any operation
-//                            that may leave the handler
-//   out, base, pc            where the program runs outside the cartridge; the address of PROGRAM's
-//                            first instruction; an address passed to ENTER or fetch_outside
-//   a, x, y, nz, cycle       the processor's registers, the last result (N and Z), the time
-//   log, log_start, overrun  the end and the start of the log of TIA writes; the cycle of the first
-//                            write that ends the frame
-//   address, value           scratch: any mode or operation may overwrite them
-//   finish, fetch_outside, too_long   labels of the function that a handler may jump to
-// Locals that end in an underscore belong to one macro. The names of macros follow one pattern:
-//   MODE_<mode>(op)   charges the cycles, moves ip, finds the operand, and expands one of
-//   READ_<op>(v)      an operation on a value that was read
-//   WRITE_<op>        an expression: the value to write
-//   MODIFY_<op>(v)    an operation that changes v in place
-//   TEST_<op>         an expression: whether the branch is taken
-//   DO_<op>           an operation without an operand of these kinds
-// The modes are listed in instruction.h.
+/* Operation: what each operation does, and how each mode finds its operand.
+ *
+ * Included by processor.inl alone. The macros build one handler per entry of PP_HANDLERS: code that
+ * begins at the label H_<operation>_<mode> and ends with a jump to the next handler (NEXT). They
+ * are statements of the function in processor.inl and need these names in scope:
+ *   m, cart, p               the machine (a local copy), the cartridge, where pixels go
+ *   ram                      m->ram
+ *   ip                       the instruction that runs; a mode advances it before any operation
+ *                            that may leave the handler
+ *   out, base, pc            where the program runs outside the cartridge; the address of PROGRAM's
+ *                            first instruction; an address passed to ENTER or fetch_outside
+ *   a, x, y, nz, cycle       the processor's registers, the last result (N and Z), the time
+ *   log, log_start, overrun  the end and the start of the log of TIA writes; the cycle of the first
+ *                            write that ends the frame
+ *   address, value           scratch: any mode or operation may overwrite them
+ *   finish, fetch_outside, too_long   labels of the function that a handler may jump to
+ * Locals that end in an underscore belong to one macro. The names of macros follow one pattern:
+ *   MODE_<mode>(op)   charges the cycles, moves ip, finds the operand, and expands one of
+ *   READ_<op>(v)      an operation on a value that was read
+ *   WRITE_<op>        an expression: the value to write
+ *   MODIFY_<op>(v)    an operation that changes v in place
+ *   TEST_<op>         an expression: whether the branch is taken
+ *   DO_<op>           an operation without an operand of these kinds
+ * The modes are listed in instruction.h. */
 
 // clang-format off: one operation or mode per line reads as a table
 
@@ -35,7 +35,7 @@
       : BODY(a, am) BODY(b, bm) BODY(c, cm) BODY(d, dm) NEXT;
 #define BODY(op, mode) MODE_##mode(op)
 
-// the address of an instruction; 16 bits, as JSR and BRK push it
+/* the address of an instruction; 16 bits, as JSR and BRK push it */
 #define PC_OF(i)                                                                                   \
   ((uintptr_t)((i) - out.code) < 4u ? out.pc + (unsigned)((i) - out.code)                          \
                                     : base + (unsigned)((i) - PROGRAM))
@@ -49,18 +49,18 @@
     NEXT;                                                                                          \
   }
 
-// ---------------------------------------------------------------------------- memory
+/* ------------------------------------------------------------------------------------ memory -- */
 
-// set in the result of read_chips: the log of TIA writes was carried out for this read
+/* set in the result of read_chips: the log of TIA writes was carried out for this read */
 enum { LOG_DONE = 0x100 };
 
-// read outside RAM and ROM
+/* read outside RAM and ROM */
 static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_cartridge *cart,
                                                      const pp_picture *p, unsigned at,
                                                      unsigned bus, uint32_t cycle,
                                                      const uint32_t *log, const uint32_t *end) {
   if (at & 0x80) return riot_read(m, at, cycle);
-  if ((at & 15) >= 8) return tia_read(m, at, cycle, (uint8_t)bus);
+  if ((at & 15) >= TIA_INPT0) return tia_read(m, at, cycle, (uint8_t)bus);
   cart->draw(&m->tia, p, log, end, cycle, false);
   return tia_read(m, at, cycle, (uint8_t)bus) | LOG_DONE;
 }
@@ -84,8 +84,8 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
     }                                                                                              \
   }
 
-// WSYNC: the processor stops until the line ends. Whether the frame is too long depends on the
-// time before that, as in ALE.
+/* WSYNC: the processor stops until the line ends. Whether the frame is too long depends on the
+ * time before that, as in ALE. */
 #define WAIT_FOR_LINE()                                                                            \
   {                                                                                                \
     uint32_t past_ = cycle % PP_LINE_CYCLES, at_ = cycle;                                          \
@@ -95,7 +95,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
 
 #define TIA_WRITE(reg, byte)                                                                       \
   {                                                                                                \
-    if (((reg) & 63) == 2) {                                                                       \
+    if (((reg) & 63) == TIA_WSYNC) {                                                                       \
       WAIT_FOR_LINE()                                                                              \
     } else {                                                                                       \
       log = tia_write(m, log, (reg) & 63, (uint8_t)(byte), cycle);                          \
@@ -117,11 +117,11 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
     }                                                                                              \
   }
 
-// writes a register whose writing has side effects, and returns the log's new end
+/* writes a register whose writing has side effects, and returns the log's new end */
 static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *log, unsigned reg,
                                                      uint8_t value, uint32_t cycle) {
   switch (reg) {
-    case 0x00:
+    case TIA_VSYNC:
       // a frame ends when vertical sync, on for at least a line, is switched off
       if (value & 2) {
         m->vsync_end = cycle + PP_LINE_CYCLES;
@@ -130,40 +130,40 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
         m->ended = 1;
       }
       return log;
-    case 0x01:
+    case TIA_VBLANK:
       if (m->dumped != value >> 7) {
         m->dumped = value >> 7;
         if (!m->dumped) m->dump_start = cycle;
         time_paddles(m, 0);
       }
       break;
-    case 0x1b: case 0x1c:
+    case TIA_GRP0: case TIA_GRP1:
       // the write also copies the other player's graphics, so compare both
-      if (m->written[reg] == value && m->old_grp[0x1c - reg] == m->written[0x37 - reg] &&
-          (reg == 0x1b || m->old_enabl == m->written[0x1f])) {
+      if (m->written[reg] == value && m->old_grp[TIA_GRP1 - reg] == m->written[TIA_GRP0 + TIA_GRP1 - reg] &&
+          (reg == TIA_GRP0 || m->old_enabl == m->written[TIA_ENABL])) {
         return log;
       }
       m->written[reg] = value;
-      m->old_grp[0x1c - reg] = m->written[0x37 - reg];
-      if (reg == 0x1c) m->old_enabl = m->written[0x1f];
+      m->old_grp[TIA_GRP1 - reg] = m->written[TIA_GRP0 + TIA_GRP1 - reg];
+      if (reg == TIA_GRP1) m->old_enabl = m->written[TIA_ENABL];
       break;
-    case 0x10: case 0x11:
+    case TIA_RESP0: case TIA_RESP1:
       // a RESP hides a copy until NUSIZ is written, even with the value that it has
-      m->written[reg - 0x0c] = 0xff;
+      m->written[reg - TIA_RESP0 + TIA_NUSIZ0] = 0xff;
       break;
-    case 0x28: case 0x29: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
+    case TIA_RESMP0: case TIA_RESMP1: case TIA_RESM0: case TIA_RESM1: case TIA_RESBL: case TIA_HMOVE: case TIA_HMCLR: case TIA_CXCLR: break;
     default:
       value &= pp_register_bits[reg];
       if (!pp_register_bits[reg] || m->written[reg] == value) return log;
       m->written[reg] = value;
       break;
   }
-  if (reg == 0x2b) memset(m->written + 0x20, 0, 5);
+  if (reg == TIA_HMCLR) memset(m->written + TIA_HMP0, 0, 5);
   *log = cycle << 16 | reg << 8 | value;
   return log + 1;
 }
 
-// writes a TIA register without side effects; only a change is logged
+/* writes a TIA register without side effects; only a change is logged */
 #define SET_REGISTER(reg, bits)                                                                    \
   {                                                                                                \
     unsigned reg_ = (reg), bits_ = (bits);                                                         \
@@ -197,11 +197,11 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     }                                                                                              \
   }
 
-// Pulling first reads the stack's old top, and the byte stays on the bus. If the old top is a TIA
-// register, the opcode stays on the bus.
+/* Pulling first reads the stack's old top, and the byte stays on the bus. If the old top is a TIA
+ * register, the opcode stays on the bus. */
 #define PULL_FIRST(opcode) PULL(m->sp ? (opcode) : ram[0x7f])
 
-// ---------------------------------------------------------------------------- operand modes
+/* ----------------------------------------------------------------------------- operand modes -- */
 
 #define READ_DONE(op, bytes)                                                                       \
   ip += (bytes);                                                                                   \
@@ -220,8 +220,8 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     READ_DONE(op, 2)                                                                               \
   }
 #define MODE_RTM(op) { cycle += 4; value = timer_read(m, cycle); READ_DONE(op, 3) }
-// A loop that reads INTIM until it is zero: skips to the pass that ends it. Not with intervals below
-// 64 cycles, which could pass zero between two reads.
+/* A loop that reads INTIM until it is zero: skips to the pass that ends it. Not with intervals below
+ * 64 cycles, which could pass zero between two reads. */
 #define MODE_RTW(op)                                                                               \
   {                                                                                                \
     if (m->timer_shift >= 6 && m->timer > 0) {                                                     \
@@ -264,7 +264,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_RAX(op) MODE_RAI(op, x)
 #define MODE_RAY(op) MODE_RAI(op, y)
 
-// the pointer of (zp,X) and (zp),Y, which is in RAM in most programs
+/* the pointer of (zp,X) and (zp),Y, which is in RAM in most programs */
 #define POINTER(zp)                                                                                \
   {                                                                                                \
     unsigned zp_ = (zp) & 0xff;                                                                    \
@@ -316,24 +316,24 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     ip += 2;                                                                                       \
     SET_REGISTER(to_, set_)                                                                        \
   }
-// writing one player's graphics also updates the delayed copy of the other's
+/* writing one player's graphics also updates the delayed copy of the other's */
 #define WRITE_GRP(op, q, more)                                                                     \
   {                                                                                                \
     cycle += 3;                                                                                    \
     value = (WRITE_##op);                                                                          \
-    *log = cycle << 16 | (0x1bu + (q)) << 8 | value;                                               \
-    log += (m->written[0x1b + (q)] != value) | (m->old_grp[1 - (q)] != m->written[0x1c - (q)]) |   \
+    *log = cycle << 16 | (unsigned)(TIA_GRP0 + (q)) << 8 | value;                                               \
+    log += (m->written[TIA_GRP0 + (q)] != value) | (m->old_grp[1 - (q)] != m->written[TIA_GRP1 - (q)]) |   \
            (more);                                                                                 \
-    m->written[0x1b + (q)] = (uint8_t)value;                                                       \
-    m->old_grp[1 - (q)] = m->written[0x1c - (q)];                                                  \
+    m->written[TIA_GRP0 + (q)] = (uint8_t)value;                                                       \
+    m->old_grp[1 - (q)] = m->written[TIA_GRP1 - (q)];                                                  \
     ip += 2;                                                                                       \
     if (cycle >= overrun) goto finish;                                                             \
   }
 #define MODE_WG0(op) WRITE_GRP(op, 0, 0)
 #define MODE_WG1(op)                                                                               \
   {                                                                                                \
-    unsigned late_ = m->old_enabl != m->written[0x1f];                                             \
-    m->old_enabl = m->written[0x1f];                                                               \
+    unsigned late_ = m->old_enabl != m->written[TIA_ENABL];                                             \
+    m->old_enabl = m->written[TIA_ENABL];                                                               \
     WRITE_GRP(op, 1, late_)                                                                        \
   }
 #define MODE_WTI(op)                                                                               \
@@ -397,7 +397,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     ip += (bytes);                                                                                 \
     MODIFY_##op(value) BUS_WRITE(address, value)                                                   \
   }
-// also for zero page operands in the TIA (mask 0), which are shorter by a byte and a cycle
+/* also for zero page operands in the TIA (mask 0), which are shorter by a byte and a cycle */
 #define MODE_MAB(op)                                                                               \
   MODIFY_AT(op, 5 + ip->mask, 2 + ip->mask, ip->operand, ip->mask ? ip->operand >> 8 : ip->operand)
 #define MODE_MZX(op) MODIFY_AT(op, 6, 2, (ip->operand + x) & 0xff, ip->operand)
@@ -414,7 +414,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     MODIFY_AT(op, 8, 2, (address + y) & 0xffff, value)                                      \
   }
 
-// ---------------------------------------------------------------------------- branches
+/* ---------------------------------------------------------------------------------- branches -- */
 
 #define BRANCH(op, extra)                                                                          \
   {                                                                                                \
@@ -450,7 +450,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define TEST_BNE !ZERO
 #define TEST_BEQ ZERO
 
-// ---------------------------------------------------------------------------- operations
+/* -------------------------------------------------------------------------------- operations -- */
 
 #define READ_LDA(v) nz = a = (v);
 #define READ_LDX(v) nz = x = (v);
@@ -508,7 +508,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       m->overflow = ((old_ ^ a) & (v_ ^ a)) >> 7 & 1;                                              \
     }                                                                                              \
   }
-// With digits above 9 the difference can fall below -100. ALE then reads its low byte as BCD.
+/* With digits above 9 the difference can fall below -100. ALE then reads its low byte as BCD. */
 #define READ_SBC(v)                                                                                \
   {                                                                                                \
     unsigned w_ = (v);                                                                             \
@@ -566,9 +566,9 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define DO_SEI m->interrupt = 1;
 #define DO_CLV m->overflow = 0;
 #define DO_NOP
-// the processor hangs for good
+/* the processor hangs for good */
 #define DO_JAM { ip -= 1; cycle = CYCLE_LIMIT + 1; goto finish; }
-// the instruction was not decoded in advance
+/* the instruction was not decoded in advance */
 #define DO_OUT                                                                                     \
   {                                                                                                \
     ip -= 1;                                                                                       \
@@ -577,7 +577,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     goto fetch_outside;                                                                            \
   }
 
-// the translation of the program goes on here
+/* the translation of the program goes on here */
 #define DO_ENT                                                                                     \
   {                                                                                                \
     ip -= 1;                                                                                       \
@@ -585,7 +585,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     goto enter_translation;                                                                        \
   }
 
-// ---------------------------------------------------------------------------- stack, jumps
+/* ------------------------------------------------------------------------------ stack, jumps -- */
 
 #define FLAGS                                                                                      \
   (m->carry | (unsigned)(ZERO ? 2 : 0) | (unsigned)m->interrupt << 2 | (unsigned)m->decimal << 3 |    \

@@ -1,17 +1,17 @@
-// paint.inl: turns a line's masks into pixels.
-//
-// Included by tia.inl after `layer`. Defines one static function, paint, for AVX-512, for AVX2 or
-// in plain C, whichever the including file is compiled for.
+/* Paint: turns a line's masks into pixels.
+ *
+ * Included by tia.inl after `layer`. Defines one static function, paint, for AVX-512, for AVX2 or
+ * in plain C, whichever the including file is compiled for. */
 
 #if defined(__AVX512BW__)
 
-// paints the pixels of `span` in one row: the background, then the layers, the last one on top
+/* paints the pixels of `span` in one row: the background, then the layers, the last one on top */
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
-  for (int w = 0; w < 3; ++w) {
+  for (int w = 0; w < 3; w++) {
     if (!span->word[w]) continue;
     __m512i pixels = _mm512_set1_epi8((char)background);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; i++) {
       __m512i color = _mm512_set1_epi8((char)layers[i].color);
       pixels = _mm512_mask_mov_epi8(pixels, layers[i].mask.word[w], color);
     }
@@ -22,7 +22,7 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
 
 #elif defined(__AVX2__)
 
-// turns 32 bits into 32 bytes of 0 or 255
+/* turns 32 bits into 32 bytes of 0 or 255 */
 static inline __m256i spread_bits(uint32_t bits) {
   const __m256i which =
       _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
@@ -31,15 +31,15 @@ static inline __m256i spread_bits(uint32_t bits) {
   return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
 }
 
-// paints the pixels of `span` in one row: the background, then the layers, the last one on top
+/* paints the pixels of `span` in one row: the background, then the layers, the last one on top */
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
-  for (int part = 0; part < 5; ++part) {
+  for (int part = 0; part < 5; part++) {
     int w = part >> 1, shift = 32 * (part & 1);
     uint32_t wanted = (uint32_t)(span->word[w] >> shift);
     if (!wanted) continue;
     __m256i pixels = _mm256_set1_epi8((char)background);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; i++) {
       uint32_t bits = (uint32_t)(layers[i].mask.word[w] >> shift);
       if (!bits) continue;
       __m256i color = _mm256_set1_epi8((char)layers[i].color);
@@ -55,7 +55,8 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
 
 #else
 
-// turns eight bits into eight bytes of 0 or 255, the lowest bit to the byte at the lowest address
+/* turns eight bits into eight bytes of 0 or 255, the lowest bit to the byte at the lowest
+ * address */
 static inline uint64_t spread_bits(uint64_t bits) {
   uint64_t each = (bits & 0xff) * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
   each = (each + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
@@ -66,15 +67,15 @@ static inline uint64_t spread_bits(uint64_t bits) {
   return each;
 }
 
-// paints the pixels of `span` in one row: the background, then the layers, the last one on top
+/* paints the pixels of `span` in one row: the background, then the layers, the last one on top */
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
-  for (int part = 0; part < PP_LINE_PIXELS / 8; ++part) {
+  for (int part = 0; part < PP_LINE_PIXELS / 8; part++) {
     int w = part >> 3, shift = 8 * (part & 7);
     uint64_t wanted = spread_bits(span->word[w] >> shift), old, pixels;
     if (!wanted) continue;
     pixels = background * UINT64_C(0x0101010101010101);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; i++) {
       uint64_t where = spread_bits(layers[i].mask.word[w] >> shift);
       pixels = (pixels & ~where) | (layers[i].color * UINT64_C(0x0101010101010101) & where);
     }

@@ -1,38 +1,39 @@
-// tia.inl: draws the television chip's lines from the log of register writes, and finds collisions.
-//
-// Included by tia_base.c, tia_v3.c and tia_v4.c, once each. Such a file first defines
-// PP_BUILD(name), which makes the public name of this build's function (pp_tia_draw), and sets the
-// processor features to compile for. It includes in turn, each in one place:
-//   mask.inl       the type `mask`; needs nothing of this file
-//   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
-//   tia_write.inl  what each register does; its first lines name what it needs
-//   motion.inl     how HMOVE moves objects; included by tia_write.inl
-//   line_memo.inl  passes over lines that equal those of the last frame
-// Everything but the public function is static, so three builds fit into one library.
+/* TIA: draws the television chip's lines from the log of register writes, and finds collisions.
+ *
+ * Included by tia_generic.c, tia_avx2.c and tia_avx512.c, once each. Such a file first defines
+ * PP_BUILD(name), which makes the public name of this build's function (pp_tia_draw), and sets the
+ * processor features to compile for. It includes in turn, each in one place:
+ *   mask.inl       the type `mask`; needs nothing of this file
+ *   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
+ *   tia_write.inl  what each register does; its first lines name what it needs
+ *   motion.inl     how HMOVE moves objects; included by tia_write.inl
+ *   line_cache.inl  passes over lines that equal those of the last frame
+ * Everything but the public function is static, so three builds fit into one library. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "line_memo.h"
+#include "line_cache.h"
 #include "machine.h"
+#include "tia_registers.h"
 
-// A log entry is cycle << 16 | register << 8 | value. A write draws nothing: the log is carried out
-// when a collision register is read or the frame ends. Each object is a mask of 160 bits, so
-// collisions are ANDs of masks and need no pixels. A line that repeats the line above costs one
-// copy, or nothing when no pixels are wanted.
+/* A log entry is cycle << 16 | register << 8 | value. A write draws nothing: the log is carried out
+ * when a collision register is read or the frame ends. Each object is a mask of 160 bits, so
+ * collisions are ANDs of masks and need no pixels. A line that repeats the line above costs one
+ * copy, or nothing when no pixels are wanted. */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #include "mask.inl"
 
-// an HMOVE changes what other writes do for so many clocks
+/* clocks for which an HMOVE changes what other writes do */
 enum { HMOVE_CLOCKS = 63 };
 
-// offsets of the copies that NUSIZ asks for; the first is always 0
+/* offsets of the copies that NUSIZ asks for; the first is always 0 */
 static const uint8_t copy_offset[8][2] = {{0, 0},  {16, 0}, {32, 0},  {16, 32},
                                           {64, 0}, {0, 0},  {32, 64}, {0, 0}};
 
-// repeats each of eight bits 1, 2 or 4 times
+/* repeats each of eight bits 1, 2 or 4 times */
 static uint64_t stretch(uint32_t bits, int size_log2) {
   if (size_log2 >= 1) {
     bits = (bits | bits << 4) & 0x0f0f;
@@ -58,7 +59,7 @@ static inline uint8_t reverse(uint8_t bits) {
 
 static mask place_copies(uint64_t pattern, int x, int nusiz, bool hide_first) {
   mask m = hide_first ? mask_none() : mask_place(pattern, x);
-  for (int k = 0; k < 2; ++k) {
+  for (int k = 0; k < 2; k++) {
     int offset = copy_offset[nusiz & 7][k];
     if (offset == 0) break;
     int at = x + offset;
@@ -84,8 +85,8 @@ static mask missile_mask(const pp_tia *t, int p) {
   return place_copies(pattern, t->reg.position[2 * p + 1], t->reg.nusiz[p], false);
 }
 
-// Missile 0 in an endless HMOVE: the clocks between lines move it 17 pixels to the left, and those
-// within a line distort it, differently in each of four lines. (Measured on ALE.)
+/* Missile 0 in an endless HMOVE: the clocks between lines move it 17 pixels to the left, and those
+ * within a line distort it, differently in each of four lines. (Measured on ALE.) */
 static const struct {
   uint8_t shift;
   uint8_t pattern;
@@ -105,7 +106,7 @@ static mask ball_mask(const pp_tia *t) {
   return mask_place((UINT64_C(1) << (1 << (t->reg.ctrlpf >> 4 & 3))) - 1, t->reg.position[PP_BALL]);
 }
 
-// a byte with each bit four times, the lowest bit first; and the same with the highest bit first
+/* a byte with each bit four times, the lowest bit first; and the same with the highest bit first */
 #define FOUR(b, bit, at) (((b) >> (bit) & 1u) * (0xfu << 4 * (at)))
 #define UPWARD(b)                                                                                 \
   FOUR(b, 0, 0) | FOUR(b, 1, 1) | FOUR(b, 2, 2) | FOUR(b, 3, 3) | FOUR(b, 4, 4) | FOUR(b, 5, 5) | \
@@ -157,7 +158,7 @@ static inline void refresh_stale(pp_tia *t) {
   for (unsigned stale = t->stale; stale; stale &= stale - 1) refresh(t, __builtin_ctz(stale));
 }
 
-// Keeps what an object showed in this line up to pixel x, where its registers change.
+/* Keeps what an object showed in this line up to pixel x, where its registers change. */
 static void cut_line(pp_tia *t, int object, int x) {
   uint8_t bit = (uint8_t)(1u << object);
   if (t->stale & bit) refresh(t, object);
@@ -173,32 +174,32 @@ static void cut_line(pp_tia *t, int object, int x) {
   }
 }
 
-// Notes that an object's registers change at pixel x of this line.
+/* Notes that an object's registers change at pixel x of this line. */
 static inline void touch(pp_tia *t, int object, int x) {
   if (x > 0) cut_line(t, object, x);
   t->stale |= (uint8_t)(1u << object);
 }
 
-// which collision bit each pair of objects sets: 2 * register + (bit 7 ? 1 : 0)
+/* which collision bit each pair of objects sets: 2 * register + (bit 7 ? 1 : 0) */
 static const int8_t pair_bit[PP_OBJECTS][PP_OBJECTS] = {
-    // P0, M0, P1, M1, BL, PF
+    /* P0, M0, P1, M1, BL, PF */
     {-1, 0, 15, 3, 4, 5},   {0, -1, 1, 14, 8, 9},  {15, 1, -1, 2, 6, 7},
     {3, 14, 2, -1, 10, 11}, {4, 8, 6, 10, -1, 13}, {5, 9, 7, 11, 13, -1},
 };
 
-// returns the pixels that more than one object has
+/* returns the pixels that more than one object has */
 static inline mask overlap(const mask masks[PP_OBJECTS]) {
   // all objects, as a loop over those that are shown would be mispredicted
   mask seen = masks[0], meet = mask_none();
-  for (int o = 1; o < PP_OBJECTS; ++o) {
+  for (int o = 1; o < PP_OBJECTS; o++) {
     meet = mask_or(meet, mask_and(seen, masks[o]));
     seen = mask_or(seen, masks[o]);
   }
   return meet;
 }
 
-// Sets the collision bits of all pairs among the objects that are shown. meet: the pixels that more
-// than one of them has.
+/* Sets the collision bits of all pairs among the objects that are shown. meet: the pixels that more
+ * than one of them has. */
 static __attribute__((noinline)) void collide(pp_tia *t, const mask masks[PP_OBJECTS],
                                               unsigned shown, const pp_mask *common) {
   const mask meet = mask_load(common);
@@ -215,10 +216,10 @@ static __attribute__((noinline)) void collide(pp_tia *t, const mask masks[PP_OBJ
   t->collision |= t->line_collision;
 }
 
-// collects the pixels of all objects over the whole line; returns which objects have any
+/* collects the pixels of all objects over the whole line; returns which objects have any */
 static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   refresh_stale(t);
-  for (int o = 0; o < PP_OBJECTS; ++o) masks[o] = mask_load(&t->now[o]);
+  for (int o = 0; o < PP_OBJECTS; o++) masks[o] = mask_load(&t->now[o]);
   for (unsigned left = t->cut; left; left &= left - 1) {
     int o = __builtin_ctz(left);
     mask rest = mask_and(masks[o], mask_span(t->from[o], PP_LINE_PIXELS));
@@ -227,7 +228,7 @@ static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   return t->shown | t->cut;
 }
 
-// a colour and the pixels that it covers
+/* a colour and the pixels that it covers */
 typedef struct layer {
   pp_mask mask;
   uint8_t color;
@@ -240,7 +241,8 @@ static inline void put_layer(layer *to, mask m, uint8_t color) {
   to->color = color;
 }
 
-// adds the playfield and the ball; in score mode each half of the playfield has a player's colour
+/* adds the playfield and the ball; in score mode each half of the playfield has a player's
+ * colour */
 static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
   bool field = shown >> PP_PLAYFIELD & 1, score = (t->reg.ctrlpf & 6) == 2;
@@ -255,7 +257,7 @@ static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, 
   return n;
 }
 
-// adds the players and their missiles, player 0 on top
+/* adds the players and their missiles, player 0 on top */
 static inline int add_players(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
   if (shown >> PP_MISSILE1 & 1) put_layer(&to[n++], masks[PP_MISSILE1], t->reg.color[1]);
@@ -269,13 +271,13 @@ static inline uint8_t *row_of(const pp_tia *t, const pp_picture *p) {
   return p->screen + (size_t)((t->line_start - p->first) / PP_LINE_CLOCKS) * PP_LINE_PIXELS;
 }
 
-// finishes this line up to pixel x: collisions, and pixels if they are wanted
+/* finishes this line up to pixel x: collisions, and pixels if they are wanted */
 static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, int x) {
   int from = t->drawn;
   if (x <= from) return;
   t->drawn = (int16_t)x;
-  // without a memo, only new collisions are of interest
-  if (from == 0) t->line_collision = p->memo ? 0 : t->collision;
+  // without a cache, only new collisions are of interest
+  if (from == 0) t->line_collision = p->cache ? 0 : t->collision;
   if (t->reg.vblank) {
     if (p->screen) memset(row_of(t, p) + from, 0, (size_t)(x - from));
     return;
@@ -286,7 +288,7 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   bool whole = from == 0 && x == PP_LINE_PIXELS;
   mask span = mask_span(from, x);
   if (!whole) {
-    for (int o = 0; o < PP_OBJECTS; ++o) masks[o] = mask_and(masks[o], span);
+    for (int o = 0; o < PP_OBJECTS; o++) masks[o] = mask_and(masks[o], span);
   }
   mask meet = overlap(masks);
   if (mask_any(meet)) {
@@ -311,7 +313,7 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   paint(row_of(t, p), t->reg.color[3], layers, n, &wanted);
 }
 
-// carries the rare effects of a line over to the next one
+/* carries the rare effects of a line over to the next one */
 static __attribute__((noinline)) void carry_over(pp_tia *t) {
   if (t->reg.hide_first[0]) t->stale |= 1u << PP_PLAYER0;
   if (t->reg.hide_first[1]) t->stale |= 1u << PP_PLAYER1;
@@ -331,7 +333,7 @@ static __attribute__((noinline)) void carry_over(pp_tia *t) {
   t->reg.rare = t->reg.starring;
 }
 
-// goes to the next line of the screen
+/* goes to the next line of the screen */
 static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
   refresh_stale(t);
   // after a line with changes in it, the next line looks different
@@ -350,7 +352,7 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
   t->line_start += PP_LINE_CLOCKS;
 }
 
-// Finishes all lines before this clock. Returns the clock's pixel in its line; 0 if it has none.
+/* Finishes all lines before this clock. Returns the clock's pixel in its line; 0 if it has none. */
 static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
   while (clock - t->line_start >= PP_LINE_CLOCKS && t->line_start < p->last) next_line(t, p);
   if (t->line_start >= p->last) return 0;
@@ -360,10 +362,10 @@ static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
 
 #include "tia_write.inl"
 
-// Carries out a log, and draws up to the clock `stop`.
+/* Carries out a log, and draws up to the clock `stop`. */
 static void draw_all(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
                      int32_t stop) {
-  for (; log < end; ++log) {
+  for (; log < end; log++) {
     int32_t clock = (int32_t)(*log >> 16) * 3;
     tia_apply(t, p, *log >> 8 & 63, (uint8_t)*log, clock);
   }
@@ -371,11 +373,11 @@ static void draw_all(pp_tia *t, const pp_picture *p, const uint32_t *log, const 
   finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
 }
 
-#include "line_memo.inl"
+#include "line_cache.inl"
 
 void PP_BUILD(pp_tia_draw)(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
                            uint32_t cycle, bool is_last) {
-  if (p->memo) {
+  if (p->cache) {
     draw_known(t, p, log, end, cycle, is_last);
   } else {
     draw_all(t, p, log, end, (int32_t)cycle * 3);

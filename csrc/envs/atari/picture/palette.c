@@ -1,15 +1,15 @@
-// palette.c: the colour tables of NTSC and PAL. They were measured: a program painted all 128
-// colours in ale-py 0.12.1, and getScreen() was compared with getScreenRGB(). PAL's grays were
-// compared on Air Raid, whose screens have odd indices.
+/* Palette: the colour tables of NTSC and PAL. They were measured: a program painted all 128
+ * colours in ale-py 0.12.1, and getScreen() was compared with getScreenRGB(). PAL's grays were
+ * compared on Air Raid, whose screens have odd indices. */
 #include "palette.h"
 
-// both indices of a colour get the same entry
+/* both indices of a colour get the same entry */
 #define SAME(...)  \
   {__VA_ARGS__}, { \
     __VA_ARGS__    \
   }
 
-// PAL frames with an odd number of lines have odd indices, and no colours
+/* PAL frames with an odd number of lines have odd indices, and no colours */
 #define LUMA(r, g, b) (uint8_t)(0.2989 * (r) + 0.5870 * (g) + 0.1140 * (b) + 0.5)
 #define FADE(r, g, b)                           \
   {r, g, b}, {                                  \

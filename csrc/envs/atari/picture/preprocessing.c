@@ -1,5 +1,5 @@
-// preprocessing.c: pools screens, also in steps that an episode's end cuts short, and stacks the
-// frames.
+/* Preprocessing: pools screens, also in steps that an episode's end cuts short, and stacks the
+ * frames. */
 #include "preprocessing.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static size_t screen_bytes(const pp_preprocessor *preprocessor) {
   return (size_t)preprocessor->screen->rows * PP_SCREEN_WIDTH;
 }
 
-// with colours there is one more frame, in which the planes are made
+/* with colours there is one more frame, in which the planes are made */
 size_t pp_frames_size(const pp_preprocessor *preprocessor) {
   size_t frames = (size_t)preprocessor->stack + (preprocessor->screen->planes > 1);
   return sizeof(pp_frames) + preprocessor->screen->frame_bytes * frames;
@@ -22,23 +22,23 @@ bool pp_frames_check(const pp_env *env, const pp_frames *frames,
                      const pp_preprocessor *preprocessor) {
   const uint8_t flags[] = {frames->is_plain, frames->is_pair, frames->is_synced};
   return pp_state_check_range(env, "oldest", frames->oldest, 0, preprocessor->stack - 1) &&
-         pp_state_check_bytes(env, "flags", flags, sizeof flags, 1);
+         pp_state_check_bytes(env, "flags", flags, sizeof(flags), 1);
 }
 
-// ---------------------------------------------------------------------------- the stack
+/* --------------------------------------------------------------------------------- the stack -- */
 
 static pp_stack stack_of(pp_frames *frames, const pp_preprocessor *preprocessor) {
   return (pp_stack){frames->ring, &frames->oldest, preprocessor->stack,
                     preprocessor->screen->frame_bytes};
 }
 
-// Returns the memory in which a frame is made, plane by plane, before it is added.
+/* Returns the memory in which a frame is made, plane by plane, before it is added. */
 static uint8_t *draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   if (preprocessor->screen->planes == 1) return pp_stack_oldest(stack_of(frames, preprocessor));
   return frames->ring + preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
 }
 
-// Adds the draft, with red, green and blue of each pixel side by side.
+/* Adds the draft, with red, green and blue of each pixel side by side. */
 static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   uint8_t *frame = pp_stack_push(stack_of(frames, preprocessor));
   if (preprocessor->screen->planes == 1) return;
@@ -51,10 +51,10 @@ static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   }
 }
 
-// ---------------------------------------------------------------------------- screens to frames
+/* ------------------------------------------------------------------------- screens to frames -- */
 
-// Adds a frame made of the console's last screen, pooled with `first` unless that is NULL. Sets
-// changed[y] to 0 if row y of both screens is as it was when the frame before was made.
+/* Adds a frame made of the console's last screen, pooled with `first` unless that is NULL. Sets
+ * changed[y] to 0 if row y of both screens is as it was when the frame before was made. */
 static void add_frame(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console,
                       const uint8_t *first, uint8_t changed[PP_LINES_MAX]) {
   const pp_screen *screen = preprocessor->screen;
@@ -81,7 +81,7 @@ void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, pp_
     pp_stack_push_again(stack_of(frames, preprocessor));
 }
 
-// Copies stretches of rows that have changed.
+/* Copies stretches of rows that have changed. */
 static void copy_changed(const pp_preprocessor *preprocessor, const uint8_t *changed,
                          const uint8_t *from, uint8_t *to) {
   const int rows = preprocessor->screen->rows;
@@ -99,14 +99,14 @@ void pp_frames_add(pp_frames *frames, const pp_preprocessor *preprocessor, pp_co
   frames->is_pair = first != NULL;
   if (!first) return;
   // rows that have not changed since both screens were copied need no copy
-  if (!frames->is_synced) memset(changed, 1, sizeof changed);
+  if (!frames->is_synced) memset(changed, 1, sizeof(changed));
   frames->is_synced = first == pp_console_screen_before(console);
-  if (!frames->is_synced) memset(changed, 1, sizeof changed);
+  if (!frames->is_synced) memset(changed, 1, sizeof(changed));
   copy_changed(preprocessor, changed, pp_console_screen(console), frames->own);
   copy_changed(preprocessor, changed, first, frames->partner);
 }
 
-// The wrapper pools in place, so the screens of the previous step are pooled again.
+/* The wrapper pools in place, so the screens of the previous step are pooled again. */
 void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, const uint8_t *first) {
   if (!first) {
     pp_stack_push_again(stack_of(frames, preprocessor));
@@ -130,7 +130,7 @@ void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, const
   frames->is_plain = 0;
 }
 
-// ---------------------------------------------------------------------------- observations
+/* ------------------------------------------------------------------------------ observations -- */
 
 void pp_frames_show(pp_frames *frames, const pp_preprocessor *preprocessor, void *row) {
   if (!preprocessor->scales) {

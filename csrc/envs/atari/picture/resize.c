@@ -1,8 +1,8 @@
-// resize.c: runs a resize plan over a picture.
-//
-// Sums of the area kind must round as OpenCV's do: float32, horizontal before vertical, taps in
-// order, separate multiplication and addition. The build therefore forbids fused multiply-add
-// (-ffp-contract=off); a vector variant changes only how many outputs are computed at once.
+/* Resize: runs a resize plan over a picture.
+ *
+ * Sums of the area kind must round as OpenCV's do: float32, horizontal before vertical, taps in
+ * order, separate multiplication and addition. The build therefore forbids fused multiply-add
+ * (-ffp-contract=off); a vector variant changes only how many outputs are computed at once. */
 #include "resize.h"
 
 #include <stddef.h>
@@ -14,10 +14,11 @@
 
 enum {
   NO_ROW = -1,
-  BLOCK = 16,  // output rows per sweep over the columns, so that their source stays in the L1 cache
+  /* output rows per sweep over the columns, so that their source stays in the L1 cache */
+  BLOCK = 16,
 };
 
-// Added to a float in 0..255, it pushes the fraction out of the significand.
+/* Added to a float in 0..255, it pushes the fraction out of the significand. */
 #define ROUNDER 12582912.0f
 
 static int run_of(const uint8_t *run, int y) {
@@ -28,7 +29,7 @@ void pp_resize_find_rows(const pp_resize *plan, const uint8_t *changed, pp_resiz
   const int taps = plan->y.taps;
   const uint16_t *index = plan->y.index;
   int count = 0;
-  // without a memo of lines every row may have changed
+  // without a cache of lines every row may have changed
   if (changed && !memchr(changed, 0, (size_t)plan->y.src)) {
     changed = NULL;
   }
@@ -43,10 +44,10 @@ void pp_resize_find_rows(const pp_resize *plan, const uint8_t *changed, pp_resiz
   rows->count = count;
 }
 
-// origin[d] becomes the first output row that has the pixels of row d: d itself if none above has.
-// Those of `rows` that are their own origin are listed in `own`. A stretch of identical rows that
-// covers the first source row of one output and the last of a lower one covers all in between, so
-// with equal weights the two are equal.
+/* origin[d] becomes the first output row that has the pixels of row d: d itself if none above has.
+ * Those of `rows` that are their own origin are listed in `own`. A stretch of identical rows that
+ * covers the first source row of one output and the last of a lower one covers all in between, so
+ * with equal weights the two are equal. */
 static void find_origins(const pp_resize *plan, const uint8_t *run, const pp_resize_rows *rows,
                          uint16_t *origin, pp_resize_rows *own) {
   for (int d = 0; d < plan->y.dst; d++) {
@@ -64,7 +65,7 @@ static void find_origins(const pp_resize *plan, const uint8_t *run, const pp_res
   }
 }
 
-// Copies a row, which is so short that a call of memcpy would take longer.
+/* Copies a row, which is so short that a call of memcpy would take longer. */
 static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int width) {
   int i = 0;
   for (; i + 16 <= width; i += 16) {
@@ -77,7 +78,7 @@ static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int widt
   }
 }
 
-// Copies the rows that are repeats by find_origins.
+/* Copies the rows that are repeats by find_origins. */
 static void fill_repeats(const pp_resize *plan, const pp_resize_rows *rows, const uint16_t *origin,
                          uint8_t *dst) {
   int width = plan->x.dst;
@@ -89,10 +90,11 @@ static void fill_repeats(const pp_resize *plan, const pp_resize_rows *rows, cons
   }
 }
 
-// --- shrinking by covered area ------------------------------------------------------------------
+/* --- shrinking by covered area
+ * ------------------------------------------------------------------ */
 
-// The vertical pass as a list: each output row is the sum of some terms, each a scaled source row
-// times a weight. A term that is not fresh has the source row of the term before it.
+/* The vertical pass as a list: each output row is the sum of some terms, each a scaled source row
+ * times a weight. A term that is not fresh has the source row of the term before it. */
 typedef struct area_term {
   const uint8_t *row;
   float weight;
@@ -104,7 +106,8 @@ typedef struct area_output {
   int terms;
 } area_output;
 
-// A source row has at most three terms: one inside an output row, and two at output rows' borders.
+/* A source row has at most three terms: one inside an output row, and two at output rows'
+ * borders. */
 typedef struct area_job {
   int outputs;
   int first_term[PP_RESIZE_MAX_SOURCE / BLOCK + 1];
@@ -143,7 +146,7 @@ static void job_fill(area_job *job, const pp_resize *plan, const uint8_t *src, c
   }
 }
 
-// Scales one source row, already in floats. Unused taps read some pixel and weigh nothing.
+/* Scales one source row, already in floats. Unused taps read some pixel and weigh nothing. */
 static PP_ALWAYS_INLINE void row_scale_taps(const pp_resize_axis *x, int taps, const float *pixels,
                                             float *dst) {
   const uint16_t *index = x->index;
@@ -157,7 +160,7 @@ static PP_ALWAYS_INLINE void row_scale_taps(const pp_resize_axis *x, int taps, c
   }
 }
 
-// Scales one source row. A constant number of taps is twice as fast; 84 columns take three.
+/* Scales one source row. A constant number of taps is twice as fast; 84 columns take three. */
 static void row_scale(const pp_resize_axis *x, const uint8_t *src, float *dst) {
   float pixels[PP_RESIZE_MAX_SOURCE];
   for (int i = 0; i < x->src; i++) {
@@ -170,12 +173,12 @@ static void row_scale(const pp_resize_axis *x, const uint8_t *src, float *dst) {
   }
 }
 
-// Rounds half to even: near 1.5 * 2^23 a float has no fraction bits, so the addition rounds and
-// the low byte is the integer. The weights of a pixel sum to 1, so no result exceeds 255.
+/* Rounds half to even: near 1.5 * 2^23 a float has no fraction bits, so the addition rounds and
+ * the low byte is the integer. The weights of a pixel sum to 1, so no result exceeds 255. */
 static uint8_t round_even(float value) {
   float shifted = value + ROUNDER;
   uint32_t bits;
-  memcpy(&bits, &shifted, sizeof bits);
+  memcpy(&bits, &shifted, sizeof(bits));
   return (uint8_t)bits;
 }
 
@@ -185,7 +188,7 @@ static void area_generic(const pp_resize *plan, const area_job *job) {
   int width = plan->x.dst;
   const area_term *term = job->term;
   for (int o = 0; o < job->outputs; o++) {
-    memset(sum, 0, sizeof sum);
+    memset(sum, 0, sizeof(sum));
     for (int t = 0; t < job->output[o].terms; t++, term++) {
       if (term->fresh) {
         row_scale(&plan->x, term->row, scaled);
@@ -202,7 +205,7 @@ static void area_generic(const pp_resize *plan, const area_job *job) {
 
 #if PP_ISA_X86
 
-// Eight outputs are half a group. Each 128-bit lane loads its own 16 pixels.
+/* Eight outputs are half a group. Each 128-bit lane loads its own 16 pixels. */
 PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i half_load(const uint8_t *low, const uint8_t *high) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
                                  _mm_loadu_si128((const __m128i *)high), 1);
@@ -253,7 +256,8 @@ PP_TARGET_AVX2 static PP_ALWAYS_INLINE void half_avx2(const pp_resize *plan, con
   }
 }
 
-// A constant number of taps lets the compiler keep the tables in registers; 84 columns take three.
+/* A constant number of taps lets the compiler keep the tables in registers; 84 columns take
+ * three. */
 PP_TARGET_AVX2 static void area_avx2(const pp_resize *plan, const area_job *job) {
   for (int block = 0; block * BLOCK < job->outputs; block++) {
     for (int part = 0; part < 2 * plan->groups; part++) {
@@ -319,7 +323,7 @@ PP_TARGET_AVX512 static void area_avx512(const pp_resize *plan, const area_job *
   }
 }
 
-#endif  // PP_ISA_X86
+#endif
 
 static void apply_area(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
                        const pp_resize_rows *rows, uint8_t *dst) {
@@ -338,7 +342,8 @@ static void apply_area(const pp_resize *plan, const uint8_t *src, const uint8_t 
   area_generic(plan, &job);
 }
 
-// --- block means --------------------------------------------------------------------------------
+/* --- block means
+ * -------------------------------------------------------------------------------- */
 
 static void mean_row(const pp_resize *plan, const uint32_t *columns, uint8_t *dst) {
   int block_w = plan->x.taps;
@@ -362,7 +367,7 @@ static void apply_mean(const pp_resize *plan, const uint8_t *src, const uint8_t 
   int width = plan->x.src;
   for (int i = 0; i < rows->count; i++) {
     const int d = rows->row[i];
-    memset(columns, 0, sizeof columns);
+    memset(columns, 0, sizeof(columns));
     for (int t = 0; t < y->taps; t++) {
       const uint8_t *row = src + (size_t)run_of(run, d * y->taps + t) * (size_t)width;
       for (int x = 0; x < width; x++) {
@@ -373,7 +378,8 @@ static void apply_mean(const pp_resize *plan, const uint8_t *src, const uint8_t 
   }
 }
 
-// --- two taps in fixed point --------------------------------------------------------------------
+/* --- two taps in fixed point
+ * -------------------------------------------------------------------- */
 
 static void linear_row(const pp_resize_axis *x, const uint8_t *src, int32_t *dst) {
   for (int d = 0; d < x->dst; d++) {
@@ -381,7 +387,7 @@ static void linear_row(const pp_resize_axis *x, const uint8_t *src, int32_t *dst
   }
 }
 
-// Drops bits where OpenCV's 16-bit vertical pass drops them.
+/* Drops bits where OpenCV's 16-bit vertical pass drops them. */
 static void linear_blend(const int32_t *restrict top, const int32_t *restrict bottom,
                          const int32_t *coef, int width, uint8_t *restrict dst) {
   for (int d = 0; d < width; d++) {

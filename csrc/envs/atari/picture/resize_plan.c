@@ -1,7 +1,7 @@
-// resize_plan.c: builds the tables from which resize.c scales pictures.
-//
-// The rules were found by comparing with the OpenCV 5.0 binary on random pictures;
-// tests/parity/test_atari_screen.py checks them.
+/* Resize plan: builds the tables from which resize.c scales pictures.
+ *
+ * The rules were found by comparing with the OpenCV 5.0 binary on random pictures;
+ * tests/parity/test_atari_screen.py checks them. */
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 enum { LANE = 4, LANE_BYTES = 16, GROUP = 16, GROUP_BYTES = 64 };
 
-// OpenCV goes through the inverse factor, which rounds differently from src / dst.
+/* OpenCV goes through the inverse factor, which rounds differently from src / dst. */
 static double axis_scale(int src, int dst) {
   return 1.0 / ((double)dst / (double)src);
 }
@@ -30,10 +30,10 @@ static bool axis_alloc(pp_resize_axis *axis, int src, int dst, int taps) {
   axis->src = src;
   axis->dst = dst;
   axis->taps = taps;
-  axis->count = calloc((size_t)dst, sizeof *axis->count);
-  axis->index = calloc(cells, sizeof *axis->index);
-  axis->weight = calloc(cells, sizeof *axis->weight);
-  axis->coef = calloc(cells, sizeof *axis->coef);
+  axis->count = calloc((size_t)dst, sizeof(*axis->count));
+  axis->index = calloc(cells, sizeof(*axis->index));
+  axis->weight = calloc(cells, sizeof(*axis->weight));
+  axis->coef = calloc(cells, sizeof(*axis->coef));
   return axis->count && axis->index && axis->weight && axis->coef;
 }
 
@@ -44,14 +44,14 @@ static void axis_free(pp_resize_axis *axis) {
   free(axis->coef);
 }
 
-// Appends one tap; taps arrive in the order in which they are summed.
+/* Appends one tap; taps arrive in the order in which they are summed. */
 static void axis_add(pp_resize_axis *axis, int d, int source, double weight) {
   size_t cell = (size_t)d * (size_t)axis->taps + axis->count[d]++;
   axis->index[cell] = (uint16_t)source;
   axis->weight[cell] = (float)weight;
 }
 
-// Output d covers [d*scale, (d+1)*scale) of the source; slivers thinner than 0.001 are dropped.
+/* Output d covers [d*scale, (d+1)*scale) of the source; slivers thinner than 0.001 are dropped. */
 static void axis_fill_area(pp_resize_axis *axis) {
   double scale = axis_scale(axis->src, axis->dst);
   for (int d = 0; d < axis->dst; d++) {
@@ -72,7 +72,7 @@ static void axis_fill_area(pp_resize_axis *axis) {
   }
 }
 
-// A block mean needs no weights, only the rows and columns of each block.
+/* A block mean needs no weights, only the rows and columns of each block. */
 static void axis_fill_mean(pp_resize_axis *axis) {
   for (int d = 0; d < axis->dst; d++) {
     for (int t = 0; t < axis->taps; t++) {
@@ -81,9 +81,9 @@ static void axis_fill_mean(pp_resize_axis *axis) {
   }
 }
 
-// Two taps s and s+1 with weights 1-f and f in 11-bit fixed point. INTER_LINEAR aligns the pixels'
-// centres; enlarging with INTER_AREA aligns their edges and starts blending late. Beyond the
-// border a column takes the border pixel alone, a row the border row twice with both weights.
+/* Two taps s and s+1 with weights 1-f and f in 11-bit fixed point. INTER_LINEAR aligns the pixels'
+ * centres; enlarging with INTER_AREA aligns their edges and starts blending late. Beyond the
+ * border a column takes the border pixel alone, a row the border row twice with both weights. */
 static void axis_fill_linear(pp_resize_axis *axis, bool area, bool columns) {
   double inverse = (double)axis->dst / (double)axis->src;
   double scale = axis_scale(axis->src, axis->dst);
@@ -112,7 +112,7 @@ static void axis_fill_linear(pp_resize_axis *axis, bool area, bool columns) {
   }
 }
 
-// Unused cells repeat the last position, so that a kernel may read all taps of a table row.
+/* Unused cells repeat the last position, so that a kernel may read all taps of a table row. */
 static void axis_pad(pp_resize_axis *axis) {
   for (int d = 0; d < axis->dst; d++) {
     uint16_t *index = axis->index + (size_t)d * (size_t)axis->taps;
@@ -148,18 +148,18 @@ static bool axis_make(pp_resize_axis *axis, pp_resize_kind kind, bool area, bool
   return true;
 }
 
-// Returns whether two output rows have equal weights: then equal source rows give equal pixels.
+/* Returns whether two output rows have equal weights: then equal source rows give equal pixels. */
 static bool rows_weigh_alike(const pp_resize_axis *y, int a, int b) {
   size_t taps = (size_t)y->taps;
   size_t at_a = (size_t)a * taps;
   size_t at_b = (size_t)b * taps;
   return y->count[a] == y->count[b] &&
-         memcmp(y->weight + at_a, y->weight + at_b, taps * sizeof *y->weight) == 0 &&
-         memcmp(y->coef + at_a, y->coef + at_b, taps * sizeof *y->coef) == 0;
+         memcmp(y->weight + at_a, y->weight + at_b, taps * sizeof(*y->weight)) == 0 &&
+         memcmp(y->coef + at_a, y->coef + at_b, taps * sizeof(*y->coef)) == 0;
 }
 
 static bool plan_alike(pp_resize *plan) {
-  plan->alike = malloc((size_t)plan->y.dst * sizeof *plan->alike);
+  plan->alike = malloc((size_t)plan->y.dst * sizeof(*plan->alike));
   if (!plan->alike) {
     return false;
   }
@@ -181,7 +181,7 @@ static int last_pixel(const pp_resize_axis *x, int d) {
   return x->index[(size_t)(d + 1) * (size_t)x->taps - 1];
 }
 
-// Lays out one group. Returns false if its pixels do not fit into the load or into the lanes.
+/* Lays out one group. Returns false if its pixels do not fit into the load or into the lanes. */
 static bool group_locate(const pp_resize_axis *x, int g, pp_resize_group *group) {
   int column = g * GROUP;
   group->column = column > x->dst - GROUP ? x->dst - GROUP : column;
@@ -218,7 +218,7 @@ static void group_fill(pp_resize *plan, int g) {
   }
 }
 
-// Makes the groups if the sizes allow it. Returns false only if memory is short.
+/* Makes the groups if the sizes allow it. Returns false only if memory is short. */
 static bool plan_groups(pp_resize *plan) {
   const pp_resize_axis *x = &plan->x;
   if (plan->kind != PP_RESIZE_AREA || x->src < GROUP_BYTES || x->dst < GROUP ||
@@ -227,9 +227,9 @@ static bool plan_groups(pp_resize *plan) {
   }
   int groups = (x->dst + GROUP - 1) / GROUP;
   size_t cells = (size_t)groups * (size_t)x->taps * GROUP;
-  plan->group = calloc((size_t)groups, sizeof *plan->group);
+  plan->group = calloc((size_t)groups, sizeof(*plan->group));
   plan->group_shuffle = malloc(4 * cells);
-  plan->group_weight = calloc(cells, sizeof *plan->group_weight);
+  plan->group_weight = calloc(cells, sizeof(*plan->group_weight));
   if (!plan->group || !plan->group_shuffle || !plan->group_weight) {
     return false;
   }
@@ -268,7 +268,7 @@ pp_resize *pp_resize_create(int src_h, int src_w, int dst_h, int dst_w, bool are
       !side_ok(dst_h, PP_RESIZE_MAX_SIDE) || !side_ok(dst_w, PP_RESIZE_MAX_SIDE)) {
     return NULL;
   }
-  pp_resize *plan = calloc(1, sizeof *plan);
+  pp_resize *plan = calloc(1, sizeof(*plan));
   if (!plan) {
     return NULL;
   }

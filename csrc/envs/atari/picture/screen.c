@@ -1,8 +1,8 @@
-// screen.c: makes frames from screens: palette look-up, pooling of two screens, resizing.
-//
-// Most rows of a game's picture repeat the row above. Those are found first, by comparing palette
-// indices; look-up and resize then work on one row of each stretch. Rows of a frame that depend on
-// no row of the screens that has changed are taken from an earlier frame.
+/* Screen: makes frames from screens: palette look-up, pooling of two screens, resizing.
+ *
+ * Most rows of a game's picture repeat the row above. Those are found first, by comparing palette
+ * indices; look-up and resize then work on one row of each stretch. Rows of a frame that depend on
+ * no row of the screens that has changed are taken from an earlier frame. */
 #include "screen.h"
 
 #include <math.h>
@@ -15,22 +15,23 @@
 
 enum { WIDTH = PP_SCREEN_WIDTH };
 
-// Looks up one row of `last`, or the larger value of two rows where `before` is not NULL.
+/* Looks up one row of `last`, or the larger value of two rows where `before` is not NULL. */
 typedef void row_shader(const uint8_t *last, const uint8_t *before, const uint8_t *table,
                         uint8_t *out);
 
-// Compares rows top .. end - 1 with the rows above them, and two screens, which may be the same.
+/* Compares rows top .. end - 1 with the rows above them, and two screens, which may be the same. */
 typedef void row_comparer(const uint8_t *last, const uint8_t *before, int top, int end,
                           uint8_t *known);
 
-// --- creation ------------------------------------------------------------------------------------
+/* --- creation
+ * ------------------------------------------------------------------------------------ */
 
-// Rounds half away from zero, in double, as ALE makes its gray palette.
+/* Rounds half away from zero, in double, as ALE makes its gray palette. */
 static uint8_t luminance(const uint8_t color[3]) {
   return (uint8_t)round(0.2989 * color[0] + 0.5870 * color[1] + 0.1140 * color[2]);
 }
 
-// returns whether odd indices have other colours than the even ones; on NTSC they never occur
+/* returns whether odd indices have other colours than the even ones; on NTSC they never occur */
 static bool has_odd(const uint8_t (*palette)[3]) {
   for (int i = 0; i < 256; i += 2) {
     if (memcmp(palette[i], palette[i + 1], 3) != 0) return true;
@@ -38,8 +39,8 @@ static bool has_odd(const uint8_t (*palette)[3]) {
   return false;
 }
 
-// ALE stores a gray after each colour, and reads the gray of an odd index from the next colour's
-// blue. After the last colour there is none.
+/* ALE stores a gray after each colour, and reads the gray of an odd index from the next colour's
+ * blue. After the last colour there is none. */
 static uint8_t gray_of(const uint8_t (*palette)[3], int index, bool odd) {
   if (!odd || index % 2 == 0) return luminance(palette[index]);
   return index < 255 ? palette[index + 1][2] : 0;
@@ -62,7 +63,7 @@ pp_screen *pp_screen_create(const pp_screen_options *options) {
   if (options->rows < 1 || options->rows > PP_SCREEN_MAX_ROWS) {
     return NULL;
   }
-  pp_screen *screen = calloc(1, sizeof *screen);
+  pp_screen *screen = calloc(1, sizeof(*screen));
   if (!screen) {
     return NULL;
   }
@@ -87,15 +88,16 @@ void pp_screen_destroy(pp_screen *screen) {
   }
 }
 
-// --- repeated rows -------------------------------------------------------------------------------
+/* --- repeated rows
+ * ------------------------------------------------------------------------------- */
 
-// what is known of a row
+/* what is known of a row */
 enum {
-  REPEATS = 1,  // it equals the row above it, in both screens
-  MOVED = 2,    // it is not the same in both screens; means nothing if it repeats
+  REPEATS = 1, /* it equals the row above it, in both screens */
+  MOVED = 2,   /* it is not the same in both screens; means nothing if it repeats */
 };
 
-// Without branches, so that the compiler turns it into a few vector operations.
+/* Without branches, so that the compiler turns it into a few vector operations. */
 static PP_ALWAYS_INLINE bool row_equals(const uint8_t *a, const uint8_t *b) {
   uint64_t differ = 0;
   for (int i = 0; i < WIDTH; i += 8) {
@@ -117,7 +119,7 @@ static PP_ALWAYS_INLINE bool row_is_odd(const uint8_t *row) {
   return (bits & 0x0101010101010101u) != 0;
 }
 
-// Compares the rows top .. end - 1. The first of them does not count as a repeat.
+/* Compares the rows top .. end - 1. The first of them does not count as a repeat. */
 static PP_ALWAYS_INLINE void compare_plain(const uint8_t *last, const uint8_t *before, int top,
                                            int end, uint8_t *known) {
   for (int y = top; y < end; y++) {
@@ -131,7 +133,7 @@ static PP_ALWAYS_INLINE void compare_plain(const uint8_t *last, const uint8_t *b
 
 #if PP_ISA_X86
 
-// a row of 160 bytes; the last 64 of them overlap the others
+/* a row of 160 bytes; the last 64 of them overlap the others */
 typedef struct row_avx512 {
   __m512i part[3];
 } row_avx512;
@@ -147,7 +149,7 @@ PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i differ_avx512(row_avx512 a, row
   return _mm512_or_si512(differ, _mm512_xor_si512(a.part[2], b.part[2]));
 }
 
-// Loads each row once.
+/* Loads each row once. */
 PP_TARGET_AVX512 static PP_ALWAYS_INLINE void compare_avx512(const uint8_t *last,
                                                              const uint8_t *before, int top,
                                                              int end, uint8_t *known) {
@@ -165,17 +167,18 @@ PP_TARGET_AVX512 static PP_ALWAYS_INLINE void compare_avx512(const uint8_t *last
   known[top] &= (uint8_t)~REPEATS;
 }
 
-#endif  // PP_ISA_X86
+#endif
 
-// rows of the screens from which a frame is made
+/* rows of the screens from which a frame is made */
 typedef struct sources {
   uint8_t known[PP_SCREEN_MAX_ROWS];
-  uint8_t run[PP_SCREEN_MAX_ROWS];  // first row of the stretch of equal rows; itself if not needed
-  uint8_t first[PP_SCREEN_MAX_ROWS];  // the first rows of all stretches
+  /* first row of the stretch of equal rows; itself if not needed */
+  uint8_t run[PP_SCREEN_MAX_ROWS];
+  uint8_t first[PP_SCREEN_MAX_ROWS]; /* the first rows of all stretches */
   int count;
 } sources;
 
-// Adds the rows top .. end - 1, which have been compared.
+/* Adds the rows top .. end - 1, which have been compared. */
 static PP_ALWAYS_INLINE void add_sources(sources *found, int top, int end) {
   int first = top, count = found->count;
   for (int y = top; y < end; y++) {
@@ -189,7 +192,7 @@ static PP_ALWAYS_INLINE void add_sources(sources *found, int top, int end) {
   found->count = count;
 }
 
-// Finds the stretches of equal rows, among those that the output rows read.
+/* Finds the stretches of equal rows, among those that the output rows read. */
 static PP_ALWAYS_INLINE void find_sources(const pp_resize *resize, const pp_resize_rows *rows,
                                           const uint8_t *last, const uint8_t *before,
                                           row_comparer *compare, sources *found) {
@@ -212,7 +215,8 @@ static PP_ALWAYS_INLINE void find_sources(const pp_resize *resize, const pp_resi
   }
 }
 
-// --- look-up and pooling -------------------------------------------------------------------------
+/* --- look-up and pooling
+ * ------------------------------------------------------------------------- */
 
 static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_t *table,
                         uint8_t *out) {
@@ -227,10 +231,10 @@ static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_
 
 #if PP_ISA_X86
 
-// The vector variants drop bit 0 of an index, so 128 entries are left.
+/* The vector variants drop bit 0 of an index, so 128 entries are left. */
 
-// Eight tables of 16 entries: a shuffle yields zero for all pixels but those of its own table,
-// because the saturating addition lifts their indices to 0x80 or more.
+/* Eight tables of 16 entries: a shuffle yields zero for all pixels but those of its own table,
+ * because the saturating addition lifts their indices to 0x80 or more. */
 PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i lookup_avx2(__m256i index, const __m256i *tables) {
   __m256i found = _mm256_setzero_si256();
   index = _mm256_and_si256(_mm256_srli_epi16(index, 1), _mm256_set1_epi8(0x7F));
@@ -263,9 +267,9 @@ PP_TARGET_AVX2 static void shade_avx2(const uint8_t *last, const uint8_t *before
   }
 }
 
-// The 128 entries fill two registers as 64 pairs. Bits 2..7 of an index choose its pair, bit 1 the
-// half. Pixels at even and odd positions are looked up separately, as the permutation works on
-// 16-bit words.
+/* The 128 entries fill two registers as 64 pairs. Bits 2..7 of an index choose its pair, bit 1 the
+ * half. Pixels at even and odd positions are looked up separately, as the permutation works on
+ * 16-bit words. */
 PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i lookup_avx512(__m512i index, __m512i pairs_low,
                                                                __m512i pairs_high) {
   __mmask32 upper_even = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x0002));
@@ -300,11 +304,12 @@ PP_TARGET_AVX512 static void shade_avx512(const uint8_t *last, const uint8_t *be
   }
 }
 
-#endif  // PP_ISA_X86
+#endif
 
-// --- frames --------------------------------------------------------------------------------------
+/* --- frames
+ * -------------------------------------------------------------------------------------- */
 
-// Copies the rows of an earlier frame's plane that are between those to be written.
+/* Copies the rows of an earlier frame's plane that are between those to be written. */
 static void copy_others(const pp_resize *resize, const pp_resize_rows *rows, const uint8_t *earlier,
                         uint8_t *plane) {
   const size_t width = (size_t)resize->x.dst;

@@ -1,10 +1,10 @@
-// assembler.h: writes x86-64 machine code, as far as translator.c needs it.
-//
-// An instruction is written by its form: two registers, a register and memory, a register and a
-// constant, memory and a constant. The names of opcodes say what they do; `reg` is the operand that
-// the opcode's direction calls the destination, except for stores.
-#ifndef PP_ENVS_ATARI_CONSOLE_TRANSLATION_ASSEMBLER_H_
-#define PP_ENVS_ATARI_CONSOLE_TRANSLATION_ASSEMBLER_H_
+/* Assembler: writes x86-64 machine code, as far as translator.c needs it.
+ *
+ * An instruction is written by its form: two registers, a register and memory, a register and a
+ * constant, memory and a constant. The names of opcodes say what they do; `reg` is the operand that
+ * the opcode's direction calls the destination, except for stores. */
+#ifndef PP_ENVS_ATARI_CONSOLE_TRANSLATION_ASSEMBLER_H
+#define PP_ENVS_ATARI_CONSOLE_TRANSLATION_ASSEMBLER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,10 +15,10 @@
 typedef struct pp_assembler {
   uint8_t *code;
   size_t size, room;
-  bool failed;  // out of memory; what was written since is lost
+  bool failed; /* out of memory; what was written since is lost */
 } pp_assembler;
 
-// registers, by their numbers in the machine code
+/* registers, by their numbers in the machine code */
 typedef enum pp_host {
   RAX,
   RCX,
@@ -39,7 +39,7 @@ typedef enum pp_host {
   NO_INDEX = -1
 } pp_host;
 
-// opcodes for a register and a register or memory; 32 bits, or 8 bits where the name ends in 8
+/* opcodes for a register and a register or memory; 32 bits, or 8 bits where the name ends in 8 */
 enum {
   OP_ADD8 = 0x02,
   OP_ADD = 0x03,
@@ -64,7 +64,7 @@ enum {
   OP_LOAD_SIGNED = 0x63,
 };
 
-// operations with a constant, by their number in the machine code
+/* operations with a constant, by their number in the machine code */
 enum {
   IMM_ADD = 0,
   IMM_OR = 1,
@@ -76,10 +76,10 @@ enum {
   IMM_CMP = 7
 };
 
-// shifts, by their number in the machine code
+/* shifts, by their number in the machine code */
 enum { SHIFT_RCR = 3, SHIFT_LEFT = 4, SHIFT_RIGHT = 5 };
 
-// conditions
+/* conditions */
 enum {
   IF_OVERFLOW = 0,
   IF_BELOW = 2,
@@ -91,7 +91,7 @@ enum {
   IF_NO_SIGN = 9
 };
 
-// an operand in memory: base + index * 2^scale + disp
+/* an operand in memory: base + index * 2^scale + disp */
 typedef struct pp_place {
   int base, index, scale;
   int32_t disp;
@@ -114,11 +114,11 @@ static inline void as_byte(pp_assembler *as, unsigned byte) {
 }
 
 static inline void as_word(pp_assembler *as, uint32_t word) {
-  for (int i = 0; i < 4; ++i) as_byte(as, word >> 8 * i & 0xff);
+  for (int i = 0; i < 4; i++) as_byte(as, word >> 8 * i & 0xff);
 }
 
-// Overwrites a distance of 32 bits that is counted from its end, so that it leads to `target`.
-static inline void as_link(pp_assembler *as, size_t at, size_t target) {
+/* Overwrites a distance of 32 bits that is counted from its end, so that it leads to `target`. */
+static inline void as_patch(pp_assembler *as, size_t at, size_t target) {
   if (as->failed) return;
   uint32_t distance = (uint32_t)(target - (at + 4));
   memcpy(as->code + at, &distance, 4);
@@ -144,7 +144,7 @@ static inline void as_register(pp_assembler *as, unsigned opcode, int reg, int w
   as_byte(as, 0xc0u | (unsigned)(reg & 7) << 3 | (unsigned)(with & 7));
 }
 
-// 64 bits; only of the first eight registers
+/* 64 bits; only of the first eight registers */
 static inline void as_register64(pp_assembler *as, unsigned opcode, int reg, int with) {
   as_byte(as, 0x48);
   as_register(as, opcode, reg, with);
@@ -176,12 +176,12 @@ static inline void as_memory(pp_assembler *as, unsigned opcode, int reg, pp_plac
   as_memory_of(as, opcode, reg, p, false);
 }
 
-// 64 bits
+/* 64 bits */
 static inline void as_memory64(pp_assembler *as, unsigned opcode, int reg, pp_place p) {
   as_memory_of(as, opcode, reg, p, true);
 }
 
-// reg = reg <operation> constant
+/* reg = reg <operation> constant */
 static inline void as_constant(pp_assembler *as, unsigned operation, int reg, uint32_t constant) {
   as_prefix(as, 0x81, 0, 0, reg, false);
   as_byte(as, 0xc0 | operation << 3 | (unsigned)(reg & 7));
@@ -226,13 +226,13 @@ static inline void as_shift(pp_assembler *as, unsigned operation, int reg, unsig
   as_byte(as, count);
 }
 
-// by one bit, of the low byte
+/* by one bit, of the low byte */
 static inline void as_shift8(pp_assembler *as, unsigned operation, int reg) {
   as_prefix(as, 0xd0, 0, 0, reg, false);
   as_byte(as, 0xc0 | operation << 3 | (unsigned)(reg & 7));
 }
 
-// by CL
+/* by CL */
 static inline void as_shift_by(pp_assembler *as, unsigned operation, int reg) {
   as_prefix(as, 0xd3, 0, 0, reg, false);
   as_byte(as, 0xc0 | operation << 3 | (unsigned)(reg & 7));
@@ -246,7 +246,7 @@ static inline void as_decrement8(pp_assembler *as, int reg) {
   as_register(as, 0xfe, 1, reg);
 }
 
-// the carry flag = bit 0
+/* the carry flag = bit 0 */
 static inline void as_carry_from(pp_assembler *as, int reg) {
   as_register(as, 0x0fba, 4, reg);
   as_byte(as, 0);
@@ -271,7 +271,7 @@ static inline void as_test(pp_assembler *as, int reg, uint32_t bits) {
   as_word(as, bits);
 }
 
-// Jumps return where their distance is, for as_link.
+/* Jumps return where their distance is, for as_patch. */
 static inline size_t as_jump_if(pp_assembler *as, unsigned condition) {
   as_byte(as, 0x0f);
   as_byte(as, 0x80 | condition);
@@ -299,7 +299,7 @@ static inline void as_jump_to_register(pp_assembler *as, int reg) {
   as_register(as, 0xff, 4, reg);
 }
 
-// reg = the address of what as_link makes of the returned distance
+/* reg = the address of what as_patch makes of the returned distance */
 static inline size_t as_address(pp_assembler *as, int reg) {
   as_byte(as, 0x48u | (unsigned)(reg > 7) << 2);
   as_byte(as, OP_LEA);
@@ -329,4 +329,4 @@ static inline void as_return(pp_assembler *as) {
   as_byte(as, 0xc3);
 }
 
-#endif  // PP_ENVS_ATARI_CONSOLE_TRANSLATION_ASSEMBLER_H_
+#endif

@@ -1,8 +1,8 @@
-// change.inl: the operations that change memory or a register
-//
-// Included by translator.c, whose functions it uses.
+/* Change: the operations that change memory or a register
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// reg = what an operation makes of reg; sets what is known of the flags
+/* reg = what an operation makes of reg; sets what is known of the flags */
 static bool change(pp_translator *t, unsigned op, int reg) {
   pp_assembler *as = &t->as;
   switch (op) {
@@ -28,16 +28,16 @@ static bool change(pp_translator *t, unsigned op, int reg) {
   }
   as_set_if(as, IF_BELOW, HOST_CARRY);
   result_in(t, reg, op != DO_ROR);
-  t->known.carry = PP_CARRY_IS_CF;
+  t->state.carry = PP_CARRY_IS_CF;
   return true;
 }
 
-// a zero page address at which the television chip has no register to read, nor one to write
+/* a zero page address at which the television chip has no register to read, nor one to write */
 static bool is_nothing(unsigned address) {
-  return (address & 15) >= 14 && (address & 63) > 0x2c;
+  return (address & 15) > TIA_INPT5 && (address & 63) > TIA_CXCLR;
 }
 
-static pp_outcome translate_modify(pp_translator *t, uint32_t at, kind k) {
+static pp_translate_result translate_modify(pp_translator *t, uint32_t at, kind k) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
   pp_place place;
@@ -50,7 +50,7 @@ static pp_outcome translate_modify(pp_translator *t, uint32_t at, kind k) {
     as_memory(as, OP_STORE, RDX, MACHINE(used));
     as_set(as, HOST_NZ, ip->operand & 0x3fu);
     change(t, k.op, HOST_NZ);
-    t->known.cycles += cycles;
+    t->state.cycles += cycles;
     return PP_GOES_ON;
   }
   if (k.mode == IN_MRA) {
@@ -72,7 +72,7 @@ static pp_outcome translate_modify(pp_translator *t, uint32_t at, kind k) {
     as_register(as, OP_LOAD, RAX, HOST_NZ);
     compare(t, HOST_A, &(operand){.from = FROM_RAX});
   }
-  t->known.cycles += cycles;
+  t->state.cycles += cycles;
   return PP_GOES_ON;
 }
 
@@ -81,7 +81,7 @@ static void copy(pp_translator *t, int to, int from) {
   result_in(t, to, false);
 }
 
-static pp_outcome translate_implied(pp_translator *t, unsigned op) {
+static pp_translate_result translate_implied(pp_translator *t, unsigned op) {
   pp_assembler *as = &t->as;
   switch (op) {
     case DO_TAX: copy(t, HOST_X, HOST_A); break;
@@ -108,6 +108,6 @@ static pp_outcome translate_implied(pp_translator *t, unsigned op) {
     default:
       if (!change(t, op, HOST_A)) return PP_REFUSED;
   }
-  t->known.cycles += 2;
+  t->state.cycles += 2;
   return PP_GOES_ON;
 }

@@ -1,8 +1,8 @@
-// read.inl: what instructions read, and the operations that read
-//
-// Included by translator.c, whose functions it uses.
+/* Read: what instructions read, and the operations that read
+ *
+ * Included by translator.c, whose functions it uses. */
 
-// EAX = intervals left until the timer passes zero, negative afterwards. Changes RCX and RDX.
+/* EAX = intervals left until the timer passes zero, negative afterwards. Changes RCX and RDX. */
 static void timer_left(pp_translator *t) {
   pp_assembler *as = &t->as;
   time_of_access(t, RDX, 4);
@@ -15,38 +15,38 @@ static void timer_left(pp_translator *t) {
   as_register(as, OP_SUB, RAX, RDX);
 }
 
-// INTIM
+/* INTIM */
 static void read_timer(pp_translator *t, uint32_t at) {
   timer_left(t);
-  chip_access_if(t, IF_SIGN, at, 4)->is_timer = true;
-  chip_access_ends(t);
+  slow_path_if(t, IF_SIGN, at, 4)->is_timer = true;
+  slow_path_ends(t);
 }
 
-// a paddle or a trigger
+/* a paddle or a trigger */
 static bool read_input(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
   const unsigned reg = ip->operand & 15;
-  if (reg < 8) return false;
+  if (reg < TIA_INPT0) return false;
   time_of_access(t, RDX, 3);
   as_memory(as, OP_STORE, RDX, MACHINE(used));
   as_set(as, RAX, 0);
-  if (reg < 12) {
+  if (reg < TIA_INPT4) {
     pp_place ready = MACHINE(ready);
-    ready.disp += (int32_t)(4 * (reg - 8));
+    ready.disp += (int32_t)(4 * (reg - TIA_INPT0));
     as_memory(as, OP_CMP, RDX, ready);
     as_set_if(as, IF_ABOVE, RAX);
     as_shift(as, SHIFT_LEFT, RAX, 7);
-  } else if (reg < 14) {
+  } else if (reg <= TIA_INPT5) {
     pp_place trigger = MACHINE(trigger);
-    trigger.disp += (int32_t)(reg - 12);
+    trigger.disp += (int32_t)(reg - TIA_INPT4);
     as_memory(as, OP_LOAD_BYTE, RAX, trigger);
   }
   as_constant(as, IMM_OR, RAX, ip->low & 0x3fu);
   return true;
 }
 
-// absolute: RAM, or a port of the RIOT
+/* absolute: RAM, or a port of the RIOT */
 static bool read_absolute(unsigned address, operand *o) {
   if (address & 0x1000 || !(address & 0x80)) return false;
   if (!(address & 0x200)) {
@@ -61,7 +61,7 @@ static bool read_absolute(unsigned address, operand *o) {
   }
 }
 
-// abs,X or abs,Y inside ROM
+/* abs,X or abs,Y inside ROM */
 static bool read_table(pp_translator *t, uint32_t at, int index, operand *o) {
   const pp_instruction *ip = instruction(t, at);
   o->from = FROM_MEMORY;
@@ -72,7 +72,7 @@ static bool read_table(pp_translator *t, uint32_t at, int index, operand *o) {
   return true;
 }
 
-// abs,X or abs,Y anywhere
+/* abs,X or abs,Y anywhere */
 static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
   pp_assembler *as = &t->as;
   const pp_instruction *ip = instruction(t, at);
@@ -90,33 +90,33 @@ static bool read_indexed(pp_translator *t, uint32_t at, int index, operand *o) {
   crossing(t, index, ip->low);
   add_crossing(t);
   test_ram(t);
-  chip_access_if(t, IF_NOT_EQUAL, at, 4)->bus = page;
+  slow_path_if(t, IF_NOT_EQUAL, at, 4)->bus = page;
   as_constant(as, IMM_AND, RAX, 0xff);
   as_memory(as, OP_LOAD_BYTE, RAX, ram_by(RAX));
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
   return true;
 }
 
-// zp,X or zp,Y
+/* zp,X or zp,Y */
 static void read_zero_page(pp_translator *t, uint32_t at, int index, operand *o) {
   indexed_zero_page(t, at, index);
-  chip_access_if(t, IF_NO_SIGN, at, 4)->bus = instruction(t, at)->operand;
+  slow_path_if(t, IF_NO_SIGN, at, 4)->bus = instruction(t, at)->operand;
   as_memory(&t->as, OP_LOAD_BYTE, RAX, ram_by(RAX));
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
 }
 
-// a collision register
+/* a collision register */
 static void read_collision(pp_translator *t, uint32_t at, operand *o) {
   const unsigned address = instruction(t, at)->operand;
   as_set(&t->as, RAX, address);
-  chip_access(t, as_jump(&t->as), at, 3)->bus = address;
-  chip_access_ends(t);
+  slow_path(t, as_jump(&t->as), at, 3)->bus = address;
+  slow_path_ends(t);
   o->from = FROM_RAX;
 }
 
-// (zp),Y with the pointer in RAM
+/* (zp),Y with the pointer in RAM */
 static bool read_pointer(pp_translator *t, uint32_t at, operand *o) {
   pp_assembler *as = &t->as;
   const unsigned pointer = instruction(t, at)->operand;
@@ -127,20 +127,20 @@ static bool read_pointer(pp_translator *t, uint32_t at, operand *o) {
   as_register(as, OP_ADD, RAX, HOST_Y);
   as_register(as, OP_LOAD_WORD, RAX, RAX);
   as_test(as, RAX, 0x1000);
-  pp_chip_access *access = chip_access_if(t, IF_EQUAL, at, 5);
-  access->bus_at = (int)pointer + 1;
-  access->crosses = true;
+  pp_slow_path *path = slow_path_if(t, IF_EQUAL, at, 5);
+  path->bus_at = (int)pointer + 1;
+  path->crosses = true;
   pp_place place;
   cartridge_byte(t, at, &place);
   add_crossing(t);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
-  chip_access_ends(t);
+  slow_path_ends(t);
   o->from = FROM_RAX;
   return true;
 }
 
-// EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else leaves. Changes
-// RCX and RDX.
+/* EAX = the byte at the address in EAX, of the cartridge or in RAM; anything else exits. Changes
+ * RCX and RDX. */
 static void read_address(pp_translator *t, uint32_t at) {
   pp_assembler *as = &t->as;
   pp_place place;
@@ -149,25 +149,25 @@ static void read_address(pp_translator *t, uint32_t at) {
   cartridge_byte(t, at, &place);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
   size_t done = as_jump(as);
-  as_link(as, outside, as->size);
+  as_patch(as, outside, as->size);
   ram_byte(t, at, &place);
   as_memory(as, OP_LOAD_BYTE, RAX, place);
-  as_link(as, done, as->size);
+  as_patch(as, done, as->size);
 }
 
-// (zp,X) with the pointer in RAM
+/* (zp,X) with the pointer in RAM */
 static bool read_indexed_pointer(pp_translator *t, uint32_t at, operand *o) {
   pp_assembler *as = &t->as;
   indexed_ram(t, at, HOST_X);
   as_constant(as, IMM_CMP, RAX, 0xff);
-  leave_if(t, IF_EQUAL, at);
+  exit_if(t, IF_EQUAL, at);
   as_memory(as, OP_LOAD_WORD, RAX, ram_by(RAX));
   read_address(t, at);
   o->from = FROM_RAX;
   return true;
 }
 
-// INSTAT: bit 7 is set if the timer has passed zero and has not been read since
+/* INSTAT: bit 7 is set if the timer has passed zero and has not been read since */
 static void read_timer_status(pp_translator *t) {
   pp_assembler *as = &t->as;
   timer_left(t);
@@ -178,7 +178,7 @@ static void read_timer_status(pp_translator *t) {
   as_shift(as, SHIFT_LEFT, RAX, 7);
 }
 
-// Finds what an instruction reads. Returns false if the interpreter must run it. Sets *cycles.
+/* Finds what an instruction reads. Returns false if the interpreter must run it. Sets *cycles. */
 static bool find_operand(pp_translator *t, uint32_t at, unsigned mode, operand *o,
                          uint32_t *cycles) {
   const pp_instruction *ip = instruction(t, at);
@@ -222,7 +222,7 @@ static bool find_operand(pp_translator *t, uint32_t at, unsigned mode, operand *
     case IN_RTW:
       // the interpreter skips long waits
       as_compare8(&t->as, MACHINE(timer_shift), 6);
-      leave_if(t, IF_NOT_BELOW, at);
+      exit_if(t, IF_NOT_BELOW, at);
       // fallthrough
     case IN_RTM:
       *cycles = 4;
@@ -247,7 +247,7 @@ static void load(pp_translator *t, int reg, const operand *o) {
   }
 }
 
-// reg = reg <operation> operand, on the low byte; opcode and operation are the same operation
+/* reg = reg <operation> operand, on the low byte; opcode and operation are the same operation */
 static void combine(pp_translator *t, unsigned opcode, unsigned operation, int reg,
                     const operand *o) {
   if (o->from == FROM_CONSTANT) {
@@ -264,7 +264,7 @@ static void compare(pp_translator *t, int reg, const operand *o) {
   combine(t, OP_SUB8, IMM_SUB, HOST_NZ, o);
   as_set_if(&t->as, IF_NOT_BELOW, HOST_CARRY);
   result_in(t, HOST_NZ, true);
-  t->known.carry = PP_CARRY_IS_NOT_CF;
+  t->state.carry = PP_CARRY_IS_NOT_CF;
 }
 
 static void add(pp_translator *t, const operand *o) {
@@ -273,17 +273,17 @@ static void add(pp_translator *t, const operand *o) {
   as_set_if(&t->as, IF_BELOW, HOST_CARRY);
   as_store_if(&t->as, IF_OVERFLOW, MACHINE(overflow));
   result_in(t, HOST_A, true);
-  t->known.carry = PP_CARRY_IS_CF;
+  t->state.carry = PP_CARRY_IS_CF;
 }
 
-// the host borrows where the 6507 has no carry
+/* the host borrows where the 6507 has no carry */
 static void subtract(pp_translator *t, const operand *o) {
   as_constant8(&t->as, IMM_CMP, HOST_CARRY, 1);
   combine(t, OP_SBB8, IMM_SBB, HOST_A, o);
   as_set_if(&t->as, IF_NOT_BELOW, HOST_CARRY);
   as_store_if(&t->as, IF_OVERFLOW, MACHINE(overflow));
   result_in(t, HOST_A, true);
-  t->known.carry = PP_CARRY_IS_NOT_CF;
+  t->state.carry = PP_CARRY_IS_NOT_CF;
 }
 
 static void test_bits(pp_translator *t, const operand *o) {
@@ -299,24 +299,24 @@ static void test_bits(pp_translator *t, const operand *o) {
   as_register(as, OP_AND, RAX, HOST_A);
   as_register(as, OP_OR, HOST_NZ, RAX);
   result_in(t, HOST_NZ, false);
-  t->known.is_wide = true;
+  t->state.is_wide = true;
 }
 
-static pp_outcome translate_read(pp_translator *t, uint32_t at, kind k) {
+static pp_translate_result translate_read(pp_translator *t, uint32_t at, kind k) {
   const bool adds = k.op == DO_ADC || k.op == DO_SBC;
   operand o;
   uint32_t cycles;
   if (k.op == DO_ANC || k.op == DO_ALR || k.op == DO_ARR || k.op == DO_SBX) return PP_REFUSED;
   const size_t start = t->as.size;
-  const int detours = t->detours, accesses = t->accesses;
+  const int cold_stubs = t->cold_stubs, slow_paths = t->slow_paths;
   if (adds) {
     as_compare8(&t->as, MACHINE(decimal), 0);
-    leave_if(t, IF_NOT_EQUAL, at);
+    exit_if(t, IF_NOT_EQUAL, at);
   }
   if (!find_operand(t, at, k.mode, &o, &cycles)) {
     t->as.size = start;
-    t->detours = detours;
-    t->accesses = accesses;
+    t->cold_stubs = cold_stubs;
+    t->slow_paths = slow_paths;
     return PP_REFUSED;
   }
   switch (k.op) {
@@ -357,6 +357,6 @@ static pp_outcome translate_read(pp_translator *t, uint32_t at, kind k) {
     case DO_BIT: test_bits(t, &o); break;
     default: break;  // NOP reads and does nothing
   }
-  t->known.cycles += cycles;
+  t->state.cycles += cycles;
   return t->bank >= 0 ? switch_bank(t, at) : PP_GOES_ON;
 }

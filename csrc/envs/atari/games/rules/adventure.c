@@ -1,5 +1,5 @@
-// adventure.c: one point for the chalice in the yellow castle; a dragon can end the game; always
-// one life.
+/* Adventure: one point for the chalice in the yellow castle; a dragon can end the game; always
+ * one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// air_raid.c: six digits in BCD; a byte counts the spare lives and underflows when the last life is
-// lost; one life is reported.
+/* Air raid: six digits in BCD; a byte counts the spare lives and underflows when the last life is
+ * lost; one life is reported. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// alien.c: each digit of the score is stored as its picture's offset, eight times its value; a
-// blank is 128.
+/* Alien: each digit of the score is stored as its picture's offset, eight times its value; a
+ * blank is 128. */
 #include "rule.h"
 
 static int32_t digit(uint8_t byte) {

@@ -1,5 +1,5 @@
-// amidar.c: six digits in BCD; one value of the byte that holds the lives means that the game is
-// over.
+/* Amidar: six digits in BCD; one value of the byte that holds the lives means that the game is
+ * over. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

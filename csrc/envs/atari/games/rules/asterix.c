@@ -1,4 +1,4 @@
-// asterix.c: six digits in BCD; a flag ends the game when one life is left.
+/* Asterix: six digits in BCD; a flag ends the game when one life is left. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// asteroids.c: four digits of tens in BCD, which wrap around; lives are in a high nibble.
+/* Asteroids: four digits of tens in BCD, which wrap around; lives are in a high nibble. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// atlantis.c: hundreds in BCD; the buildings left underflow when the last is lost.
+/* Atlantis: hundreds in BCD; the buildings left underflow when the last is lost. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

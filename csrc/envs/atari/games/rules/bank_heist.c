@@ -1,4 +1,4 @@
-// bank_heist.c: six digits in BCD; a count of spare lives; a flag ends the game when none is left.
+/* Bank heist: six digits in BCD; a count of spare lives; a flag ends the game when none is left. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// basic_math.c: two digits in BCD, one life; a byte is set once all problems have been asked.
+/* Basic math: two digits in BCD, one life; a byte is set once all problems have been asked. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

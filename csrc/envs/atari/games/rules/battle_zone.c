@@ -1,5 +1,5 @@
-// battle_zone.c: thousands, a digit in each nibble, where ten is a blank; lives are in a low
-// nibble.
+/* Battle zone: thousands, a digit in each nibble, where ten is a blank; lives are in a low
+ * nibble. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

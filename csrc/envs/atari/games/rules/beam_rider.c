@@ -1,4 +1,4 @@
-// beam_rider.c: six digits in BCD; the byte of spare lives blinks while one is being lost.
+/* Beam rider: six digits in BCD; the byte of spare lives blinks while one is being lost. */
 #include "rule.h"
 
 static void reset(pp_score *s) {

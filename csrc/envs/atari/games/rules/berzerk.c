@@ -1,4 +1,4 @@
-// berzerk.c: six digits in BCD; the spare lives underflow when the last is lost.
+/* Berzerk: six digits in BCD; the spare lives underflow when the last is lost. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,9 +1,10 @@
-// blackjack.c: the player's chips, four digits in BCD; a thousand of them break the bank; one life.
+/* Blackjack: the player's chips, four digits in BCD; a thousand of them break the bank; one
+ * life. */
 #include <stdbool.h>
 
 #include "rule.h"
 
-// Without chips the program writes this instead of digits. The game ends.
+/* Without chips the program writes this instead of digits. The game ends. */
 enum { BROKE_HIGH = 0x0b, BROKE_LOW = 0xbb };
 
 static void step(pp_score *s, const uint8_t *ram) {

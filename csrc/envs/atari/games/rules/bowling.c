@@ -1,4 +1,4 @@
-// bowling.c: four digits in BCD, seventeen half frames, no lives.
+/* Bowling: four digits in BCD, seventeen half frames, no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

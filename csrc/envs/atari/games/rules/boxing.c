@@ -1,4 +1,4 @@
-// boxing.c: a BCD byte per boxer, which is 0xc0 at the hundredth hit; a clock in BCD; no lives.
+/* Boxing: a BCD byte per boxer, which is 0xc0 at the hundredth hit; a clock in BCD; no lives. */
 #include "rule.h"
 
 static int32_t hits(uint8_t byte) {

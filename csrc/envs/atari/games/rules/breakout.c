@@ -1,5 +1,5 @@
-// breakout.c: three digits in BCD; a count of lives, whose zero ends the game only after it has
-// been five.
+/* Breakout: three digits in BCD; a count of lives, whose zero ends the game only after it has
+ * been five. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// carnival.c: four digits of tens in BCD; the game is over when no bullet is left; no lives.
+/* Carnival: four digits of tens in BCD; the game is over when no bullet is left; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// casino.c: the player's money, four digits in BCD; a bit and a byte say that the game has been won
-// or lost; one life.
+/* Casino: the player's money, four digits in BCD; a bit and a byte say that the game has been won
+ * or lost; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

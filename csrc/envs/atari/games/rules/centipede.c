@@ -1,5 +1,5 @@
-// centipede.c: six digits in BCD, where only gains are rewards; spare lives are three bits; a bit
-// marks the end.
+/* Centipede: six digits in BCD, where only gains are rewards; spare lives are three bits; a bit
+ * marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

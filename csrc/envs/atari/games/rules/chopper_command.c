@@ -1,4 +1,4 @@
-// chopper_command.c: four digits of hundreds in BCD; lives in a nibble.
+/* Chopper command: four digits of hundreds in BCD; lives in a nibble. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

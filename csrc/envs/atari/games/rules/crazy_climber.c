@@ -1,5 +1,5 @@
-// crazy_climber.c: four digits from the hundreds on, a byte each, where only gains are rewards; a
-// count of lives.
+/* Crazy climber: four digits from the hundreds on, a byte each, where only gains are rewards; a
+ * count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// crossbow.c: six digits in BCD; one value of a byte means that the game is over.
+/* Crossbow: six digits in BCD; one value of a byte means that the game is over. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

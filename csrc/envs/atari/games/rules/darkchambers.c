@@ -1,5 +1,5 @@
-// darkchambers.c: four digits of tens in BCD; the game is over when no strength is left, or when a
-// new game has begun, which is seen from a fall of the score or of another count; one life.
+/* Darkchambers: four digits of tens in BCD; the game is over when no strength is left, or when a
+ * new game has begun, which is seen from a fall of the score or of another count; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

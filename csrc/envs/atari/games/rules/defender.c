@@ -1,4 +1,4 @@
-// defender.c: six digits, a byte each, where ten in the low nibble is a blank; a count of lives.
+/* Defender: six digits, a byte each, where ten in the low nibble is a blank; a count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// demon_attack.c: six digits in BCD, which hold a pattern before a game begins; a count of spare
-// lives; when none is left, one value of a byte ends the game.
+/* Demon attack: six digits in BCD, which hold a pattern before a game begins; a count of spare
+ * lives; when none is left, one value of a byte ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

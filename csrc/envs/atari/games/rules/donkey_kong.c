@@ -1,5 +1,5 @@
-// donkey_kong.c: four digits of hundreds in BCD; a count of lives; when none is left, one value of
-// a countdown of the third kind ends the game.
+/* Donkey kong: four digits of hundreds in BCD; a count of lives; when none is left, one value of
+ * a countdown of the third kind ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

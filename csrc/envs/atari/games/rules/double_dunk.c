@@ -1,5 +1,5 @@
-// double_dunk.c: a BCD byte of points per team; the game is over when a team has 24 points or more
-// and the program waits at a certain address, which is on the stack.
+/* Double dunk: a BCD byte of points per team; the game is over when a team has 24 points or more
+ * and the program waits at a certain address, which is on the stack. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

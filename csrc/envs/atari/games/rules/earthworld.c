@@ -1,4 +1,4 @@
-// earthworld.c: the clues found are counted in BCD, up to ten; one life.
+/* Earthworld: the clues found are counted in BCD, up to ten; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// elevator_action.c: six digits in BCD; a count of lives, whose zero ends the game only while
-// another byte is not zero.
+/* Elevator action: six digits in BCD; a count of lives, whose zero ends the game only while
+ * another byte is not zero. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

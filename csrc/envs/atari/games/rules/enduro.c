@@ -1,5 +1,5 @@
-// enduro.c: the score is the cars overtaken; memory holds the day and, in BCD, the cars still to be
-// overtaken on it: 200 on day one, 300 later; no lives.
+/* Enduro: the score is the cars overtaken; memory holds the day and, in BCD, the cars still to be
+ * overtaken on it: 200 on day one, 300 later; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// entombed.c: the score is the depth reached, a binary number; two bits are cleared when the game
-// is over; one life.
+/* Entombed: the score is the depth reached, a binary number; two bits are cleared when the game
+ * is over; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// et.c: six digits in BCD; a signed count of spare lives; when no life is left, one value of a byte
-// ends the game.
+/* E.T.: six digits in BCD; a signed count of spare lives; when no life is left, one value of a byte
+ * ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// fishing_derby.c: a BCD byte per angler, up to 99; no lives.
+/* Fishing derby: a BCD byte per angler, up to 99; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// flag_capture.c: two digits in BCD; a count of seconds ends the game at zero; one life.
+/* Flag capture: two digits in BCD; a count of seconds ends the game at zero; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// freeway.c: crossings in BCD; a gain of any size is a reward of one; no lives.
+/* Freeway: crossings in BCD; a gain of any size is a reward of one; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// frogger.c: four digits in BCD; the lives left underflow when the last is lost.
+/* Frogger: four digits in BCD; the lives left underflow when the last is lost. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// frostbite.c: six digits in BCD; a count of spare lives; when none is left, a bit ends the game.
+/* Frostbite: six digits in BCD; a count of spare lives; when none is left, a bit ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// galaxian.c: six digits in BCD, which wrap around; a count of spare lives; a bit marks the end.
+/* Galaxian: six digits in BCD, which wrap around; a count of spare lives; a bit marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// gopher.c: six digits in BCD; the lives are three carrots, one bit each.
+/* Gopher: six digits in BCD; the lives are three carrots, one bit each. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// gravitar.c: six digits in BCD; a count of spare lives; a byte is one when the game is over, and
-// zero before it has begun.
+/* Gravitar: six digits in BCD; a count of spare lives; a byte is one when the game is over, and
+ * zero before it has begun. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// hangman.c: words guessed and words missed, in BCD; the game is over when the two differ, or when
-// a clock of idle frames wraps around; one life.
+/* Hangman: words guessed and words missed, in BCD; the game is over when the two differ, or when
+ * a clock of idle frames wraps around; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

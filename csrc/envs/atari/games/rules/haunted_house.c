@@ -1,4 +1,4 @@
-// haunted_house.c: the matches used are counted in BCD, and each costs a point; a count of lives.
+/* Haunted house: the matches used are counted in BCD, and each costs a point; a count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

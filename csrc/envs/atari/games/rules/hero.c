@@ -1,4 +1,4 @@
-// hero.c: six digits in BCD; a count of lives.
+/* Hero: six digits in BCD; a count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// human_cannonball.c: hits in BCD; seven hits or seven misses end the game; one life.
+/* Human cannonball: hits in BCD; seven hits or seven misses end the game; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// ice_hockey.c: a BCD byte of goals per team; the reward of a frame is at most one; a clock; no
-// lives.
+/* Ice hockey: a BCD byte of goals per team; the reward of a frame is at most one; a clock; no
+ * lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

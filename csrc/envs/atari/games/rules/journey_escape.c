@@ -1,4 +1,4 @@
-// journey_escape.c: six digits in BCD; the game is over when two bytes are zero; no lives.
+/* Journey escape: six digits in BCD; the game is over when two bytes are zero; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// kaboom.c: six digits in BCD; a game is one life, over with the last bucket or the highest score.
+/* Kaboom: six digits in BCD; a game is one life, over with the last bucket or the highest score. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

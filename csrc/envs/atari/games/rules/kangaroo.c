@@ -1,4 +1,4 @@
-// kangaroo.c: four digits of hundreds in BCD; a count of spare lives, which underflows at the end.
+/* Kangaroo: four digits of hundreds in BCD; a count of spare lives, which underflows at the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// keystone_kapers.c: four digits in BCD; a count of lives; when none is left, a byte at zero ends
-// the game.
+/* Keystone kapers: four digits in BCD; a count of lives; when none is left, a byte at zero ends
+ * the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// king_kong.c: four digits in BCD; a count of lives.
+/* King kong: four digits in BCD; a count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// klax.c: six digits in BCD; the game is over when the drops reach the number allowed; all these
-// bytes are in the cartridge's own RAM; one life.
+/* Klax: six digits in BCD; the game is over when the drops reach the number allowed; all these
+ * bytes are in the cartridge's own RAM; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// koolaid.c: four digits of hundreds in BCD; one value of a byte marks the end; no lives.
+/* Koolaid: four digits of hundreds in BCD; one value of a byte marks the end; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

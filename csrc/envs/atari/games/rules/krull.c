@@ -1,4 +1,4 @@
-// krull.c: six digits in BCD; a count of spare lives; when none is left, two bytes mark the end.
+/* Krull: six digits in BCD; a count of spare lives; when none is left, two bytes mark the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

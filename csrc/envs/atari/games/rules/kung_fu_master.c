@@ -1,4 +1,4 @@
-// kung_fu_master.c: six digits in BCD; a count of spare lives, which underflows at the end.
+/* Kung fu master: six digits in BCD; a count of spare lives, which underflows at the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

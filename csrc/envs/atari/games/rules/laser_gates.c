@@ -1,4 +1,4 @@
-// laser_gates.c: six digits in BCD; the game is over when a byte is zero; no lives.
+/* Laser gates: six digits in BCD; the game is over when a byte is zero; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// lost_luggage.c: six digits in BCD; a count of lives; when none is left, the end screen, which
-// three bytes identify, ends the game.
+/* Lost luggage: six digits in BCD; a count of lives; when none is left, the end screen, which
+ * three bytes identify, ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// mario_bros.c: four digits of hundreds in BCD; a count of lives.
+/* Mario bros: four digits of hundreds in BCD; a count of lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// miniature_golf.c: the reward for a finished hole is its par minus the strokes; both are read off
-// the display, which shows the par until the first stroke and the strokes from then on.
+/* Miniature golf: the reward for a finished hole is its par minus the strokes; both are read off
+ * the display, which shows the par until the first stroke and the strokes from then on. */
 #include "rule.h"
 
 enum { HOLE, PAR, SHOWN, STROKES_HIGH, STROKES_LOW };

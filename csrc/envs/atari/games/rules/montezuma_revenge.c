@@ -1,5 +1,5 @@
-// montezuma_revenge.c: six digits in BCD; a count of spare lives; when none is left, one value of a
-// byte ends the game.
+/* Montezuma revenge: six digits in BCD; a count of spare lives; when none is left, one value of a
+ * byte ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

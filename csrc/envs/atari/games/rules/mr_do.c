@@ -1,4 +1,4 @@
-// mr_do.c: four digits of tens in BCD; a count of lives; one value of a byte marks the end.
+/* Mr do: four digits of tens in BCD; a count of lives; one value of a byte marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

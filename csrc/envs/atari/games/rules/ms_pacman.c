@@ -1,4 +1,4 @@
-// ms_pacman.c: six digits in BCD; a count of spare lives; the last life ends with an animation.
+/* Ms pacman: six digits in BCD; a count of spare lives; the last life ends with an animation. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// name_this_game.c: six digits in BCD; lives are three bits.
+/* Name this game: six digits in BCD; lives are three bits. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// othello.c: a BCD byte of discs per player; the game is over when neither player has been to move
-// for fifty-one frames; one life.
+/* Othello: a BCD byte of discs per player; the game is over when neither player has been to move
+ * for fifty-one frames; one life. */
 #include "rule.h"
 
 enum { IDLE_LIMIT = 51 };

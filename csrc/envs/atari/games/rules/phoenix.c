@@ -1,5 +1,5 @@
-// phoenix.c: six digits: the upper four in BCD, and tens in a high nibble; lives are three bits;
-// one value of a byte marks the end.
+/* Phoenix: six digits: the upper four in BCD, and tens in a high nibble; lives are three bits;
+ * one value of a byte marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

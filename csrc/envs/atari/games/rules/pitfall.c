@@ -1,4 +1,4 @@
-// pitfall.c: six digits in BCD; a high nibble holds a picture of the lives.
+/* Pitfall: six digits in BCD; a high nibble holds a picture of the lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

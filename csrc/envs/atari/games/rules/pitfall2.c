@@ -1,4 +1,4 @@
-// pitfall2.c: six digits in BCD; one life; the game never ends.
+/* Pitfall2: six digits in BCD; one life; the game never ends. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// pong.c: two binary numbers; the game ends at 21 points; no lives.
+/* Pong: two binary numbers; the game ends at 21 points; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

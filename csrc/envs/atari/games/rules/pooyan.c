@@ -1,5 +1,5 @@
-// pooyan.c: six digits in BCD; a count of spare lives; when none is left, one value of a byte ends
-// the game.
+/* Pooyan: six digits in BCD; a count of spare lives; when none is left, one value of a byte ends
+ * the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// private_eye.c: six digits in BCD; a byte above one marks the end; no lives.
+/* Private eye: six digits in BCD; a byte above one marks the end; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// qbert.c: six digits in BCD, which pay nothing at the end; a byte that counts down with the lives,
-// past zero to minus two.
+/* Q*bert: six digits in BCD, which pay nothing at the end; a byte that counts down with the lives,
+ * past zero to minus two. */
 #include "rule.h"
 
 static void reset(pp_score *s) {
@@ -18,7 +18,7 @@ static void step(pp_score *s, const uint8_t *ram) {
     return;
   }
   pp_score_set(s, pp_bcd6(ram[89], ram[90], ram[91]));
-  if (now == last - 1) --s->lives;
+  if (now == last - 1) s->lives--;
 }
 
 PP_RULE(qbert) = {.reset = reset, .step = step};

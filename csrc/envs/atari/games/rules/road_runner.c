@@ -1,5 +1,5 @@
-// road_runner.c: four digits of hundreds, a nibble each, where ten is a blank; a count of spare
-// lives; when none is left, either of two flags ends the game.
+/* Road runner: four digits of hundreds, a nibble each, where ten is a blank; a count of spare
+ * lives; when none is left, either of two flags ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

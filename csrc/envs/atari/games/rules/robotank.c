@@ -1,5 +1,5 @@
-// robotank.c: the tanks destroyed: dozens in one byte, the rest in another; a count of spare lives;
-// when none is left, one value of a byte ends the game.
+/* Robotank: the tanks destroyed: dozens in one byte, the rest in another; a count of spare lives;
+ * when none is left, one value of a byte ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// seaquest.c: six digits in BCD; a count of spare lives; a byte marks the end.
+/* Seaquest: six digits in BCD; a count of spare lives; a byte marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// sir_lancelot.c: six digits in BCD; a count of lives; when none is left, one value of a byte ends
-// the game.
+/* Sir lancelot: six digits in BCD; a count of lives; when none is left, one value of a byte ends
+ * the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// skiing.c: the score is minus the time in hundredths of a second; one value of a byte marks the
-// end; no lives.
+/* Skiing: the score is minus the time in hundredths of a second; one value of a byte marks the
+ * end; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// solaris.c: six digits of tens in BCD; lives are in a low nibble.
+/* Solaris: six digits of tens in BCD; lives are in a low nibble. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

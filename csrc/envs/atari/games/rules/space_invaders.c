@@ -1,5 +1,5 @@
-// space_invaders.c: four digits in BCD, which wrap around; a bit, or the loss of the last life,
-// ends the game.
+/* Space invaders: four digits in BCD, which wrap around; a bit, or the loss of the last life,
+ * ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

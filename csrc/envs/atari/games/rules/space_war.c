@@ -1,4 +1,4 @@
-// space_war.c: a BCD byte of hits; ten hits end the game, and so does a clock; one life.
+/* Space war: a BCD byte of hits; ten hits end the game, and so does a clock; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// star_gunner.c: four digits of hundreds, a nibble each, where ten is a blank; a byte counts the
-// lives, but is used only once the first of six is gone.
+/* Star gunner: four digits of hundreds, a nibble each, where ten is a blank; a byte counts the
+ * lives, but is used only once the first of six is gone. */
 #include "rule.h"
 
 static void reset(pp_score *s) {

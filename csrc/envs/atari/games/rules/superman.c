@@ -1,5 +1,5 @@
-// superman.c: a finished game pays the seconds that are left of a hundred minutes, and nothing else
-// scores; one life.
+/* Superman: a finished game pays the seconds that are left of a hundred minutes, and nothing else
+ * scores; one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

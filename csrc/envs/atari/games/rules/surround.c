@@ -1,4 +1,4 @@
-// surround.c: a BCD byte per player; ten wins, whether it is stored as 0x10 or as 0x0a.
+/* Surround: a BCD byte per player; ten wins, whether it is stored as 0x10 or as 0x0a. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

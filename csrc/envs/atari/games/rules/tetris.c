@@ -1,4 +1,4 @@
-// tetris.c: four digits in BCD, where only growth is a reward; a bit marks the end; no lives.
+/* Tetris: four digits in BCD, where only growth is a reward; a bit marks the end; no lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// tic_tac_toe_3d.c: the game is over when the program waits at a certain address, which is on the
-// stack; a byte then holds the winner (8: the player); one life.
+/* Tic tac toe 3d: the game is over when the program waits at a certain address, which is on the
+ * stack; a byte then holds the winner (8: the player); one life. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// time_pilot.c: four digits of hundreds in BCD; a count of spare lives, read only while a nibble
-// says that a game runs; a byte marks the end.
+/* Time pilot: four digits of hundreds in BCD; a count of spare lives, read only while a nibble
+ * says that a game runs; a byte marks the end. */
 #include "rule.h"
 
 static void reset(pp_score *s) {

@@ -1,4 +1,4 @@
-// trondead.c: six digits in BCD; a count of the lost lives.
+/* Trondead: six digits in BCD; a count of the lost lives. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

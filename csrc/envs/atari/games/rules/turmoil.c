@@ -1,5 +1,5 @@
-// turmoil.c: tens: four digits in BCD plus a binary number; a count of lives; when none is left,
-// one value of a byte ends the game.
+/* Turmoil: tens: four digits in BCD plus a binary number; a count of lives; when none is left,
+ * one value of a byte ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// tutankham.c: four digits in BCD; lives are two bits of a byte that is zero at the end.
+/* Tutankham: four digits in BCD; lives are two bits of a byte that is zero at the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// up_n_down.c: six digits in BCD; a count of spare lives; when none is left, a count above 0x40
-// ends the game.
+/* Up n down: six digits in BCD; a count of spare lives; when none is left, a count above 0x40
+ * ends the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// venture.c: four digits of hundreds in BCD; a count of spare lives; when none is left, a bit and a
-// count end the game.
+/* Venture: four digits of hundreds in BCD; a count of spare lives; when none is left, a bit and a
+ * count end the game. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,6 +1,6 @@
-// video_chess.c: a byte says how the game ended: 0 is a win, 1 a loss. It is valid only while a
-// colour of the screen is the usual one, which it is not while the program computes or sleeps; one
-// life.
+/* Video chess: a byte says how the game ended: 0 is a win, 1 a loss. It is valid only while a
+ * colour of the screen is the usual one, which it is not while the program computes or sleeps; one
+ * life. */
 #include "rule.h"
 
 enum { USUAL = 0x82 };

@@ -1,14 +1,14 @@
-// video_cube.c: the score is the number of sides with one colour, and six such sides end the game;
-// the game is lost when the count of moves overflows its byte; one life.
+/* Video cube: the score is the number of sides with one colour, and six such sides end the game;
+ * the game is lost when the count of moves overflows its byte; one life. */
 #include "rule.h"
 
 enum { FACES = 6, CELLS = 9 };
 
 static int32_t plain_faces(const uint8_t *cells) {
   int32_t plain = 0;
-  for (int face = 0; face < FACES; ++face, cells += CELLS) {
+  for (int face = 0; face < FACES; face++, cells += CELLS) {
     int same = 1;
-    for (int i = 1; i < CELLS; ++i) same &= cells[i] == cells[0];
+    for (int i = 1; i < CELLS; i++) same &= cells[i] == cells[0];
     plain += same;
   }
   return plain;

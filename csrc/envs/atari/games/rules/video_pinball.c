@@ -1,5 +1,5 @@
-// video_pinball.c: six digits in BCD; the balls left are four minus a count, plus one if a bit is
-// set; another bit marks the end.
+/* Video pinball: six digits in BCD; the balls left are four minus a count, plus one if a bit is
+ * set; another bit marks the end. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

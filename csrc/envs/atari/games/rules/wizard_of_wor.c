@@ -1,5 +1,5 @@
-// wizard_of_wor.c: four digits of hundreds in BCD, modulo 8000; lives are in a low nibble, which is
-// not read while a bit is set.
+/* Wizard of wor: four digits of hundreds in BCD, modulo 8000; lives are in a low nibble, which is
+ * not read while a bit is set. */
 #include "rule.h"
 
 static void reset(pp_score *s) {

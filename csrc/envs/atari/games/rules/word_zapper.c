@@ -1,4 +1,4 @@
-// word_zapper.c: the score is minus the misses, a signed number; two bytes mark the end; one life.
+/* Word zapper: the score is minus the misses, a signed number; two bytes mark the end; one life. */
 #include "rule.h"
 
 static void reset(pp_score *s) {

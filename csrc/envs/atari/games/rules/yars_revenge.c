@@ -1,4 +1,4 @@
-// yars_revenge.c: six digits in BCD; lives are a high nibble.
+/* Yars revenge: six digits in BCD; lives are a high nibble. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// zaxxon.c: four digits of hundreds in BCD; lives are three bits.
+/* Zaxxon: four digits of hundreds in BCD; lives are three bits. */
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

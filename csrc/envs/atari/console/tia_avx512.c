@@ -1,0 +1,18 @@
+/* TIA AVX-512: the television chip for x86-64 processors with AVX-512. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__clang__)
+#pragma clang attribute push(                                                                     \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi,bmi2,lzcnt,popcnt,fma"))), \
+    apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi,bmi2,lzcnt,popcnt,fma")
+#endif
+#define PP_BUILD(name) name##_avx512
+#include "tia.inl"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
+
+/* a file must not be empty for other processors */
+typedef int pp_tia_avx512_file;
