@@ -6,12 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import (
-    race,
-    rivals,
-    scenes,
-)
-from benchmarks.rivals import Contender
+from benchmarks.harness import race
+from benchmarks.scenes import native_scenes, rivals
+from benchmarks.scenes.rivals import Contender
 from tests.benchmarks.made_up import TASK
 
 
@@ -48,7 +45,7 @@ def test_settings_are_threads_times_batches() -> None:
     ids=lambda who: who.name,
 )
 def test_gymnasium_plays(who: Contender) -> None:
-    task = scenes.cart_pole(2, 1)
+    task = native_scenes.cart_pole(2, 1)
     with race.playing(who, task) as player:
         assert len(player.children) == (2 if who is rivals.gymnasium_async else 0)
         # long enough for episodes to end

@@ -1,0 +1,1 @@
+"""Single questions, each with a command of its own."""
