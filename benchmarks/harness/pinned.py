@@ -21,7 +21,7 @@ from benchmarks.harness.json_lines import only_json
 from benchmarks.harness.outcome import Bar, Outcome
 
 if TYPE_CHECKING:
-    from benchmarks.scenes.native_scenes import Scene
+    from benchmarks.harness.scene import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 

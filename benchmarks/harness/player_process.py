@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from benchmarks.harness import player_proxy
+from benchmarks.harness.contender import Task
 from benchmarks.harness.json_lines import only_json
-from benchmarks.scenes import newest_envpool, python_rivals  # noqa: F401  both fill MAKERS
-from benchmarks.scenes.rivals import Task
 
 
 @contextmanager
@@ -40,6 +39,8 @@ def signal_all(pids: Sequence[int], number: int) -> None:
 
 def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
     """Makes a player; then plays, for each line of stdin, the number of batches in it."""
+    from benchmarks.scenes import newest_envpool, python_rivals  # noqa: F401  both fill MAKERS
+
     player = player_proxy.MAKERS[name](Task(**json.loads(task)))
     workers = list(player.children)
     try:

@@ -19,8 +19,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness.contender import Contender, Task, contender
 from benchmarks.harness.rounds import Player
-from benchmarks.scenes.rivals import Contender, Task, contender
 
 ROOT = Path(__file__).resolve().parents[2]
 

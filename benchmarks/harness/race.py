@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.harness.contender import Contender, Task
 from benchmarks.harness.outcome import Bar, Outcome, Row, reached
 from benchmarks.harness.rounds import (
     CLOCK,
@@ -23,12 +24,11 @@ from benchmarks.harness.rounds import (
     ratio,
     timed,
 )
-from benchmarks.scenes.rivals import Contender, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.scenes.native_scenes import Scene
+    from benchmarks.harness.scene import Scene
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import race, tree
+from benchmarks.harness.contender import Task
 from benchmarks.harness.outcome import Bar, Outcome, Row
 from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import python_rivals
-from benchmarks.scenes.rivals import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Collection
 
 from benchmarks.harness import player_proxy, race, tree
+from benchmarks.harness.contender import CONTENDERS, Contender, Task
 from benchmarks.harness.json_lines import only_json
 from benchmarks.harness.outcome import Bar, Outcome, Row
 from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import python_rivals
-from benchmarks.scenes.rivals import CONTENDERS, Contender, Task
 
 NAME = "idle-workers"
 TITLE = "CPU time of 16 CartPole-v1 in worker processes that are idle for 2 s"

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.contender import Task, contender
 from benchmarks.harness.outcome import Row
 from benchmarks.harness.toolchain import load
-from benchmarks.scenes.rivals import Task, contender, envpool
+from benchmarks.scenes.rivals import envpool
 
 SOURCE = Path(__file__).with_name("mujoco_bare.c")
 ERROR_BYTES = 256

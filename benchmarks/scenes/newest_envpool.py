@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from benchmarks.harness.contender import Task
 from benchmarks.harness.player_proxy import in_own_process
 from benchmarks.harness.rounds import Player
-from benchmarks.scenes.rivals import Task, envpool
+from benchmarks.scenes.rivals import envpool
 
 VERSION = "1.2.7"
 

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import tree
+from benchmarks.harness.contender import Task, contender
 from benchmarks.harness.player_proxy import in_own_process
 from benchmarks.harness.rounds import Player
 from benchmarks.scenes import python_envs
-from benchmarks.scenes.rivals import Looping, Stepping, Task, contender, one_each
+from benchmarks.scenes.rivals import Looping, Stepping, one_each
 
 TIANSHOU, PUFFERLIB = "tianshou-2.0.1", "pufferlib-3.0.0"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from benchmarks.harness.contender import Contender, Task
 from benchmarks.harness.outcome import Row
-from benchmarks.scenes.native_scenes import Scene
+from benchmarks.harness.scene import Scene
 from benchmarks.scenes.python_envs import (
     CART_POLE,
     COSTS,
@@ -28,7 +29,6 @@ from benchmarks.scenes.python_rivals import (
     shmem_vector_env,
     subproc_vec_env,
 )
-from benchmarks.scenes.rivals import Contender, Task
 
 FAMILIES = ("sb3", "tianshou", "pufferlib")
 

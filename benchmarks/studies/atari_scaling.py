@@ -32,9 +32,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.harness import machine, race
+from benchmarks.harness.contender import Task
 from benchmarks.harness.rounds import Player, Sample, interleave, ratio, timed
 from benchmarks.scenes import atari_games, rivals
-from benchmarks.scenes.rivals import Task
 from parallel_pool._command import until_interrupted
 
 # of the race of 57 games: the fastest, the three in the middle, and the slowest

@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks.harness import machine, pinned, race
 from benchmarks.harness.player_proxy import PlayerProxy
 from benchmarks.harness.rounds import Sample, Spread, interleave, ratio
+from benchmarks.harness.scene import Scene
 from benchmarks.scenes import native_scenes, python_scenes
-from benchmarks.scenes.native_scenes import Scene
 from parallel_pool._command import until_interrupted
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,6 +1,6 @@
 """Compares the structure of the EnvPool-style API's results with the installed EnvPool wheel.
 
-    python integration/compare/envpool_api.py
+    python -m integration.compare.envpool_api
 
 For each task and both APIs (Gymnasium's and dm_env's) it makes the same calls to both packages. It
 compares the nesting of results, the order of names, shapes and dtypes; for Atari games also all

@@ -1,9 +1,9 @@
 """Compares our Atari games, or their model, with the installed EnvPool wheel, bit by bit.
 
-    python integration/compare/envpool_atari.py
-    python integration/compare/envpool_atari.py --subject parallel_pool --games Pong Breakout
-    python integration/compare/envpool_atari.py --sets default life --steps 20000
-    python integration/compare/envpool_atari.py --subject parallel_pool --games all --sets default
+    python -m integration.compare.envpool_atari
+    python -m integration.compare.envpool_atari --subject parallel_pool --games Pong Breakout
+    python -m integration.compare.envpool_atari --sets default life --steps 20000
+    python -m integration.compare.envpool_atari --subject parallel_pool --games all --sets default
 
 The subject is the model in tests/support/reference/envpool_atari.py, or parallel_pool. Each run
 plays random actions on two environments, with two forced resets (one partial) in between. Every
@@ -31,7 +31,6 @@ import numpy as np
 from ale_py import roms
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.support.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
 
 NUM_ENVS = 2

@@ -1,6 +1,6 @@
 """Checks that each name of EnvPool's wheel exists here or is on the migration page.
 
-    python integration/compare/envpool_names.py
+    python -m integration.compare.envpool_names
 
 It compares the package, its modules, pools of every kind, specs, and the argument names of
 functions. The exit status is 1 if a name is neither here nor on the page.

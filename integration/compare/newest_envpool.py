@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a program of this folder; its output is captured."""
-    command = [FOLDER / "python", HERE / f"{program}.py", *arguments]
+    command = [FOLDER / "python", "-m", f"integration.compare.{program}", *arguments]
     env = {**environment(FOLDER.name), "PYTHONWARNINGS": "ignore"}
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 

@@ -16,7 +16,7 @@ from tests.apis.envpool.test_envpool_programs import Statistics
 STEPS = 400
 
 # Sets of options that change how frames are made, when episodes end, and what is drawn at random.
-# `python integration/compare/envpool_atari.py --subject parallel_pool` compares all sets.
+# `python -m integration.compare.envpool_atari --subject parallel_pool` compares all sets.
 CHOSEN = ["default", "life", "rgb", "sticky", "dm"]
 
 

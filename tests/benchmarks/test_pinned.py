@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.harness import pinned, race
+from benchmarks.harness.scene import Scene
 from benchmarks.scenes import mujoco_bare, native_scenes
 from tests.benchmarks.made_up import Watch, field_of
 
 
-def pinned_scene(version: str) -> native_scenes.Scene:
+def pinned_scene(version: str) -> Scene:
     return replace(field_of(Watch())[0], mujoco=version)
 
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.harness import race
+from benchmarks.harness.contender import Task
 from benchmarks.harness.outcome import Row
 from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import python_rivals, python_scenes, rivals
-from benchmarks.scenes.rivals import Task
 from tests.benchmarks.made_up import TASK, Made, Watch, field_of
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.harness import race
+from benchmarks.harness.contender import ROWS, Contender
 from benchmarks.scenes import native_scenes, rivals
-from benchmarks.scenes.rivals import Contender
 from tests.benchmarks.made_up import TASK
 
 
 def test_all_players_get_the_same_actions() -> None:
     ours, theirs = TASK.actions(rivals.np.int64), TASK.actions(rivals.np.int32)
-    assert len(ours) == rivals.ROWS
+    assert len(ours) == ROWS
     assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
     assert {len(row) for row in replace(TASK, batch_size=4).actions(rivals.np.int32)} == {4}
 

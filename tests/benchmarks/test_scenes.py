@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks.harness import race
+from benchmarks.harness.scene import Scene
 from benchmarks.scenes import native_scenes, rivals
 from tests.support.sampling import thinned
 
@@ -34,7 +35,7 @@ def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
 
 
 @pytest.mark.parametrize("scene", thinned(native_scenes.RACES, 3), ids=lambda scene: scene.name)
-def test_ours_play_every_scene(scene: native_scenes.Scene) -> None:
+def test_ours_play_every_scene(scene: Scene) -> None:
     for who in scene.ours:
         with race.playing(who, scene.task) as player:
             assert player.play(3) == 3 * scene.task.batch_size
