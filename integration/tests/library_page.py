@@ -1,4 +1,4 @@
-"""Reads the code and the diffs of docs/training-libraries.md.
+"""Reads the code and the diffs of docs/training-libraries.md, and the code of docs/rllib.md.
 
     python -m integration.tests.library_page DIFF PROGRAM
 
@@ -11,15 +11,17 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "training-libraries.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "training-libraries.md"
+RLLIB = DOCS / "rllib.md"
 
 
-def blocks(heading: str) -> list[str]:
+def blocks(heading: str, page: Path = PAGE) -> list[str]:
     """Returns the blocks of a section, up to the next heading. One # begins a comment in code."""
-    text = PAGE.read_text()
+    text = page.read_text()
     section = re.search(rf"^##+ {re.escape(heading)}\n(.*?)(?=^##+ |\Z)", text, re.M | re.S)
     if section is None:
-        raise ValueError(f"{PAGE.name} has no heading {heading!r}")
+        raise ValueError(f"{page.name} has no heading {heading!r}")
     return re.findall(r"^```text\n(.*?)^```$", section[1], re.M | re.S)
 
 

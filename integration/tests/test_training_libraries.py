@@ -1,4 +1,4 @@
-"""Code and diffs of docs/training-libraries.md run, and the libraries see our pools' results.
+"""Code and diffs of docs/training-libraries.md and rllib.md run, and see our pools' results.
 
 Each program runs in a process of its own, with the packages that make installs into a folder beside
 the others. What a library has stored is compared with a second pool that takes the same actions.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.tests.library_page import blocks, diffs, patched
+from integration.tests.library_page import RLLIB, blocks, diffs, patched
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = Path(sys.prefix) / "training-libraries"
@@ -243,19 +243,54 @@ ray.init(address="local", num_cpus=2, include_dashboard=False)
 """
 
 TRAINED_BY_RLLIB = """
-from parallel_pool import PoolVectorEnv
-
 envs = algorithm.env_runner.env.unwrapped
-assert isinstance(envs, PoolVectorEnv) and envs.backend == "native" and envs.num_envs == 8
-print(result["env_runners"]["num_env_steps_sampled"])
+assert envs.num_envs == 8
+print(result["env_runners"]["num_env_steps_sampled"], envs.backend)
 algorithm.stop()
 ray.shutdown()
 """
 
+# Episodes of the page's configuration and of "sync" have the same bits.
+SAMPLED_BY_RLLIB = """
+import numpy as np
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-def test_rllib_trains_on_a_native_pool(tmp_path: Path) -> None:
-    out = run(tmp_path, "-c", OWN_RAY + blocks("RLlib")[0] + TRAINED_BY_RLLIB)
-    assert int(out.splitlines()[-1]) >= 800
+def episodes(env, mode):
+    same = config.copy(copy_frozen=False).environment(env).debugging(seed=5)
+    runner = SingleAgentEnvRunner(config=same.env_runners(gym_env_vectorize_mode=mode))
+    runner.env.action_space.seed(3)
+    found = runner.sample(num_timesteps=400, random_actions=True)
+    runner.stop()
+    return found
+
+ours = episodes(config.env, "vector_entry_point")
+theirs = episodes("CartPole-v1", "sync")
+assert len(ours) == len(theirs)
+for one, other in zip(ours, theirs):
+    assert (one.is_terminated, one.is_truncated) == (other.is_terminated, other.is_truncated)
+    for name in ("observations", "actions", "rewards"):
+        a, b = (np.asarray(getattr(each, f"get_{name}")()) for each in (one, other))
+        assert a.dtype == b.dtype and np.array_equal(a, b), name
+print(sum(one.is_done for one in ours))
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "backend"),
+    [
+        ("A native environment: its id", "native"),
+        ("Python environments in workers: a function", "process"),
+    ],
+    ids=["native", "process"],
+)
+def test_rllib_samples_our_results_and_trains(heading: str, backend: str, tmp_path: Path) -> None:
+    (block,) = blocks(heading, RLLIB)
+    program = tmp_path / "program.py"
+    program.write_text(OWN_RAY + block + SAMPLED_BY_RLLIB + TRAINED_BY_RLLIB)
+    done, trained = run(tmp_path, str(program)).splitlines()[-2:]
+    assert int(done) > 8
+    steps, used = trained.split()
+    assert int(steps) >= 800 and used == backend
 
 
 # ------------------------------------------------------------------------------------- CleanRL --
