@@ -1,4 +1,4 @@
-"""The Python code in README.md and docs/ runs as written; counts of Atari games are right."""
+"""Pages: their Python code runs as written, links lead somewhere, the index lists all of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from parallel_pool._families import atari_proofs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINKING = [
+    *(*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"),
+    *(ROOT / name / "README.md" for name in ("benchmarks", "examples", "integration")),
+]
 
 # Runs the blocks of one page one after another, as a reader would type them.
 RUN = """
@@ -44,6 +48,36 @@ def test_every_block_names_its_language() -> None:
         assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
         languages = set(fences[::2])
         assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
+
+
+def links(page: Path) -> list[tuple[str, str]]:
+    """Returns path and anchor of every link of a page to a file of this repository."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [link.partition("#")[::2] for link in found if "://" not in link]
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors that GitHub gives to a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for path, anchor in links(page):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{path} is not there"
+        if anchor:
+            assert anchor in anchors(target), f"{path} has no heading #{anchor}"
+
+
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = {(index.parent / path).resolve() for path, _ in links(index)}
+    assert {page for page in PAGES if page != index} <= listed
 
 
 def test_counts_of_atari_games_match_the_table() -> None:
