@@ -18,6 +18,10 @@ LINKING = [
     *(*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"),
     *(ROOT / name / "README.md" for name in ("benchmarks", "examples", "integration")),
 ]
+# CHANGELOG.md names files that are no more
+NAMING = [page for page in LINKING if page.name != "CHANGELOG.md"]
+# where paths on pages begin
+BASES = (".", "csrc", "csrc/envs", "csrc/envs/atari", "parallel_pool", "parallel_pool/_workers")
 
 # Runs the blocks of one page one after another, as a reader would type them.
 RUN = """
@@ -78,6 +82,31 @@ def test_the_index_lists_every_page() -> None:
     index = ROOT / "docs" / "README.md"
     listed = {(index.parent / path).resolve() for path, _ in links(index)}
     assert {page for page in PAGES if page != index} <= listed
+
+
+def names(page: Path) -> list[str]:
+    """Returns what a page's text has in backquotes."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    """A path begins at the root of the repository, or in a folder that the page is about."""
+    pattern = r"(?!out/)[\w.*-]+(/[\w.*-]+)+(\.(py|pyi|c|h|inl|md|json)|/)"
+    for name in names(page):
+        path = name.partition("::")[0]
+        if re.fullmatch(pattern, path):
+            bases = [ROOT / base for base in BASES] + [page.parent]
+            assert any(any(base.glob(path.rstrip("/"))) for base in bases), f"{path} is not there"
+
+
+def test_tests_that_pages_name_exist() -> None:
+    files = (ROOT / "tests").rglob("test_*.py")
+    there = set(re.findall(r"def (test_\w+)\(", "\n".join(path.read_text() for path in files)))
+    named = {name.rpartition("::")[2] for page in NAMING for name in names(page)}
+    tests = {name for name in named if re.fullmatch(r"test_\w+", name)}
+    assert len(tests) >= 10 and tests <= there
 
 
 def test_counts_of_atari_games_match_the_table() -> None:
