@@ -209,7 +209,7 @@ def cluster() -> None:
 
 def integration() -> None:
     """The tests with real clients."""
-    pytest("integration", *WORKER_PER_CORE, "integration")
+    pytest("integration", *WORKER_PER_CORE, "integration/tests")
 
 
 def address() -> None:

@@ -9,25 +9,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import (
+from benchmarks.harness import machine, pinned, race, report
+from benchmarks.harness.outcome import Outcome
+from benchmarks.scenes import (
     atari_games,
     creation,
     engine_overhead,
     idle,
-    machine,
-    pinned,
+    native_scenes,
     python_scenes,
-    race,
-    report,
-    scenes,
 )
-from benchmarks.outcome import Outcome
 from parallel_pool._command import missing, until_interrupted
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, shown
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
-RACES = (*scenes.RACES, *python_scenes.RACES)
+RACES = (*native_scenes.RACES, *python_scenes.RACES)
 CREATIONS = {each.name: each for each in creation.CREATIONS}
 SPECIAL = {each.name: each.title for each in creation.CREATIONS}
 SPECIAL[engine_overhead.NAME] = engine_overhead.TITLE

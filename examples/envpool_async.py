@@ -1,4 +1,7 @@
-"""Steps 64 games of Pong, always the 16 that are ready first: no step waits for the slowest."""
+"""Steps 64 games of Pong, always the 16 that are ready first: no step waits for the slowest.
+
+Run: python examples/envpool_async.py (needs pip install 'parallel_pool[atari]')
+"""
 
 import numpy as np
 

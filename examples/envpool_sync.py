@@ -1,4 +1,7 @@
-"""Steps a hundred games of Pong at once: every result has all of them, in order."""
+"""Steps a hundred games of Pong at once: every result has all of them, in order.
+
+Run: python examples/envpool_sync.py (needs pip install 'parallel_pool[atari]')
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Steps 64 CartPoles through Gymnasium's own call, and counts the episodes."""
+"""Steps 64 CartPoles through Gymnasium's own call, and counts the episodes.
+
+Run: python examples/gymnasium_make_vec.py
+"""
 
 import gymnasium
 from gymnasium.wrappers.vector import RecordEpisodeStatistics

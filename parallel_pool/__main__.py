@@ -255,7 +255,7 @@ def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -
 def bench(arguments: Sequence[str]) -> int:
     """Runs the benchmarks, which a checkout contains and the package does not."""
     places = (Path(parallel_pool.__file__).parent.parent, Path.cwd())
-    root = next((place for place in places if (place / "benchmarks/scenes.py").exists()), None)
+    root = next((place for place in places if (place / "benchmarks/__main__.py").exists()), None)
     if root is None:
         print(
             "the benchmarks come with the source, not with the package:"

@@ -1,1 +1,1 @@
-"""Studies of the engine itself: each answers one question about its parts."""
+"""Single questions, each with a command of its own."""

@@ -6,14 +6,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks import (
-    rounds,
-    scenes,
-    tree,
-)
-from benchmarks.outcome import Bar, Outcome, Row
-from benchmarks.rivals import Contender, Task
-from benchmarks.rounds import Spread
+from benchmarks.harness import rounds, tree
+from benchmarks.harness.contender import Contender, Task
+from benchmarks.harness.outcome import Bar, Outcome, Row
+from benchmarks.harness.rounds import Spread
+from benchmarks.harness.scene import Scene
 
 
 class Watch(rounds.Clock):
@@ -58,7 +55,7 @@ class Made:
 TASK = Task("CartPole-v1", 8, 8, 2, 2, 500)
 
 
-def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
+def field_of(watch: Watch) -> tuple[Scene, list[Made]]:
     """Returns a scene of made-up contenders, and a list of all players that they make.
 
     Ours take 1 and 2 ms for a batch of 8. The rival takes 10 ms for any batch, but 1.5 ms for a
@@ -74,7 +71,7 @@ def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
 
         return Contender(name, family, make, "numpy", tunable)
 
-    scene = scenes.Scene(
+    scene = Scene(
         name="made-up",
         title="Made up",
         task=TASK,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import agents
-from benchmarks.rounds import timed
+from benchmarks.harness.rounds import timed
+from benchmarks.studies import agents
 
 
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import (
-    atari_games,
-    machine,
-    race,
-    report,
-)
-from benchmarks.outcome import Outcome
-from benchmarks.rounds import Sample
+from benchmarks.harness import machine, race, report
+from benchmarks.harness.outcome import Outcome
+from benchmarks.harness.rounds import Sample
+from benchmarks.scenes import atari_games
 from parallel_pool._engine import registry
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import atari_scaling
-from benchmarks.atari_scaling import Game, Traffic
-from benchmarks.rounds import Sample
+from benchmarks.harness.rounds import Sample
+from benchmarks.studies import atari_scaling
+from benchmarks.studies.atari_scaling import Game, Traffic
 
 CACHEGRIND = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative

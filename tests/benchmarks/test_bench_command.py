@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import (
-    race,
-    report,
-    scenes,
-)
+from benchmarks.harness import race, report
+from benchmarks.harness.scene import Scene
 from tests.benchmarks.made_up import outcome
 
 
@@ -21,7 +18,7 @@ def test_command_measures_and_writes(
 ) -> None:
     calls = []
 
-    def run(scene: scenes.Scene, vs: Sequence[str], effort: race.Effort, *, tick: race.Tick):
+    def run(scene: Scene, vs: Sequence[str], effort: race.Effort, *, tick: race.Tick):
         calls.append((scene.name, tuple(vs), effort.rounds))
         tick("round")
         return outcome(scene.name)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import (
-    creation,
-    python_rivals,
-    race,
-)
+from benchmarks.harness import race
+from benchmarks.scenes import creation, python_rivals
 
 
 def test_workers_start_beside_installed_rivals(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import (
-    engine_overhead,
-)
-from benchmarks.rounds import Spread
+from benchmarks.harness.rounds import Spread
+from benchmarks.scenes import engine_overhead
 
 
 def test_overhead_is_read_from_what_c_prints(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import (
-    idle,
-    python_rivals,
-    race,
-    tree,
-)
+from benchmarks.harness import race, tree
+from benchmarks.scenes import idle, python_rivals
 
 
 def test_idle_time_is_that_of_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:

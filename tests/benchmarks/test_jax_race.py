@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import jax
-from benchmarks.rounds import timed
+from benchmarks.harness.rounds import timed
+from benchmarks.studies import jax
 
 
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import (
-    machine,
-)
+from benchmarks.harness import machine
 
 
 def test_the_commit_is_dirty_only_if_what_is_measured_changed(

@@ -6,17 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import (
-    mujoco_bare,
-    race,
-    scenes,
-)
-from benchmarks.outcome import Row
-from benchmarks.rounds import Spread
+from benchmarks.harness import race
+from benchmarks.harness.outcome import Row
+from benchmarks.harness.rounds import Spread
+from benchmarks.scenes import mujoco_bare, native_scenes
 from tests.support.sampling import thinned
 
 
-@pytest.mark.parametrize("name", thinned(scenes.MUJOCO, 3))
+@pytest.mark.parametrize("name", thinned(native_scenes.MUJOCO, 3))
 @pytest.mark.parametrize("data_per_thread", [False, True])
 def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:
     """Its states equal ours bit by bit, through resets and time limits."""
@@ -25,7 +22,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
     import parallel_pool
 
     num_envs, limit = 3, 40
-    task = replace(scenes.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
+    task = replace(native_scenes.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
     env = parallel_pool.make_vec(
         task.env_id, num_envs, max_episode_steps=limit, vector_kwargs={"num_threads": 1}
     )
@@ -49,7 +46,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
 
 
 def test_the_bare_loop_shares_its_steps_among_threads() -> None:
-    task = scenes.mujoco("HalfCheetah", 4, 2, 2)
+    task = native_scenes.mujoco("HalfCheetah", 4, 2, 2)
     with race.playing(mujoco_bare.bare_per_env, task) as player:
         assert player.play(5) == 10
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import own_env
+from benchmarks.studies import own_env
 from parallel_pool._engine import registry
 
 

@@ -6,16 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import (
-    mujoco_bare,
-    pinned,
-    race,
-    scenes,
-)
+from benchmarks.harness import pinned, race
+from benchmarks.harness.scene import Scene
+from benchmarks.scenes import mujoco_bare, native_scenes
 from tests.benchmarks.made_up import Watch, field_of
 
 
-def pinned_scene(version: str) -> scenes.Scene:
+def pinned_scene(version: str) -> Scene:
     return replace(field_of(Watch())[0], mujoco=version)
 
 
@@ -36,7 +33,7 @@ def test_a_missing_mujoco_is_named() -> None:
 
 @pytest.mark.slow
 def test_a_pinned_scene_is_measured_in_its_process() -> None:
-    scene = next(scene for scene in scenes.RACES if scene.name == "halfcheetah-32-16")
+    scene = next(scene for scene in native_scenes.RACES if scene.name == "halfcheetah-32-16")
     ticks: list[str] = []
     effort = race.Effort(rounds=1, seconds=0.01, trial=0.01, all_settings=False)
     each = pinned.run(scene, ("bare",), effort, tick=ticks.append)

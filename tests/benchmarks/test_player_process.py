@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import (
-    player_process,
-    player_proxy,
-)
+from benchmarks.harness import player_process, player_proxy
 from tests.benchmarks.made_up import TASK, state_of
 
 

@@ -7,13 +7,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks import (
-    newest_envpool,
-    python_rivals,
-    race,
-    rivals,
-    tree,
-)
+from benchmarks.harness import race, tree
+from benchmarks.scenes import newest_envpool, python_rivals, rivals
 from tests.benchmarks.made_up import TASK, named
 
 

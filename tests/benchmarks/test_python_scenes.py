@@ -9,18 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import (
-    idle,
-    python_envs,
-    python_rivals,
-    python_scenes,
-    race,
-    scenes,
-    tree,
-)
-from benchmarks.outcome import Row
-from benchmarks.rivals import Contender, Task
-from benchmarks.rounds import Spread
+from benchmarks.harness import race, tree
+from benchmarks.harness.contender import Contender, Task
+from benchmarks.harness.outcome import Row
+from benchmarks.harness.rounds import Spread
+from benchmarks.harness.scene import Scene
+from benchmarks.scenes import idle, python_envs, python_rivals, python_scenes
 from tests.benchmarks.made_up import state_of
 
 
@@ -75,13 +69,13 @@ def test_all_cores_at_once_are_shown_beside_the_ceiling() -> None:
     assert python_scenes.against_all_cores(rows[:2]) == []
 
 
-def few(scene: scenes.Scene) -> Task:
+def few(scene: Scene) -> Task:
     """Returns a scene's task with few environments."""
     return replace(scene.task, num_envs=4, batch_size=2 if scene.task.is_async else 4)
 
 
 @pytest.mark.parametrize("scene", python_scenes.RACES, ids=lambda scene: scene.name)
-def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_work: None) -> None:
+def test_ours_and_gymnasiums_play_every_python_scene(scene: Scene, no_work: None) -> None:
     contenders = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)
     for who in filter(race.is_installed, contenders):
         task = who.task(few(scene))

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import (
-    report,
-)
-from benchmarks.outcome import Bar, Outcome, Row, reached
-from benchmarks.rounds import Spread
+from benchmarks.harness import report
+from benchmarks.harness.outcome import Bar, Outcome, Row, reached
+from benchmarks.harness.rounds import Spread
 from tests.benchmarks.made_up import MACHINE, outcome
 
 

@@ -6,18 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import (
-    race,
-    rivals,
-    scenes,
-)
-from benchmarks.rivals import Contender
+from benchmarks.harness import race
+from benchmarks.harness.contender import ROWS, Contender
+from benchmarks.scenes import native_scenes, rivals
 from tests.benchmarks.made_up import TASK
 
 
 def test_all_players_get_the_same_actions() -> None:
     ours, theirs = TASK.actions(rivals.np.int64), TASK.actions(rivals.np.int32)
-    assert len(ours) == rivals.ROWS
+    assert len(ours) == ROWS
     assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
     assert {len(row) for row in replace(TASK, batch_size=4).actions(rivals.np.int32)} == {4}
 
@@ -48,7 +45,7 @@ def test_settings_are_threads_times_batches() -> None:
     ids=lambda who: who.name,
 )
 def test_gymnasium_plays(who: Contender) -> None:
-    task = scenes.cart_pole(2, 1)
+    task = native_scenes.cart_pole(2, 1)
     with race.playing(who, task) as player:
         assert len(player.children) == (2 if who is rivals.gymnasium_async else 0)
         # long enough for episodes to end

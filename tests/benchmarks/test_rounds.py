@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import (
-    rounds,
-)
-from benchmarks.rounds import Sample, Spread
+from benchmarks.harness import rounds
+from benchmarks.harness.rounds import Sample, Spread
 from tests.benchmarks.made_up import Made, Watch
 
 

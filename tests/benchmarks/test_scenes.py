@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import (
-    race,
-    rivals,
-    scenes,
-)
+from benchmarks.harness import race
+from benchmarks.harness.scene import Scene
+from benchmarks.scenes import native_scenes, rivals
 from tests.support.sampling import thinned
 
 
@@ -28,7 +26,7 @@ def test_bars_are_against_players() -> None:
 
 
 def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
-    scene = scenes.cart_pole_async(8, 4)
+    scene = native_scenes.cart_pole_async(8, 4)
     one = rivals.envpool_api_1_thread
     assert scene.bars == {one.name: 1.3}
     assert one.task(scene.task) == replace(scene.task, num_threads=1)
@@ -36,8 +34,8 @@ def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
         assert player.play(3) == 12
 
 
-@pytest.mark.parametrize("scene", thinned(scenes.RACES, 3), ids=lambda scene: scene.name)
-def test_ours_play_every_scene(scene: scenes.Scene) -> None:
+@pytest.mark.parametrize("scene", thinned(native_scenes.RACES, 3), ids=lambda scene: scene.name)
+def test_ours_play_every_scene(scene: Scene) -> None:
     for who in scene.ours:
         with race.playing(who, scene.task) as player:
             assert player.play(3) == 3 * scene.task.batch_size

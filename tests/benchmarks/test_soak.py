@@ -13,15 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import (
-    counting,
-    race,
-    rivals,
-    soak,
-)
-from benchmarks.forging import Forging
-from benchmarks.ledger import Ledger
-from benchmarks.refusing import Refusing
+from benchmarks.harness import counting, race
+from benchmarks.harness.ledger import Ledger
+from benchmarks.scenes import rivals
+from benchmarks.scenes.forging import Forging
+from benchmarks.scenes.refusing import Refusing
+from benchmarks.studies import soak
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 
@@ -417,6 +414,8 @@ def test_some_of_the_soaks_environments_crash() -> None:
     assert calls["steady"] == 1000
     assert counting.SAFE < calls["raises"] < 1000
     script = (
-        "from benchmarks.counting import Counting\ne = Counting(0, 'exits', 5)\nwhile 1: e.step(0)"
+        "from benchmarks.harness.counting import Counting\n"
+        "e = Counting(0, 'exits', 5)\n"
+        "while 1: e.step(0)"
     )
     assert subprocess.run([sys.executable, "-c", script], cwd=race.ROOT).returncode == 3

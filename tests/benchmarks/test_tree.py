@@ -8,9 +8,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks import (
-    tree,
-)
+from benchmarks.harness import tree
 from tests.benchmarks.made_up import state_of
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import with_policy
-from benchmarks.rounds import Spread, timed
+from benchmarks.harness.rounds import Spread, timed
+from benchmarks.studies import with_policy
 
 SHORT = ["--rounds", "2", "--seconds", "0.02"]
 

@@ -12,8 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from benchmarks import report
-from benchmarks.outcome import Outcome
+from benchmarks.harness import report
+from benchmarks.harness.outcome import Outcome
 from parallel_pool._demo import picture
 from parallel_pool._demo.speeds import Speed, runners
 

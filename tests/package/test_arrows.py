@@ -100,6 +100,15 @@ APIS: dict[str, set[str]] = {
     "sb3": {"cluster", "gymnasium", "pettingzoo"},
     "torch": set(),
 }
+# the folders of benchmarks and integration, and which of them each may use
+PROGRAMS: dict[str, set[str]] = {
+    "benchmarks/harness": set(),
+    "benchmarks/scenes": {"benchmarks/harness"},
+    "benchmarks/studies": {"benchmarks/harness", "benchmarks/scenes"},
+    "integration/training": set(),
+    "integration/compare": set(),
+    "integration/tests": {"integration/compare", "integration/training"},
+}
 
 
 def name_of(path: Path) -> str:
@@ -362,9 +371,23 @@ def is_package_of_another(file: Path, others: Set[Path]) -> bool:
     )
 
 
+@pytest.mark.parametrize("folder", PROGRAMS)
+def test_folders_of_programs_import_only_those_that_they_may(folder: str) -> None:
+    """Imports inside functions do not count: a process of the harness finds a scene by its name."""
+    path = ROOT / folder
+    files = set().union(*(imported_files(file, in_functions=False) for file in path.glob("*.py")))
+    used = {f"{path.parent.name}/{file.parent.name}" for file in files if is_beside(file, path)}
+    assert used <= PROGRAMS[folder] | {folder}
+
+
+def is_beside(file: Path, folder: Path) -> bool:
+    """Returns whether a file is in a folder beside this one, or in this one."""
+    return file.parent.parent == folder.parent
+
+
 def test_imports_have_no_cycle() -> None:
     """Not even through imports inside functions."""
-    files = [*PYTHON_FILES, *sorted((ROOT / "benchmarks").glob("*.py"))]
+    files = [*PYTHON_FILES, *sorted((ROOT / "benchmarks").rglob("*.py"))]
     assert cycles({path: imported_files(path) - {path} for path in files}) == []
 
 

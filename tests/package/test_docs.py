@@ -1,4 +1,4 @@
-"""The Python code in README.md and docs/ runs as written; counts of Atari games are right."""
+"""Pages: their Python code runs as written, links lead somewhere, the index lists all of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ from parallel_pool._families import atari_proofs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINKING = [
+    *(*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"),
+    *(ROOT / name / "README.md" for name in ("benchmarks", "examples", "integration")),
+]
+# CHANGELOG.md names files that are no more
+NAMING = [page for page in LINKING if page.name != "CHANGELOG.md"]
+# where paths on pages begin
+BASES = (".", "csrc", "csrc/envs", "csrc/envs/atari", "parallel_pool", "parallel_pool/_workers")
 
 # Runs the blocks of one page one after another, as a reader would type them.
 RUN = """
@@ -44,6 +52,61 @@ def test_every_block_names_its_language() -> None:
         assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
         languages = set(fences[::2])
         assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
+
+
+def links(page: Path) -> list[tuple[str, str]]:
+    """Returns path and anchor of every link of a page to a file of this repository."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [link.partition("#")[::2] for link in found if "://" not in link]
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors that GitHub gives to a page's headings."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for path, anchor in links(page):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{path} is not there"
+        if anchor:
+            assert anchor in anchors(target), f"{path} has no heading #{anchor}"
+
+
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = {(index.parent / path).resolve() for path, _ in links(index)}
+    assert {page for page in PAGES if page != index} <= listed
+
+
+def names(page: Path) -> list[str]:
+    """Returns what a page's text has in backquotes."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+@pytest.mark.parametrize("page", NAMING, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    """A path begins at the root of the repository, or in a folder that the page is about."""
+    pattern = r"(?!out/)[\w.*-]+(/[\w.*-]+)+(\.(py|pyi|c|h|inl|md|json)|/)"
+    for name in names(page):
+        path = name.partition("::")[0]
+        if re.fullmatch(pattern, path):
+            bases = [ROOT / base for base in BASES] + [page.parent]
+            assert any(any(base.glob(path.rstrip("/"))) for base in bases), f"{path} is not there"
+
+
+def test_tests_that_pages_name_exist() -> None:
+    files = (ROOT / "tests").rglob("test_*.py")
+    there = set(re.findall(r"def (test_\w+)\(", "\n".join(path.read_text() for path in files)))
+    named = {name.rpartition("::")[2] for page in NAMING for name in names(page)}
+    tests = {name for name in named if re.fullmatch(r"test_\w+", name)}
+    assert len(tests) >= 10 and tests <= there
 
 
 def test_counts_of_atari_games_match_the_table() -> None:

@@ -18,7 +18,7 @@ from ale_py import ALEInterface, LoggerMode, roms
 from numpy.typing import NDArray
 
 import build_ffi
-from benchmarks.toolchain import toolchain
+from benchmarks.harness.toolchain import toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"

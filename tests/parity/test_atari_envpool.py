@@ -1,6 +1,6 @@
 """<Game>-v5 against the model of EnvPool's Atari (tests/reference), bit for bit.
 
-integration/compare_envpool_atari.py compares that model with EnvPool's wheel itself.
+integration/compare/envpool_atari.py compares that model with EnvPool's wheel itself.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_equals_the_model(env_id: str, options: str) -> None:
 # a third of the games: what differs between games is compared for all in test_atari_proofs.py
 @pytest.mark.parametrize("env_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
 def test_games_equal_the_model(env_id: str) -> None:
-    """integration/compare_envpool_atari.py --games all is a longer form of this test."""
+    """integration/compare/envpool_atari.py --games all is a longer form of this test."""
     number = list(TASKS).index(env_id)
     options: dict[str, Any] = {"episodic_life": number % 3 == 0, "full_action_space": True}
     options["repeat_action_probability"] = 0.25 * (number % 2)

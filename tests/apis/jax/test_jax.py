@@ -54,7 +54,7 @@ QUICK = {"CartPole-v1", "mpe/simple_tag_v3", "Pong-v5", "Reacher-v5"}
 
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 def test_a_scan_has_the_bits_of_python(env: str, x64: None) -> None:
-    """In arrays of 64 bits too; integration/same_in_jax.py is a longer form of this test."""
+    """In arrays of 64 bits too; integration/compare/same_in_jax.py does this for longer."""
     compare(env, 100)
 
 

@@ -1,6 +1,6 @@
 """EnvPool 1.2.5's Atari environment as a model of ale-py and OpenCV: what `<Game>-v5` must equal.
 
-The rules were found by running the EnvPool wheel; integration/compare_envpool_atari.py holds this
+The rules were found by running the EnvPool wheel; integration/compare/envpool_atari.py holds this
 file to the wheel, and the parity tests hold parallel_pool to this file.
 """
 

@@ -1,0 +1,1 @@
+"""How to measure: interleaved rounds, processes, machine facts, tables."""

@@ -1,0 +1,104 @@
+"""Runs a scene in a process of its own, in which `import mujoco` finds the scene's version.
+
+`python -m benchmarks.harness.pinned SCENE FAMILIES EFFORT` is that process. It writes lines of
+JSON: its progress, and on the last line its result.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.harness import race
+from benchmarks.harness.json_lines import only_json
+from benchmarks.harness.outcome import Bar, Outcome
+
+if TYPE_CHECKING:
+    from benchmarks.harness.scene import Scene
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def folder(version: str) -> Path:
+    """Returns the folder into which the Makefile installs an older MuJoCo."""
+    return Path(sys.prefix) / f"mujoco-{version}"
+
+
+def is_needed(scene: Scene) -> bool:
+    """Returns whether this process has another MuJoCo than the scene needs."""
+    if not scene.mujoco:
+        return False
+    try:
+        return importlib.metadata.version("mujoco") != scene.mujoco
+    except importlib.metadata.PackageNotFoundError:
+        return True
+
+
+def run(
+    scene: Scene,
+    families: Collection[str],
+    effort: race.Effort,
+    *,
+    tick: race.Tick = lambda text: None,
+) -> Outcome:
+    """Measures a scene as `race.run` does.
+
+    If the MuJoCo that it needs is missing, the outcome has no rows and says how to install it.
+    """
+    place = folder(scene.mujoco)
+    if not place.exists():
+        return absent(scene, place)
+    command = [sys.executable, "-m", __name__, scene.name, ",".join(families)]
+    path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [*command, json.dumps(asdict(effort))],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    message: dict[str, Any] = {}
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            message = json.loads(line)
+            if "tick" in message:
+                tick(message["tick"])
+    if process.returncode:
+        raise RuntimeError(f"{scene.name} failed in its own process: its message is above")
+    return Outcome.from_json(message["outcome"])
+
+
+def absent(scene: Scene, place: Path) -> Outcome:
+    """Returns the outcome of a scene whose MuJoCo is not installed."""
+    bars = [Bar(f"vs {who}", goal, None) for who, goal in scene.bars.items()]
+    note = f"MuJoCo {scene.mujoco} is not in {place}: make {os.path.relpath(place, ROOT)}"
+    return Outcome(scene.name, scene.title, "env steps/s", 1, 0, [], bars, [*scene.notes, note])
+
+
+def main(name: str, families: str, effort: str, send: Callable[[dict[str, Any]], None]) -> None:
+    """Measures a scene; sends its progress and its outcome."""
+    from benchmarks.scenes.native_scenes import RACES
+
+    scene = next(scene for scene in RACES if scene.name == name)
+    if is_needed(scene):
+        raise RuntimeError(f"{name} needs MuJoCo {scene.mujoco}, which this process does not find")
+    outcome = race.run(
+        scene,
+        families.split(","),
+        race.Effort(**json.loads(effort)),
+        tick=lambda text: send({"tick": text}),
+    )
+    send({"outcome": outcome.to_json()})
+
+
+if __name__ == "__main__":
+    with only_json() as send:
+        main(*sys.argv[1:], send=send)

@@ -1,0 +1,62 @@
+"""The process that a `PlayerProxy` starts: `python -m benchmarks.harness.player_process NAME TASK`.
+
+The player's worker processes are stopped between two plays. So steps in flight make no progress,
+and workers that wait by spinning use no core while others play.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from benchmarks.harness import player_proxy
+from benchmarks.harness.contender import Task
+from benchmarks.harness.json_lines import only_json
+
+
+@contextmanager
+def running(pids: Sequence[int]) -> Iterator[None]:
+    """Lets stopped processes run inside the block."""
+    signal_all(pids, signal.SIGCONT)
+    try:
+        yield
+    finally:
+        signal_all(pids, signal.SIGSTOP)
+
+
+def signal_all(pids: Sequence[int], number: int) -> None:
+    """Sends a signal to processes; some may have ended."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
+    """Makes a player; then plays, for each line of stdin, the number of batches in it."""
+    from benchmarks.scenes import newest_envpool, python_rivals  # noqa: F401  both fill MAKERS
+
+    player = player_proxy.MAKERS[name](Task(**json.loads(task)))
+    workers = list(player.children)
+    try:
+        signal_all(workers, signal.SIGSTOP)
+        send({"children": workers})
+        for line in sys.stdin:
+            with running(workers):
+                steps = player.play(int(line))
+            send({"steps": steps})
+    finally:
+        signal_all(workers, signal.SIGCONT)
+        player.close()
+
+
+if __name__ == "__main__":
+    # as `python -m benchmarks` ignores them
+    warnings.filterwarnings("ignore", module="gymnasium")
+    with only_json() as send:
+        serve(*sys.argv[1:], send=send)

@@ -1,0 +1,1 @@
+"""What is measured: environments, players of libraries, and loops in C."""

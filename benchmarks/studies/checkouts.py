@@ -1,0 +1,105 @@
+"""Compares two checkouts: `python -m benchmarks.studies.checkouts BEFORE [SCENE ...]`.
+
+Each of our players of a scene plays in both checkouts, in a process of its own under the
+checkout's own interpreter (`.venv/bin/python`; this checkout's is the one that runs the program).
+The two take turns, as players of `benchmarks.harness.race` do. Each round has new processes, since
+a process's speed depends on where its memory lies and on the seed of its hashes. The table shows
+steps per second of both, how many times faster this checkout is than the other one, and how many
+times less CPU time a step takes: medians of the rounds, quartiles in brackets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from benchmarks.harness import machine, pinned, race
+from benchmarks.harness.player_proxy import PlayerProxy
+from benchmarks.harness.rounds import Sample, Spread, interleave, ratio
+from benchmarks.harness.scene import Scene
+from benchmarks.scenes import native_scenes, python_scenes
+from parallel_pool._command import until_interrupted
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYER = Path(__file__).with_name("checkout_player.py")
+RACES = {scene.name: scene for scene in (*native_scenes.RACES, *python_scenes.RACES)}
+EFFORT = race.Effort()
+HEADER = (
+    "| scene | ours | before, steps/s | after, steps/s | after / before"
+    " | CPU time, before / after |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: |"
+)
+
+
+def player(checkout: Path, scene: Scene, name: str, hash_seed: int) -> PlayerProxy:
+    """Makes one of our players of a scene in a process of another checkout."""
+    paths = [str(checkout)]
+    if scene.mujoco:
+        paths.insert(0, str(pinned.folder(scene.mujoco)))
+    python = sys.executable if checkout == ROOT else str(checkout / ".venv/bin/python")
+    command = [python, "-P", "-W", "ignore", str(PLAYER)]
+    variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": str(hash_seed)}
+    return PlayerProxy(
+        f"{name} of {checkout}", [*command, scene.name, name], {**os.environ, **variables}
+    )
+
+
+def play(checkouts: Mapping[str, Path], scene: Scene, name: str, seed: int) -> dict[str, Sample]:
+    """Measures one of our players in all checkouts, in one round."""
+    with ExitStack() as stack:
+        players = {}
+        for label, checkout in checkouts.items():
+            each = stack.enter_context(closing(player(checkout, scene, name, seed)))
+            each.play(race.WARM_UP * scene.task.num_envs // scene.task.batch_size)
+            players[label] = each
+        played = interleave(players, 1, EFFORT.seconds, turns=EFFORT.turns)
+    return {label: samples[0] for label, samples in played.items()}
+
+
+def compare(before: Path, scene: Scene, name: str, rounds: int) -> str:
+    """Measures one of our players in both checkouts; returns its row of the table."""
+    checkouts = {"before": before, "after": ROOT}
+    played = [play(checkouts, scene, name, seed) for seed in range(rounds)]
+    theirs, ours = ([each[label] for each in played] for label in checkouts)
+    rates = [Spread.of(each.rate for each in samples).median for samples in (theirs, ours)]
+    cells = [scene.name, name, *(f"{rate:,.0f}" for rate in rates)]
+    cells += [times(ratio(ours, theirs)), times(ratio(ours, theirs, cpu=True))]
+    return f"| {' | '.join(cells)} |"
+
+
+def times(spread: Spread) -> str:
+    """Returns a ratio with its quartiles, for the table."""
+    return f"{spread.median:.3f} ({spread.low:.3f}-{spread.high:.3f})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.studies.checkouts",
+        description="Compares the speed of this checkout with that of another one.",
+    )
+    parser.add_argument("before", type=Path, help="the other checkout, built, with its .venv")
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help="scenes to measure (all)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
+    options = parser.parse_args(arguments)
+    before: Path = options.before.resolve()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: give 1 or more")
+    if not (before / ".venv/bin/python").exists():
+        parser.error(f"{before} has no .venv/bin/python: run make there")
+    unknown = [name for name in options.scenes if name not in RACES]
+    if unknown:
+        parser.error(f"no scene {', '.join(unknown)}: choose from {', '.join(RACES)}")
+    print(f"{machine.cpu_name()}, {before} -> {ROOT} ({machine.commit()})\n\n{HEADER}", flush=True)
+    for name in options.scenes or RACES:
+        for who in RACES[name].ours:
+            print(compare(before, RACES[name], who.name, options.rounds), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(until_interrupted(main))

@@ -1,0 +1,334 @@
+"""Proximal policy optimisation in JAX, all of it in one compiled program, environments included.
+
+    python -m integration.training.jax_ppo CartPole-v1|Pong-v5 [--library parallel_pool|envpool]
+
+It is written for EnvPool's `env.xla()`, and runs unchanged on EnvPool and on parallel_pool. In the
+manner of PureJaxRL, `train` is one function under `jax.jit`: rollouts are a `lax.scan` over `step`,
+and updates a `lax.scan` over rollouts. The step after the end of an episode is a reset in EnvPool's
+API: it is no experience, and is excluded from the losses.
+
+Without a library it trains on both by turns, several seeds, and writes results/jax_ppo.json. On
+Pong the agent sees the difference of two frames, as numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+RESULT = Path(__file__).parents[1] / "results" / "jax_ppo.json"
+LIBRARIES = ("parallel_pool", "envpool")
+GOAL = 475.0
+
+
+def as_they_are(observations: Any) -> Any:
+    """Returns observations of a few numbers."""
+    return observations
+
+
+def movement(observations: Any) -> Any:
+    """Returns what moved on Pong's field between the last two frames, at half the resolution."""
+    field = observations[:, :, 14:78:2, ::2].astype(jnp.float32)
+    return (field[:, 3] - field[:, 2]).reshape(len(observations), -1) / 128.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyperparameters. The defaults solve CartPole."""
+
+    num_envs: int = 32
+    rollout_steps: int = 64
+    updates: int = 100
+    epochs: int = 4
+    minibatches: int = 4
+    learning_rate: float = 2e-3
+    gamma: float = 0.98
+    gae_lambda: float = 0.9
+    clip: float = 0.2
+    entropy_weight: float = 0.005
+    value_weight: float = 0.5
+    max_gradient: float = 0.5
+    width: int = 64
+    encode: Callable[[Any], Any] = as_they_are
+
+
+SETTINGS = {
+    "CartPole-v1": Settings(),
+    "Pong-v5": Settings(
+        rollout_steps=128,
+        updates=600,
+        epochs=3,
+        learning_rate=1e-3,
+        gamma=0.99,
+        gae_lambda=0.95,
+        entropy_weight=0.01,
+        width=128,
+        encode=movement,
+    ),
+}
+
+
+class Experience(NamedTuple):
+    """Steps of all environments, (steps, num_envs, ...)."""
+
+    observations: Any
+    actions: Any
+    log_probs: Any
+    values: Any
+    rewards: Any
+    terminated: Any
+    ended: Any
+    is_real: Any
+    returned: Any
+
+
+# ----------------------------------------------------------------------------------- the agent --
+
+
+def layer(key: Any, inputs: int, outputs: int, scale: float) -> dict[str, Any]:
+    """Returns the weights of a linear layer."""
+    weights = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs))
+    return {"weights": weights, "bias": jnp.zeros(outputs)}
+
+
+def network(key: Any, sizes: Sequence[int], last_scale: float) -> list[dict[str, Any]]:
+    """Returns the weights of a network of linear layers."""
+    scales = [2**0.5] * (len(sizes) - 2) + [last_scale]
+    keys = jax.random.split(key, len(scales))
+    return [
+        layer(key, *pair, scale)
+        for key, pair, scale in zip(keys, pairwise(sizes), scales, strict=True)
+    ]
+
+
+def outputs(layers: Sequence[dict[str, Any]], inputs: Any) -> Any:
+    """Returns what a network makes of its inputs."""
+    for each in layers[:-1]:
+        inputs = jnp.tanh(inputs @ each["weights"] + each["bias"])
+    return inputs @ layers[-1]["weights"] + layers[-1]["bias"]
+
+
+def agent(key: Any, inputs: int, num_actions: int, width: int) -> dict[str, Any]:
+    """Returns the weights of a policy and a value function."""
+    first, second = jax.random.split(key)
+    return {
+        "policy": network(first, (inputs, width, width, num_actions), 0.01),
+        "value": network(second, (inputs, width, width, 1), 1.0),
+    }
+
+
+def evaluate(weights: Any, observations: Any, actions: Any) -> tuple[Any, Any, Any]:
+    """Returns log probabilities of actions, entropies and values."""
+    logits = jax.nn.log_softmax(outputs(weights["policy"], observations))
+    log_probs = jnp.take_along_axis(logits, actions[..., None], -1)[..., 0]
+    entropies = -(jnp.exp(logits) * logits).sum(-1)
+    return log_probs, entropies, outputs(weights["value"], observations)[..., 0]
+
+
+# ------------------------------------------------------------------------------------ learning --
+
+
+def advantages(experience: Experience, last_values: Any, settings: Settings) -> Any:
+    """Returns generalised advantages; an episode that ends is not continued by the next one."""
+
+    def back(carry: Any, row: Any) -> Any:
+        advantage, next_values = carry
+        reward, value, terminated, ended = row
+        error = reward + settings.gamma * next_values * ~terminated - value
+        advantage = error + settings.gamma * settings.gae_lambda * advantage * ~ended
+        return (advantage, value), advantage
+
+    rows = (experience.rewards, experience.values, experience.terminated, experience.ended)
+    first = (jnp.zeros_like(last_values), last_values)
+    return lax.scan(back, first, rows, reverse=True)[1]
+
+
+def loss(weights: Any, batch: Any, settings: Settings) -> Any:
+    """Returns the mean loss over real steps."""
+    experience, advantage, target = batch
+    log_probs, entropies, values = evaluate(weights, experience.observations, experience.actions)
+    ratio = jnp.exp(log_probs - experience.log_probs)
+    clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    losses = (
+        -jnp.minimum(ratio * advantage, clipped * advantage)
+        + settings.value_weight * 0.5 * (values - target) ** 2
+        - settings.entropy_weight * entropies
+    )
+    return (losses * experience.is_real).sum() / experience.is_real.sum()
+
+
+def make_train(
+    step: Callable[..., Any], inputs: int, num_actions: int, settings: Settings
+) -> Callable[..., Any]:
+    """Returns the training as a function of a handle, first observations and a key."""
+    steps_an_update = settings.epochs * settings.minibatches
+    schedule = optax.linear_schedule(
+        settings.learning_rate, 0.0, settings.updates * steps_an_update
+    )
+    optimizer = optax.chain(
+        optax.clip_by_global_norm(settings.max_gradient), optax.adam(schedule, eps=1e-5)
+    )
+
+    def act(carry: Any, key: Any) -> Any:
+        weights, handle, observations, was_end, returns = carry
+        actions = jax.random.categorical(key, outputs(weights["policy"], observations))
+        actions = actions.astype(jnp.int32)
+        log_probs, _, values = evaluate(weights, observations, actions)
+        handle, (following, rewards, terminated, truncated, _) = step(handle, actions)
+        ended = terminated | truncated
+        returns = returns + rewards
+        experience = Experience(
+            *(observations, actions, log_probs, values, rewards, terminated, ended, ~was_end),
+            returns * ended,
+        )
+        return (weights, handle, settings.encode(following), ended, returns * ~ended), experience
+
+    def improve(state: Any, key: Any, data: Any) -> Any:
+        count = settings.rollout_steps * settings.num_envs
+        order = jax.random.permutation(key, count).reshape(settings.minibatches, -1)
+
+        def descend(state: Any, chosen: Any) -> Any:
+            weights, optimizer_state = state
+            batch = jax.tree.map(lambda array: array[chosen], data)
+            gradient = jax.grad(loss)(weights, batch, settings)
+            change, optimizer_state = optimizer.update(gradient, optimizer_state)
+            return (optax.apply_updates(weights, change), optimizer_state), None
+
+        return lax.scan(descend, state, order)[0]
+
+    def update(carry: Any, key: Any) -> Any:
+        weights, optimizer_state, handle, observations, was_end, returns = carry
+        first, second = jax.random.split(key)
+        (_, handle, observations, was_end, returns), experience = lax.scan(
+            act,
+            (weights, handle, observations, was_end, returns),
+            jax.random.split(first, settings.rollout_steps),
+        )
+        last = outputs(weights["value"], observations)[..., 0]
+        advantage = advantages(experience, last, settings)
+        target = advantage + experience.values
+        real = experience.is_real
+        mean = (advantage * real).sum() / real.sum()
+        deviation = jnp.sqrt((jnp.square(advantage - mean) * real).sum() / real.sum())
+        advantage = (advantage - mean) / (deviation + 1e-8)
+        data = jax.tree.map(
+            lambda array: array.reshape(-1, *array.shape[2:]), (experience, advantage, target)
+        )
+        state = (weights, optimizer_state)
+        for each in jax.random.split(second, settings.epochs):
+            state = improve(state, each, data)
+        sums = experience.returned.sum(), experience.ended.sum()
+        return (*state, handle, observations, was_end, returns), sums
+
+    def train(handle: Any, observations: Any, key: Any) -> Any:
+        first, second = jax.random.split(key)
+        weights = agent(first, inputs, num_actions, settings.width)
+        was_end = jnp.zeros(settings.num_envs, jnp.bool_)
+        returns = jnp.zeros(settings.num_envs)
+        observations = settings.encode(observations)
+        carry = (weights, optimizer.init(weights), handle, observations, was_end, returns)
+        carry, sums = lax.scan(update, carry, jax.random.split(second, settings.updates))
+        return carry[0], sums
+
+    return train
+
+
+def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, Any]:
+    """Trains once; returns the curve and the seconds that it took."""
+    make = importlib.import_module(library).make
+    env = make(env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed)
+    observations, _ = env.reset()
+    handle, _, _, step = env.xla()
+    inputs = settings.encode(jnp.asarray(observations)).shape[1]
+    train = jax.jit(make_train(step, inputs, int(env.action_space.n), settings))
+    key = jax.random.key(seed)
+    start = time.perf_counter()
+    program = train.lower(handle, observations, key).compile()
+    compiled, cpu = time.perf_counter(), time.process_time()
+    weights, sums = jax.block_until_ready(program(handle, jnp.asarray(observations), key))
+    seconds, cpu = time.perf_counter() - compiled, time.process_time() - cpu
+    env.close()
+    return {
+        "library": library,
+        "env_id": env_id,
+        "seed": seed,
+        "steps": settings.num_envs * settings.rollout_steps * settings.updates,
+        "curve": mean_returns(*map(np.asarray, sums)),
+        "evaluated": round(evaluate_agent(weights, env_id, settings), 2),
+        "seconds": round(seconds, 3),
+        "cpu_seconds": round(cpu, 3),
+        "compile_seconds": round(compiled - start, 3),
+    }
+
+
+def mean_returns(returned: Any, ended: Any, points: int = 100) -> list[float | None]:
+    """Returns mean returns of episodes that ended in each part of a training; None: there are none.
+
+    Args:
+        returned, ended: sums of returns, and episodes, of each update.
+        points: parts.
+    """
+    parts = min(points, len(ended))
+    sums = [np.array_split(each, parts) for each in (returned, ended)]
+    return [
+        round(float(own.sum() / count.sum()), 2) if count.sum() else None
+        for own, count in zip(*sums, strict=True)
+    ]
+
+
+def evaluate_agent(weights: Any, env_id: str, settings: Settings, episodes: int = 50) -> float:
+    """Returns the mean return of the best actions in the first episodes of new environments."""
+    import parallel_pool
+
+    envs = parallel_pool.make(env_id, env_type="gymnasium", num_envs=episodes, seed=1_000)
+    observations, _ = envs.reset()
+    choose = jax.jit(lambda seen: outputs(weights["policy"], settings.encode(seen)).argmax(-1))
+    returns, over = np.zeros(episodes), np.zeros(episodes, np.bool_)
+    while not over.all():
+        observations, rewards, terminated, truncated, _ = envs.step(
+            np.asarray(choose(observations))
+        )
+        returns += np.where(over, 0, rewards)
+        over |= terminated | truncated
+    envs.close()
+    return float(returns.mean())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Trains and prints what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m integration.training.jax_ppo")
+    parser.add_argument("env_id", choices=SETTINGS)
+    parser.add_argument("--library", choices=LIBRARIES)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--updates", type=int, help="instead of the settings' own number")
+    parser.add_argument("--out", type=Path, default=RESULT)
+    options = parser.parse_args(arguments)
+    settings = SETTINGS[options.env_id]
+    if options.updates:
+        settings = replace(settings, updates=options.updates)
+    runs = json.loads(options.out.read_text()) if options.out.exists() else []
+    runs = [run for run in runs if run["env_id"] != options.env_id]
+    for seed in range(1, options.seeds + 1):
+        for library in [options.library] if options.library else LIBRARIES:
+            runs.append(run(library, options.env_id, seed, settings))
+            shown = {name: value for name, value in runs[-1].items() if name != "curve"}
+            print(json.dumps(shown), flush=True)
+            if not options.library:
+                options.out.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Every program in examples/ runs as written and shows what its head says; the page lists it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.examples import CLUSTER, EXAMPLES, FOLDER, output_of
+
+# what a program prints, if its numbers are the same on every machine
+SHOWN = {
+    "dm_env_steps": r"1000 steps: \d+ episodes, \d\d+ of them up to the time limit",
+    "gymnasium_make_vec": r"\d{4} episodes",
+    "jax_search": r"best of 256 policies: 500 steps",
+    "own_env": r"example/Guess-v0: \d+ games, 3\.[34] guesses for each",
+    "pettingzoo_agents": r"at random: .* -2\d\.\d\nby the rule: .* -1\d\.\d",
+    "python_workers": r"fell off the cliff, in environments \(0, 2, 3, 7\)",
+}
+# they import torch, stable_baselines3 or jax
+HEAVY = {"jax_search", "sb3_ppo", "torch_reinforce"}
+
+
+def head(name: str) -> str:
+    text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text()))
+    assert text is not None, f"{name}.py does not say what it shows"
+    return text
+
+
+def marked(name: str) -> object:
+    return pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else [])
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in EXAMPLES if name != CLUSTER])
+def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    assert re.search(SHOWN.get(name, r"\w"), output_of(name, tmp_path))
+
+
+def test_heads_say_how_to_run_a_program() -> None:
+    for name in EXAMPLES:
+        assert re.search(rf"^Run: python examples/{name}\.py\b", head(name), re.MULTILINE), name
+
+
+def test_the_page_lists_every_file() -> None:
+    page = (FOLDER / "README.md").read_text()
+    listed = re.findall(r"^\| \[(\w+\.\w+)\]\(\1\) \|", page, re.MULTILINE)
+    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".c")}
+    assert sorted(listed) == sorted(files) and len(files) >= 12
