@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks import machine
-from benchmarks.player_proxy import PlayerProxy
-from benchmarks.rounds import Sample, Spread, batches_in, ratio, timed
-from benchmarks.toolchain import toolchain
+from benchmarks.harness import machine
+from benchmarks.harness.player_proxy import PlayerProxy
+from benchmarks.harness.rounds import Sample, Spread, batches_in, ratio, timed
+from benchmarks.harness.toolchain import toolchain
 from parallel_pool._command import until_interrupted
 from parallel_pool._families import atari
 

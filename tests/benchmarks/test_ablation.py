@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.rounds import Sample
+from benchmarks.harness.rounds import Sample
 from benchmarks.studies import ablation
 from benchmarks.studies.ablation import CONTROL, FULL, MECHANISMS, SCENES, Edit, Mechanism
 
