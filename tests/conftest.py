@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from parallel_pool._apis.common.import_hook import after_import
+from tests.support import sampling
 from tests.support.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
@@ -34,6 +35,11 @@ def _quiet_jax() -> None:
 
 
 after_import("jax", _quiet_jax)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sampling.mark_slow(items)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from itertools import cycle, product
 from typing import Any
@@ -48,3 +50,45 @@ def _slow(case: Any) -> Any:
         return pytest.param(*case.values, marks=marks, id=case.id)
     values = case if isinstance(case, tuple) else (case,)
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+# ------------------------------------------------------------------- @pytest.mark.quick(count) --
+
+
+def mark_slow(items: Iterable[pytest.Item]) -> None:
+    """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("quick") and not item.get_closest_marker("slow"):
+            assert isinstance(item, pytest.Function)
+            cases[item.parent, item.originalname].append(item)
+    for (_, name), of_test in cases.items():
+        (count,) = of_test[0].get_closest_marker("quick").args
+        chosen = choose([_values(item) for item in of_test], count, name)
+        for number, item in enumerate(of_test):
+            if number not in chosen:
+                item.add_marker(pytest.mark.slow)
+
+
+def _values(item: pytest.Function) -> set[tuple[str, Any]]:
+    """Returns which value each argument of a case has."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    plain = (str, int, float, type(None))
+    return {(name, v if isinstance(v, plain) else id(v)) for name, v in params.items()}
+
+
+def choose(cases: Sequence[set[tuple[str, Any]]], count: int, name: str) -> set[int]:
+    """Returns the numbers of so many cases that have as many values of the arguments as possible.
+
+    Where several are as good, the name decides: tests with the same cases run different ones.
+    """
+    start = zlib.crc32(name.encode()) % max(len(cases), 1)
+    order = [*range(start, len(cases)), *range(start)]
+    chosen: set[int] = set()
+    seen: set[tuple[str, Any]] = set()
+    while order and len(chosen) < count:
+        best = max(order, key=lambda number: len(cases[number] - seen))
+        order.remove(best)
+        chosen.add(best)
+        seen |= cases[best]
+    return chosen
