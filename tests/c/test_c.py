@@ -1,29 +1,48 @@
 """Compiles and runs each tests/c/test_*.c: plain, under ThreadSanitizer, under Address- and UBSan.
 
-A new test_*.c needs no registration: it is linked against all of csrc by tests/c/Makefile.
+A new test_*.c needs no registration: it is linked against all of csrc. The engine's objects are those
+of build_ffi.py: plain tests run the code that ships, and the others what the stages of .ci/stages.py
+run under the same sanitizers. The programs are in build/c-tests.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import fcntl
 import functools
 import os
-import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import build_ffi
+
 ROOT = Path(__file__).resolve().parents[2]
 C_TESTS = ROOT / "tests" / "c"
-# compiling all of the engine again for a sanitizer takes too long for make check
+# compiling all of the engine again takes too long for make check
 FLAVOURS = [
     "plain",
     *(pytest.param(flavour, marks=pytest.mark.slow) for flavour in ("tsan", "asan")),
 ]
+# the kinds of build_ffi.py
+BUILDS = {
+    "plain": {},
+    "O0": {"PP_DEBUG": "1"},
+    "tsan": {"PP_SANITIZE": "thread"},
+    "asan": {"PP_SANITIZE": "address,undefined"},
+}
+# functions that tests replace
+WRAPPED = {
+    # counts allocations
+    "test_alloc": ("malloc", "calloc", "realloc", "aligned_alloc"),
+    # makes system calls fail
+    "test_arena": ("ftruncate", "fallocate", "mmap", "realloc"),
+    # changes what the system says of its clocks and of the parent process
+    "test_os": ("clock_getres", "clock_gettime", "getppid"),
+    # needs mathematics whose bits are the same everywhere
+    "test_golden": ("cos", "sincos", "sinf", "cosf", "pow", "powf"),
+}
 NAMES = sorted(path.stem for path in C_TESTS.glob("test_*.c"))
 
 # Options of the sanitizers. The first report ends the program, and says more than a later crash.
@@ -87,29 +106,52 @@ PLANTED = {
 }
 
 
+def toolchain(flavour: str) -> build_ffi.Toolchain:
+    return build_ffi.Toolchain({"PP_WERROR": "1", **BUILDS[flavour]})
+
+
 @functools.cache
-def numpy_flags() -> str:
-    """Returns flags for NumPy's headers and libraries, which make would look up at every call."""
-    command = [sys.executable, str(ROOT / "build_ffi.py"), "--numpy"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def make(flavour: str, target: str) -> str:
-    """Brings a target of tests/c/Makefile up to date and returns the output of make."""
-    folder = ROOT / "build" / "c-tests" / flavour
-    folder.mkdir(parents=True, exist_ok=True)
+def engine(flavour: str) -> Path:
+    """Brings the engine up to date: an archive, so that a test links only what it uses."""
     # Turns off pytest's faulthandler_timeout, which is for tests that hang. On a busy machine the
     # first build of all environments may take minutes. pytest sets it again for each test, and
     # run() has a timeout of its own.
     faulthandler.cancel_dump_traceback_later()
-    with open(folder.parent / "lock", "w") as lock:
-        # several pytest workers may want the same objects, and flavours share some
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        command = ["make", "--no-print-directory", "-C", str(C_TESTS), "-j2", target]
-        command += [f"FLAVOUR={flavour}", f"PYTHON={sys.executable}", f"NUMPY={numpy_flags()}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    tools = toolchain(flavour)
+    archive = tools.folder / "engine.a"
+    with tools.locked():
+        objects = tools.compile_engine()
+        build_ffi.write_if_changed(archive.with_suffix(".txt"), "\n".join(map(str, objects)))
+        if is_older(archive, *objects, archive.with_suffix(".txt")):
+            # made anew, as ar would keep deleted files
+            archive.unlink(missing_ok=True)
+            partial = archive.with_suffix(".partial")
+            partial.unlink(missing_ok=True)
+            tools.run(["ar", "qcs", partial, *objects])
+            partial.replace(archive)
+    return archive
+
+
+def is_older(made: Path, *sources: Path) -> bool:
+    at = made.stat().st_mtime_ns if made.exists() else 0
+    return any(source.stat().st_mtime_ns >= at for source in sources)
+
+
+def program(name: str, flavour: str) -> Path:
+    """Compiles what changed of a test, and returns its program."""
+    archive, tools = engine(flavour), toolchain(flavour)
+    output = ROOT / "build" / "c-tests" / flavour / name
+    output.parent.mkdir(parents=True, exist_ok=True)
+    compiled = tools.compile(C_TESTS / f"{name}.c", tools.own_flags)
+    if is_older(output, compiled, archive, Path(__file__)):
+        link(tools, compiled, archive, output)
+    return output
+
+
+def link(tools: build_ffi.Toolchain, source: Path, archive: Path, output: Path) -> None:
+    wraps = [f"-Wl,--wrap={function}" for function in WRAPPED.get(source.stem, ())]
+    libraries = [*build_ffi.numpy_libraries(), "-lm", "-ldl"]
+    tools.run([*tools.cc, *tools.own_flags, source, archive, *wraps, *libraries, "-o", output])
 
 
 @functools.cache
@@ -139,8 +181,7 @@ def run(program: Path, flavour: str) -> subprocess.CompletedProcess[str]:
 
 
 def check(name: str, flavour: str) -> None:
-    make(flavour, name)
-    done = run(ROOT / "build" / "c-tests" / flavour / name, flavour)
+    done = run(program(name, flavour), flavour)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -159,10 +200,9 @@ def test_results_do_not_depend_on_optimization() -> None:
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defect_is_caught(defect: str, tmp_path: Path) -> None:
     flavour, source, report = PLANTED[defect]
-    (tmp_path / "planted.c").write_text('#include "check.h"\n' + source)
-    compile_command = shlex.split(make(flavour, "flags"))
-    command = [*compile_command, f"-I{C_TESTS}", "planted.c", "-o", "planted"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    planted, tools = tmp_path / "planted.c", toolchain(flavour)
+    planted.write_text(f'#include "{C_TESTS}/check.h"\n{source}')
+    tools.run([*tools.cc, *tools.own_flags, planted, "-o", tmp_path / "planted"])
     done = run(tmp_path / "planted", flavour)
     assert done.returncode != 0
     assert report in done.stdout + done.stderr
