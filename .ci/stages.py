@@ -176,7 +176,8 @@ def format() -> None:
 
 def quick() -> None:
     """The tests that take a few seconds at most."""
-    pytest("quick", *WORKERS, "-m", "not package and not cluster and not slow", "tests")
+    marks = "not package and not cluster and not slow and not sanitizers"
+    pytest("quick", *WORKERS, "-m", marks, "tests")
 
 
 def tests() -> None:

@@ -56,18 +56,21 @@ def _slow(case: Any) -> Any:
 
 
 def mark_slow(items: Iterable[pytest.Item]) -> None:
-    """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test."""
+    """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test.
+
+    With `sanitizers=True` they get the mark `sanitizers`: those stages run all cases, too.
+    """
     cases = defaultdict(list)
     for item in items:
         if item.get_closest_marker("quick") and not item.get_closest_marker("slow"):
             assert isinstance(item, pytest.Function)
             cases[item.parent, item.originalname].append(item)
     for (_, name), of_test in cases.items():
-        (count,) = of_test[0].get_closest_marker("quick").args
-        chosen = choose([_values(item) for item in of_test], count, name)
+        mark = of_test[0].get_closest_marker("quick")
+        chosen = choose([_values(item) for item in of_test], mark.args[0], name)
         for number, item in enumerate(of_test):
             if number not in chosen:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker("sanitizers" if mark.kwargs.get("sanitizers") else "slow")
 
 
 def _values(item: pytest.Function) -> set[tuple[str, Any]]:

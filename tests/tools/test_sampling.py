@@ -33,7 +33,7 @@ def test_fewer_cases_than_asked_for_are_all_quick() -> None:
 
 
 def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nmarkers =\n  slow\n  quick")
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
     pytester.makeconftest(
         """
         import pytest
@@ -53,11 +53,16 @@ def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
         @pytest.mark.parametrize("game", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
         def test_cases(game, mode): pass
 
+        @pytest.mark.quick(1, sanitizers=True)
+        @pytest.mark.parametrize("number", range(5))
+        def test_memory(number): pass
+
         @pytest.mark.quick(1)
         def test_alone(): pass
 
         def test_without_mark(): pass
         """
     )
-    pytester.inline_run("-m", "not slow").assertoutcome(passed=4)
-    pytester.inline_run().assertoutcome(passed=10)
+    pytester.inline_run("-m", "not slow and not sanitizers").assertoutcome(passed=5)
+    pytester.inline_run("-m", "not slow").assertoutcome(passed=9)
+    pytester.inline_run().assertoutcome(passed=15)
