@@ -1,8 +1,8 @@
 """Compiles and runs each tests/c/test_*.c: plain, under ThreadSanitizer, under Address- and UBSan.
 
-A new test_*.c needs no registration: it is linked against all of csrc. The engine's objects are those
-of build_ffi.py: plain tests run the code that ships, and the others what the stages of .ci/stages.py
-run under the same sanitizers. The programs are in build/c-tests.
+A new test_*.c needs no registration: it is linked against all of csrc. The engine's objects are
+those of build_ffi.py: plain tests run the code that ships, the others what the stages of
+.ci/stages.py run under the same sanitizers. The programs are in build/c-tests.
 """
 
 from __future__ import annotations

@@ -109,6 +109,7 @@ def check_started(pool: ProcessPool, seeds: list[int], steps: int) -> None:
     assert not batch[TRUNCATED].any() and not pool.replies()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_killed_in_flight_is_replaced(autoreset: str, tmp_path: Path) -> None:
     release = tmp_path / "release"
@@ -124,6 +125,7 @@ def test_a_worker_killed_in_flight_is_replaced(autoreset: str, tmp_path: Path) -
         check_started(pool, seeds, 4)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
     with pool_of(on_error="restart", autoreset=autoreset) as pool:
@@ -219,6 +221,7 @@ def test_a_worker_killed_before_the_first_observation_is_replaced() -> None:
         )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_an_unordered_pool_reports_each_restart_once(autoreset: str, tmp_path: Path) -> None:
     release = tmp_path / "release"
@@ -250,6 +253,7 @@ def test_an_unordered_pool_reports_each_restart_once(autoreset: str, tmp_path: P
         assert set(started) == {2, 3}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_deaths_with_steps_between_them_are_not_added_up(autoreset: str) -> None:
     """There are more deaths than a worker that makes no step may have."""

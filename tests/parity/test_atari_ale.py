@@ -206,6 +206,7 @@ def test_games_are_the_same(id: str) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("radius", [-5, 1e3, 93350, 1e6])
 def test_paddles_turn_by_any_finite_strength(radius: float) -> None:
     """The sum of position and turn overflows from 93335 on, the turn itself from 93369 on."""

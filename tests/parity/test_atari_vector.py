@@ -295,6 +295,7 @@ def test_signature_is_identical() -> None:
         assert mine == theirs, name
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -352,6 +353,7 @@ def some_actions(env: Any, rng: np.random.Generator) -> Any:
     return rng.integers(env.single_action_space.n, size=env.batch_size, dtype=np.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "options"),
     [
@@ -488,6 +490,7 @@ def test_arrays_are_the_callers() -> None:
 # -------------------------------------------------------------------------- wrong arguments --
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(
     "options",
     [

@@ -160,6 +160,7 @@ def outcome(flaw: str, **style: int) -> Outcome:
 # ----------------------------------------------------------------------------------- matches --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("frame_skip", [1, 4])
 def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
     each = session(2000, frame_skip=frame_skip)
@@ -181,6 +182,7 @@ def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
         assert len({*theirs.seeds}) == len(theirs.seeds)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(
     ("flaw", "words"),
     [

@@ -130,6 +130,7 @@ def test_threads(num_threads: int, batch_size: int, autoreset: str) -> None:
                 play(pool, batches)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("batch_size", [4, 2])
 def test_worker_processes(batch_size: int, autoreset: str) -> None:
@@ -260,6 +261,7 @@ def assert_valid(path: Path) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "make", [lambda: Pool("CartPole-v1", 4, num_threads=2, batch_size=2), process_pool]
 )
@@ -521,6 +523,7 @@ def test_traces_of_threads_that_compete() -> None:
     assert all(sum(trace.report().shares.values()) == pytest.approx(1) for trace in done)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
 @pytest.mark.parametrize("is_dropped", [False, True])
 def test_a_pool_may_end_during_its_trace(make: Maker, is_dropped: bool) -> None:
@@ -549,6 +552,7 @@ def test_nobody_reads_the_tracks_of_a_closed_pool(monkeypatch: pytest.MonkeyPatc
     assert_whole(trace.record, 18)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
 def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
@@ -633,6 +637,7 @@ def test_waits_of_a_second_worker_count_from_its_beginning(
     assert found.seconds == [7.0, 0.0]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_a_pool_is_announced_when_it_is_whole(
     num_workers: int, monkeypatch: pytest.MonkeyPatch

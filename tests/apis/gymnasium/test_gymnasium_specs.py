@@ -137,6 +137,7 @@ def test_ids_without_a_version_or_with_an_old_one() -> None:
 # ------------------------------------------------------------------------------ hook in make_vec --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "imports",
     thinned(

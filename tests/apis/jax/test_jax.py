@@ -52,6 +52,7 @@ def x64() -> Iterator[None]:
 QUICK = {"CartPole-v1", "mpe/simple_tag_v3", "Pong-v5", "Reacher-v5"}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 def test_a_scan_has_the_bits_of_python(env: str, x64: None) -> None:
     """In arrays of 64 bits too; integration/same_in_jax.py is a longer form of this test."""
@@ -72,6 +73,7 @@ def test_arrays_of_64_bits_become_arrays_of_32() -> None:
             np.testing.assert_array_equal(own, other.astype(own.dtype))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(["CartPole-v1", "Hopper-v5", "ALE/Pong-v5"], QUICK))
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_a_vector_environment_returns_what_it_does_in_python(
@@ -114,6 +116,7 @@ def test_a_vector_environment_returns_what_it_does_in_python(
             assert_same(ours.step(actions), theirs.step(actions), "after programs")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_observations_that_are_tuples_are_tuples_in_programs(
     mode: AutoresetMode, x64: None
@@ -161,6 +164,7 @@ def compare_infos(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_array_equal(own[mask], other[mask], key)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [parallel_pool.make_gymnasium, parallel_pool.make_dm])
 @pytest.mark.parametrize("env", sampled(["Pong-v5", "Ant-v4", "mpe/simple_spread_v3"], QUICK))
 def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> None:
@@ -422,6 +426,7 @@ def call_with(pool: Pool, name: str, values: Any) -> Any:
     return functions.step(functions.handle, **arguments)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("kind", WRONG_INTEGERS)
 def test_wrong_integers_do_not_wrap(kind: str, wide: bool, cartpoles: Pool) -> None:
@@ -439,6 +444,7 @@ def test_wrong_integers_do_not_wrap(kind: str, wide: bool, cartpoles: Pool) -> N
     goes_on(cartpoles)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -580,6 +586,7 @@ while lib.pp_xla_calls(pool.share()) < 1000:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_program_that_runs_at_exit_does_not_abort_the_process(attempt: int) -> None:
     done = subprocess.run(

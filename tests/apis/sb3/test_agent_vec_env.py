@@ -135,6 +135,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_an_algorithm_trains() -> None:
     with made(SPREAD, 4, max_cycles=10, seed=1) as envs:

@@ -151,6 +151,7 @@ def test_after_an_exception_in_a_method_steps_continue() -> None:
         assert len(env.step([0] * 4)) == 4
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["exit", "kill"])
 def test_a_worker_that_dies_is_named(how: str) -> None:
     trouble = {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
@@ -221,6 +222,7 @@ def test_environments_of_a_killed_worker_are_made_again() -> None:
             assert not dones.any() and "worker_restarted" not in infos[2]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("trouble", "restarted"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
 )
