@@ -197,7 +197,7 @@ def test_a_failure_comes_with_its_batch() -> None:
         assert error.batch.env_id.tolist() == [2, -1, -1]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_a_worker_dies_while_its_row_is_awaited(on_error: str) -> None:
     received: list[Any] = []

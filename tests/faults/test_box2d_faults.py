@@ -142,6 +142,7 @@ def check_refusal(reason: str) -> None:
             env.close()
 
 
+@pytest.mark.slow
 def test_a_library_without_a_symbol_is_refused(
     unproven: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_library_without_a_symbol_is_refused(
     check_refusal("has no symbol _ZN11b2EdgeShape11SetTwoSidedE")
 
 
+@pytest.mark.slow
 def test_another_simulation_is_refused(unproven: None, monkeypatch: pytest.MonkeyPatch) -> None:
     play = box2d.play
 
@@ -333,6 +335,7 @@ def test_actions_that_reach_an_assertion_are_refused(motor: int, dtype: type) ->
             theirs[1].step(wrong[1])
 
 
+@pytest.mark.slow
 def test_no_other_action_reaches_an_assertion() -> None:
     """Extreme actions, which change between extremes."""
     script = """

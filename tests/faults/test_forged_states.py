@@ -246,7 +246,7 @@ GAMES = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env", sampled(GAMES, {"Pong-v5", "MontezumaRevenge-v5", "atari/pong_v3"}))
 def test_no_forged_console_ends_the_process(env: str, places: Places) -> None:
     """Changes what is in front of the pictures, and what is behind them."""

@@ -140,7 +140,7 @@ def test_actions_that_are_not_finite_are_refused(value: float) -> None:
 # --------------------------------------------------------------------------------------- errors --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) -> None:
     """The model has too little memory for the contacts of an ant that stands."""

@@ -416,7 +416,7 @@ def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
 # -------------------------------------------------------------------------------------- forks --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
     with pool_of(timeout=50.0, on_error=on_error) as pool:

@@ -156,6 +156,7 @@ def test_a_reset_that_raises_is_repeated_by_a_new_environment() -> None:
         np.testing.assert_array_equal(pool.step(ALL)[0][:, 0], [1] * 4)
 
 
+@pytest.mark.slow
 def test_a_reset_that_always_raises_fails() -> None:
     def fail(env: Life) -> None:
         raise Lost("whatever comes")

@@ -171,6 +171,7 @@ def test_the_cause_of_an_exception_is_in_the_traceback() -> None:
         assert "KeyError: 'the first'" in text and "direct cause" in text
 
 
+@pytest.mark.slow
 def test_the_first_of_several_exceptions_is_raised_and_the_others_are_named() -> None:
     """Exceptions of environments, and the death of a worker, in one batch."""
     fns: list[Any] = [
@@ -411,6 +412,7 @@ def refuse_to_be_read() -> None:
     raise ImportError("No module named 'only_at_home'")
 
 
+@pytest.mark.slow
 def test_a_failed_import_in_a_worker_is_named() -> None:
     with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't start: ") as caught:
         ProcessPool([Counting, Counting, Nowhere(), Counting], num_workers=2, start_method="spawn")

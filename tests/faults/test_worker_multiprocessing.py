@@ -86,7 +86,7 @@ def ask(make: Callable[[Any], Any], questions: Questions) -> Any:
 # ----------------------------------------------------------------------------- shared objects --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @makers
 def test_proxies_of_a_manager_read_their_own_values(make: Any) -> None:
     with multiprocessing.Manager() as manager:
@@ -110,7 +110,7 @@ def test_proxies_of_a_manager_read_their_own_values(make: Any) -> None:
         assert answers[:, 0].tolist() == [1, 1] and not wrong
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_shared_objects_are_shared_by_every_start_method(method: str) -> None:
     """With "spawn" the others fail, as cloudpickle does not know how to pickle such objects."""
@@ -199,7 +199,7 @@ def test_a_restarted_worker_gets_another_number() -> None:
         assert pool.reset()[0][0, 0] > first
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_environments_may_start_processes(method: str) -> None:
     """Also those of AsyncVectorEnv with daemon=False. They are numbered from 1."""
@@ -293,7 +293,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_all_open_files_are_written_and_none_of_the_program(method: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
@@ -406,6 +406,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @KINDS
 def test_names_of_the_main_module_are_found(kind: str, method: str, tmp_path: Path) -> None:
     """By pickle, by an import of `__main__`, and by an entry point."""
@@ -413,6 +414,7 @@ def test_names_of_the_main_module_are_found(kind: str, method: str, tmp_path: Pa
     assert out == "[5.0]\n[5.0]\n[3.0]\n"
 
 
+@pytest.mark.slow
 @KINDS
 def test_names_of_a_module_that_runs_as_a_program_are_found(
     kind: str, method: str, tmp_path: Path
@@ -434,7 +436,7 @@ envs.close()
 )
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", SPAWN])
 @pytest.mark.parametrize("make", ["Known", 'lambda: gymnasium.make("Sub-v0")'])
 @pytest.mark.parametrize("from_file", [True, False])
@@ -466,6 +468,7 @@ def test_a_script_that_needs_a_guard_is_told_so_once(method: str, tmp_path: Path
     assert run_script(tmp_path, source, "pool", "fork") == "run\n[5.0, 5.0]\n"
 
 
+@pytest.mark.slow
 def test_a_program_without_a_file_is_told_what_to_do(tmp_path: Path) -> None:
     source = WITHOUT_GUARD.replace("MAKE", "Load")
     text = run_python(tmp_path, "-c", source, "pool", "forkserver", code=1)
@@ -487,7 +490,7 @@ envs.close()
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_modules_are_found_after_a_change_of_the_folder(method: str, tmp_path: Path) -> None:
     """Those of the folder in which the program started, and of the folder that it is in now."""

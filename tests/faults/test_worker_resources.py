@@ -165,6 +165,7 @@ def test_a_deleted_pool_ends_its_workers_at_once(method: str, is_held: bool) -> 
         gc.enable()
 
 
+@pytest.mark.slow
 def test_results_outlive_their_pool() -> None:
     def work() -> None:
         pool = pool_of("fork")

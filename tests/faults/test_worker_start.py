@@ -427,6 +427,7 @@ with ProcessPool([lambda: Own(gymnasium.make("CartPole-v1"))], start_method="for
 """
 
 
+@pytest.mark.slow
 def test_a_workers_traceback_shows_the_lines_of_the_script(tmp_path: Path) -> None:
     """cloudpickle gives the code of a script no file."""
     script = tmp_path / "script.py"

@@ -216,6 +216,7 @@ def test_time_in_which_all_were_stopped_does_not_count(
 # ------------------------------------------------------------------------------------ timer --
 
 
+@pytest.mark.slow
 def test_without_a_timeout_there_is_no_timer() -> None:
     before = timers()
     with pool_of(), pool_of(timeout=math.inf):
@@ -344,6 +345,7 @@ def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert check_timeouts(0.1, math.inf) == (0.1, None)
 
 
+@pytest.mark.slow
 def test_a_failure_is_raised_while_another_never_returns() -> None:
     """A worker that hangs does not hide the failure of a later one."""
 

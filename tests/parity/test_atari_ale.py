@@ -388,6 +388,7 @@ def run(program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_ids_need_no_import_of_ale_py() -> None:
     run("""if True:
         import sys
@@ -404,6 +405,7 @@ def test_ids_need_no_import_of_ale_py() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_an_unknown_game_is_refused_with_similar_names() -> None:
     """With the message that Gymnasium gives after an import of ale_py."""
     run("""if True:

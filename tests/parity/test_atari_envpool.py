@@ -146,11 +146,13 @@ def test_games_equal_the_model(env_id: str) -> None:
     compare(env_id, options, 30, seed=number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", sampled(sorted(PICTURES), {"linear rgb"}))
 def test_pictures_equal_the_model(options: str) -> None:
     compare("Breakout-v5", OPTION_SETS[options], 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "options"), thinned(MODES, 3))
 def test_modes_equal_the_model(env_id: str, options: dict[str, Any]) -> None:
     compare(env_id, options, 100)

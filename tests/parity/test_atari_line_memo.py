@@ -126,7 +126,7 @@ def both_screens(console: ProgramConsole) -> NDArray[np.uint8]:
     return np.stack([before, console.screen(SHAPE)])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("build", builds.available())
 def test_rows_that_have_not_changed(library: atari_core.Library, build: str) -> None:
     """Such a row is the same in both screens, and was at the last call; a new memo knows none."""

@@ -56,14 +56,14 @@ RESETS = {sweep.name: sweep for sweep in atari_microroms.reset_sweeps()}
 
 
 # RESxx during HMOVE's extra clocks, and just before or after them: all objects, cycles and motions
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(RESETS, 16), ids=lambda name: name.replace(" ", "-"))
 def test_reset_while_moving(ours: Ours, oracle: Oracle, name: str) -> None:
     assert differing(ours, oracle, RESETS[name]) == []
 
 
 # HMxx during these clocks; most such changes have no effect
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     thinned((f"motion {name} {motion}" for name in OBJECTS for motion in range(16)), 39),
@@ -128,6 +128,7 @@ def test_bus(ours: Ours, oracle: Oracle, code: bytes) -> None:
 
 
 # a paddle's capacitor that starts to charge in this frame or in the one before
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [20, 180, 188, 189, 240])
 @pytest.mark.parametrize("later", [90, 103, 110, 200])
 def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:

@@ -180,6 +180,7 @@ class Preprocessed:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(["boxing_v2", "quadrapong_v4"], {"quadrapong_v4"}))
 def test_preprocessing(name: str) -> None:
     options: dict[str, Any] = {

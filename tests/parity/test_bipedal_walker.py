@@ -136,6 +136,7 @@ def test_long_runs_are_the_same(id: str, policy: type[Walking | Flailing]) -> No
     assert check(case, AutoresetMode.NEXT_STEP) >= 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", sampled(IDS, {IDS[1]}))
 def test_forced_resets_in_the_middle_of_episodes_are_the_same(id: str) -> None:
     rng = np.random.default_rng(3)
@@ -156,7 +157,7 @@ def test_forced_resets_in_the_middle_of_episodes_are_the_same(id: str) -> None:
             obs = expected[0]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 def test_partial_resets_are_the_same(mode: AutoresetMode) -> None:
     vector_kwargs = {"autoreset_mode": mode}
@@ -232,7 +233,7 @@ def test_worlds_in_several_threads_are_independent(num_threads: int) -> None:
 # --------------------------------------------------------------------------------- snapshots --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_a_snapshot_holds_what_earlier_episodes_left_in_the_world(id: str) -> None:
     """Another pool, whose worlds had other episodes, goes on alike through further resets."""

@@ -242,7 +242,7 @@ def test_a_snapshot_holds_the_whole_episode() -> None:
 # ---------------------------------------------------------------------------------- pictures --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_pictures_are_the_same(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the fire of the engines, whose particles age with each picture."""

@@ -277,6 +277,7 @@ def test_runs_of_an_unordered_pool_end_at_configurations() -> None:
         assert seen[i][:20] == expected[i], i
 
 
+@pytest.mark.slow
 def test_worker_processes_give_each_environment_its_options() -> None:
     values, limits = [True, False, True], [3, 4, 5]
     ours = parallel_pool.make_vec(

@@ -198,7 +198,7 @@ def test_all_options_at_once_are_the_same(env: str) -> None:
         run(theirs, ours, 70)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env", sampled([env for env in IDS if "xml_file" in options_of(env)], MUJOCO_TASKS)
 )

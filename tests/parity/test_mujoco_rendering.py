@@ -438,6 +438,7 @@ def test_wrong_calls() -> None:
         pool.recv()
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_too_many_shapes(folder: Path) -> None:
     """MuJoCo draws those that fit. Its warning becomes Python's, and no log file is written."""

@@ -238,6 +238,7 @@ def test_observations_that_are_cast_are_the_same(name: str, as_shown: Callable[[
         run_both(theirs, ours, AutoresetMode.SAME_STEP)
 
 
+@pytest.mark.slow
 def test_equal_spaces_may_have_their_keys_in_another_order() -> None:
     """Of observations and actions, in some environments of one worker and in all of another."""
 
@@ -298,7 +299,7 @@ def test_infos_are_the_same(name: str, mode: AutoresetMode) -> None:
         run_both(theirs, ours, mode)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_infos_come_with_observations_that_are_objects(mode: AutoresetMode) -> None:
     env_fns = tellers(5, of=SPACES["graph"], tell=INFOS["nested"])
@@ -319,7 +320,7 @@ def test_infos_that_can_not_be_combined_raise_the_same_error() -> None:
 # ------------------------------------------------------------------------------------- resets --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", thinned(["box", "dict", "text"], 3))
 def test_partial_resets_are_the_same(name: str, mode: AutoresetMode) -> None:

@@ -275,7 +275,7 @@ OTHERS: list[tuple[list[tuple[str, str]], str, str]] = [
 ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("edits", "rule", "words"), thinned(OTHERS, 3))
 def test_a_mistake_breaks_its_rule(edits: Any, rule: str, words: str) -> None:
     change(*edits)

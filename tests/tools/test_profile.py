@@ -197,7 +197,7 @@ with Pool("CartPole-v1", 2, batch_size=1) as pool:
     assert "2 x CartPole-v1, batches of 1, " in done.stdout
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", ['if __name__ == "__main__":', "if True:"])
 def test_worker_processes_make_environments_of_the_script(script: Path, guard: str) -> None:
     out = script.parent / "trace.json"
@@ -224,6 +224,7 @@ def make():
     assert len(tids(out)) >= 2
 
 
+@pytest.mark.slow
 def test_a_forked_child_reports_nothing(script: Path, tmp_path: Path) -> None:
     out = tmp_path / "trace.json"
     script.write_text(

@@ -258,6 +258,7 @@ def test_a_console_that_fails_at_creation_is_a_difference(monkeypatch: pytest.Mo
     assert found == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
 
 
+@pytest.mark.slow
 def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     begun = {}
     for restart in (0, 20):
@@ -647,6 +648,7 @@ def test_processes_do_every_task(jobs: int) -> None:
         assert list(processes.do(abs, [])) == []
 
 
+@pytest.mark.slow
 def test_a_dead_process_is_an_error() -> None:
     with Processes(2) as processes, pytest.raises(BrokenProcessPool):
         list(processes.do(os._exit, [3]))

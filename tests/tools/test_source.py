@@ -310,6 +310,7 @@ def test_another_version_of_the_compiler_compiles_again(
     assert len(compilations) == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_repaired(
     number: Path, tmp_path: Path, compilations: list[Path]
 ) -> None:
@@ -500,6 +501,7 @@ def test_without_a_safe_folder_each_process_has_its_own(
     folders.remove_fresh()
 
 
+@pytest.mark.slow
 def test_old_libraries_are_removed(
     number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -710,6 +712,7 @@ def test_names_of_libc_are_not_interposed(number: Path) -> None:
 # --------------------------------------------------------------------------- other processes --
 
 
+@pytest.mark.slow
 def test_workers_know_what_the_program_has_loaded(number: Path) -> None:
     parallel_pool.load_source(number)
     for method in ("forkserver", "spawn"):

@@ -90,6 +90,7 @@ def test_a_compiler_that_hangs_is_ended_with_its_children(
     assert not list((tmp_path / "cache").rglob(".build-*"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_compiler_with_its_children(
     source: Path, compiler: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -322,6 +323,7 @@ def test_a_name_like_an_option_is_a_name(
 
 
 # check compiles it with sanitizers, too
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["build", pytest.param("check", marks=pytest.mark.slow)])
 def test_commands_print_names_that_are_not_utf_8(command: str, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xff.c"

@@ -130,7 +130,7 @@ def test_threads(num_threads: int, batch_size: int, autoreset: str) -> None:
                 play(pool, batches)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("batch_size", [4, 2])
 def test_worker_processes(batch_size: int, autoreset: str) -> None:
@@ -157,6 +157,7 @@ def test_one_environment(make: Maker) -> None:
         play(pool, 30)
 
 
+@pytest.mark.slow
 def test_steps_and_resets_of_some_environments() -> None:
     for make in (lambda: Pool("CartPole-v1", 4, num_threads=2), process_pool):
         with make() as pool, counted(pool):
@@ -497,6 +498,7 @@ def test_one_trace_at_a_time() -> None:
             first.__enter__()
 
 
+@pytest.mark.slow
 def test_traces_of_threads_that_compete() -> None:
     """Each trace that begins ends well, and a thread that steps meanwhile is never refused."""
     done: list[Trace] = []
@@ -573,6 +575,7 @@ def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Pa
         assert_valid(path)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_followed_by_another() -> None:
     with pool_of(on_error="restart", start_method="fork") as pool:
         pool.reset()
@@ -694,6 +697,7 @@ def test_a_worker_that_writes_over_its_trace_spoils_only_that() -> None:
             play(pool, 10)
 
 
+@pytest.mark.slow
 def test_spans_that_nobody_reads_are_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_module, "PERIOD", 1000.0)
     with ProcessPool([Counting] * 16, num_workers=1, start_method="fork") as pool:

@@ -339,6 +339,7 @@ def test_the_same_in_workers_as_in_a_sync_vector_env(kind: Any, mode: AutoresetM
         assert_same(ours.call("level"), (1,) * 4, "attribute")
 
 
+@pytest.mark.slow
 def test_the_same_in_workers_as_in_a_dm_loop() -> None:
     plain = [Vector(random=3 + i) for i in range(4)]
     with closing(ProcessVectorEnv([Vector] * 4, num_workers=2)) as envs:

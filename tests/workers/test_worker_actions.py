@@ -81,6 +81,7 @@ def test_empty_actions_are_empty() -> None:
     assert received(EMPTY["empty-tuple"], ()) == [()] * NUM
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(space=fixed_spaces(1))
 def test_actions_of_any_space_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:

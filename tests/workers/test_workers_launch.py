@@ -194,7 +194,7 @@ def test_an_unknown_start_method_is_refused() -> None:
         launch.start("thread", f"{TARGETS}:echo", [None], name="test")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_with_too_few_descriptors_every_started_worker_ends(start: Start, method: str) -> None:
     """The fixture `start` checks that they end. The error gives their number."""

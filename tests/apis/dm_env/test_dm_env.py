@@ -244,7 +244,7 @@ def test_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
     loops.check_ends(has_terminated=id == "CartPole-v1")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("id", "limit"), [("CartPole-v1", 18), ("Pendulum-v1", 9)])
 def test_asynchronous_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
     loops = Loops(id, limit, 6)

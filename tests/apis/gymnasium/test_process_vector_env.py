@@ -111,7 +111,7 @@ WRONG: dict[str, Call] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(WRONG, 5))
 def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
     theirs = AsyncVectorEnv(doers(), context="fork")
@@ -305,6 +305,7 @@ def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     ours.close()
 
 
+@pytest.mark.slow
 def test_close_warns_of_a_pending_call() -> None:
     for name, begin in CALLS.items():
         with made() as env:
@@ -332,6 +333,7 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.slow
 def test_messages_begin_as_async_vector_envs() -> None:
     with made() as env:
         env.reset()
@@ -416,7 +418,7 @@ def test_results_are_the_callers_own() -> None:
             pickle.dumps(env)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("context", ["spawn", "forkserver", None])
 def test_environments_defined_in_tests_reach_workers(context: str | None) -> None:
     """Classes and closures that another process can't import."""

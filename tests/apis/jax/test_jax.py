@@ -116,7 +116,7 @@ def test_a_vector_environment_returns_what_it_does_in_python(
             assert_same(ours.step(actions), theirs.step(actions), "after programs")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_observations_that_are_tuples_are_tuples_in_programs(
     mode: AutoresetMode, x64: None
@@ -183,6 +183,7 @@ def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> No
             assert_same(jax.tree.map(np.asarray, found), expected, f"step {i}", ordered=False)
 
 
+@pytest.mark.slow
 def test_the_first_come_are_received() -> None:
     """EnvPool's loop, of an asynchronous pool, in one program."""
     count, batch = 6, 2
@@ -265,6 +266,7 @@ def test_python_and_programs_take_turns() -> None:
         assert ours.stats()["env_steps"] == theirs.stats()["env_steps"]
 
 
+@pytest.mark.slow
 def test_an_asynchronous_pool_changes_hands() -> None:
     with Pool("CartPole-v1", 9, batch_size=2, seed=0) as pool:
         functions = xla(pool)
@@ -287,6 +289,7 @@ def test_an_asynchronous_pool_changes_hands() -> None:
         assert counts.sum() == 600 and (counts > 0).all()
 
 
+@pytest.mark.slow
 def test_while_a_program_runs_python_is_refused() -> None:
     with Pool("test/Fault-v0", 2, options={"sleep_ms": 20}) as pool:
         pool.reset()
@@ -372,6 +375,7 @@ def test_a_handle_is_valid_for_one_call(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
     functions = xla(cartpoles)
     before = cartpoles.get_state()
@@ -499,6 +503,7 @@ def test_arguments_have_envpools_names() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_an_error_in_a_scan_leaves_a_pool_that_goes_on(cartpoles: Pool) -> None:
     functions = xla(cartpoles)
     actions = jnp.zeros((9, 3), np.int32).at[5, 1].set(7)
@@ -508,6 +513,7 @@ def test_an_error_in_a_scan_leaves_a_pool_that_goes_on(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_failing_environments_are_errors() -> None:
     with Pool("test/Fault-v0", 3, options={"fail_on": "step", "fail_at_step": 4}) as pool:
         pool.reset()
@@ -616,6 +622,7 @@ def test_a_forked_child_has_none_of_them(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_derivatives_and_maps_are_refused() -> None:
     with Pool("Pendulum-v1", 3, seed=0) as pool:
         functions = xla(pool)

@@ -79,7 +79,7 @@ def check(envs: AgentVectorEnv, loop: RowLoop, steps: int) -> dict[str, int]:
     return counted
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("dicts", [False, True], ids=["arrays", "dicts"])
 def test_rows_are_those_of_a_plain_loop_when_agents_end_early(
@@ -141,6 +141,7 @@ def test_others_act_by_their_policy(agents: list[str]) -> None:
         check(envs, RowLoop(make, NUM_ENVS, NEXT_STEP, agents, chase), 14)
 
 
+@pytest.mark.slow
 def test_others_of_dicts_may_end_too() -> None:
     def sit(observations: dict[str, Any]) -> dict[str, Any]:
         assert observations["cow_1"]["place"].shape == (NUM_ENVS, 2)
@@ -333,7 +334,7 @@ def test_statistics_of_episodes_are_those_of_a_loop(mode: AutoresetMode) -> None
         assert found == 12 * 3
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_returns_of_agents_that_end_early_are_right(mode: AutoresetMode) -> None:
     with herd(mode) as inner:

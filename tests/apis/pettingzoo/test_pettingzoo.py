@@ -244,6 +244,7 @@ def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
         assert ends > 6
 
 
+@pytest.mark.slow
 def test_results_are_the_callers_own() -> None:
     loop = Loop([Relay] * 3, AutoresetMode.NEXT_STEP, NOTHING)
     rng = np.random.default_rng(5)
@@ -596,7 +597,7 @@ def test_an_environment_that_raises_begins_another_episode() -> None:
         assert envs.live["walker"][1]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_environments_of_a_dead_worker_are_made_again_and_truncated(mode: AutoresetMode) -> None:
     env_fns = [partial(Relay, longest=3)] * 4
@@ -685,6 +686,7 @@ def test_an_asynchronous_pool_differs_in_order_only(name: str, mode: AutoresetMo
         check_order_only(synchronous, asynchronous, rounds=15)
 
 
+@pytest.mark.slow
 def test_stacked_arrays_need_arrays() -> None:
     with pool([Chatter] * 2) as envs:
         envs.reset(seed=1)

@@ -78,6 +78,7 @@ def plain(info: Any) -> Any:
     return np.float64(info) if type(info) is float else info
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_a_plain_loop_when_agents_end_early() -> None:
     with made([Herd] * NUM_ENVS) as envs:
         ended, early = check(envs, RowLoop(Herd, NUM_ENVS, SAME_STEP), 40)

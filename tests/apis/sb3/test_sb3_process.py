@@ -75,7 +75,7 @@ def row(observations: Any, i: int) -> Any:
     return observations[i]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(INFOS, 2))
 def test_infos_of_every_kind_are_the_same(name: str) -> None:
     with pair(tellers(6, tell=INFOS[name])) as (theirs, ours):
@@ -91,7 +91,7 @@ ODD_INFOS: dict[str, Callable[[Teller], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_INFOS)
 def test_infos_of_odd_kinds_are_the_same(name: str) -> None:
     def tell(teller: Teller) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def test_actions_arrive_the_same(kind: str) -> None:
         run_both(theirs, ours, 12)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flat dict", "flat tuple", "text"])
 def test_actions_of_many_parts_come_as_a_list(kind: str) -> None:
     """One action for each environment: no array can hold them."""
@@ -203,6 +203,7 @@ def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
     ours.close()
 
 
+@pytest.mark.slow
 def test_it_stacks_as_subproc_vec_env_does() -> None:
     """DummyVecEnv returns an OrderedDict here."""
     env_fns = tellers(2, of=SPACES["flat dict"])
@@ -221,7 +222,7 @@ def test_it_stacks_as_subproc_vec_env_does() -> None:
 # ---------------------------------------------------------------------------------------- arrays --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", thinned(["box", "flat dict", "flat tuple", "dict with text"], 2))
 def test_results_are_the_callers_own(kind: str) -> None:
     """Results that are kept do not change, and writing to them changes no later result."""

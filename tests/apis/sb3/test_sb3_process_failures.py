@@ -207,6 +207,7 @@ def check_restart(env: PoolVecEnv, result: Any, last: Any, restarted: list[int])
         assert env.reset_infos[i]["reset"] == reset_info["reset"]
 
 
+@pytest.mark.slow
 def test_environments_of_a_killed_worker_are_made_again() -> None:
     with made(counters(), on_error="restart") as env:
         env.reset()
@@ -255,6 +256,7 @@ def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
         assert seeds == [None, None, 9, None]
 
 
+@pytest.mark.slow
 def test_a_restart_returns_the_last_observation_of_a_space_without_fixed_size() -> None:
     with made(tellers(2, of=SPACES["text"]), on_error="restart") as env:
         last = env.reset()[1]

@@ -104,6 +104,7 @@ def test_options_that_can_not_be_pickled_leave_nothing_in_flight() -> None:
 # ------------------------------------------------------------------------ attributes and methods --
 
 
+@pytest.mark.slow
 def test_make_vec_env_accepts_it() -> None:
     """With its arguments, and the wrappers that it adds to each environment."""
     kwargs: dict[str, Any] = {
