@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import zlib
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
@@ -74,19 +75,24 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
 
 
 def _values(item: pytest.Function) -> set[tuple[str, Any]]:
-    """Returns which value each argument of a case has."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
+    """Returns which value each argument of a case has; fields of dataclasses count, too."""
+    values: dict[str, Any] = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    for name, value in list(values.items()):
+        if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            values |= {f"{name}.{field.name}": getattr(value, field.name) for field in fields}
     plain = (str, int, float, type(None))
-    return {(name, v if isinstance(v, plain) else id(v)) for name, v in params.items()}
+    return {(name, v if isinstance(v, plain) else id(v)) for name, v in values.items()}
 
 
 def choose(cases: Sequence[set[tuple[str, Any]]], count: int, name: str) -> set[int]:
     """Returns the numbers of so many cases that have as many values of the arguments as possible.
 
-    Where several are as good, the name decides: tests with the same cases run different ones.
+    Where several are as good, they are spread evenly, and the name decides which is the first:
+    tests with the same cases run different ones.
     """
-    start = zlib.crc32(name.encode()) % max(len(cases), 1)
-    order = [*range(start, len(cases)), *range(start)]
+    start, stride = zlib.crc32(name.encode()), max(len(cases) // count, 1)
+    order = sorted(range(len(cases)), key=lambda number: (number + start) % stride)
     chosen: set[int] = set()
     seen: set[tuple[str, Any]] = set()
     while order and len(chosen) < count:

@@ -11,6 +11,14 @@ from tests.support.sampling import choose
 pytest_plugins = ["pytester"]
 
 GAMES, MODES = ("pong", "breakout", "seaquest"), ("next_step", "same_step")
+CONFTEST = """
+import pytest
+from tests.support import sampling
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    sampling.mark_slow(items)
+"""
 CASES = [{("game", game), ("mode", mode)} for game, mode in product(GAMES, MODES)]
 
 
@@ -32,18 +40,36 @@ def test_fewer_cases_than_asked_for_are_all_quick() -> None:
     assert choose([], 9, "test_a") == set()
 
 
-def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
-    pytester.makeconftest(
+def test_fields_of_dataclasses_are_values(pytester: pytest.Pytester) -> None:
+    """The three cases of one id do not keep out the others."""
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  quick")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(
         """
-        import pytest
-        from tests.support import sampling
+        import dataclasses, pytest
 
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_collection_modifyitems(items):
-            sampling.mark_slow(items)
+        @dataclasses.dataclass(frozen=True)
+        class Case:
+            id: str
+            options: dict = dataclasses.field(default_factory=dict)
+
+        @pytest.mark.quick(3)
+        @pytest.mark.parametrize("case", [Case(id) for id in "aaaabaaac"], ids=lambda c: c.id)
+        def test_cases(case):
+            open(f"{case.id}.seen", "w").close()
         """
     )
+    pytester.inline_run("-m", "not slow").assertoutcome(passed=3)
+    assert sorted(path.name for path in pytester.path.glob("*.seen")) == [
+        "a.seen",
+        "b.seen",
+        "c.seen",
+    ]
+
+
+def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
+    pytester.makeconftest(CONFTEST)
     pytester.makepyfile(
         """
         import pytest
