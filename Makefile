@@ -27,6 +27,9 @@ test: $(VENV)/.dev build
 check: $(VENV)/.dev build
 	@$(RUN) .ci/stages.py check
 
+# compiler warnings are errors there
+test check lint: export PP_WERROR := 1
+
 lint: $(VENV)/.dev build
 	@$(RUN) .ci/stages.py lint
 

@@ -4,8 +4,6 @@ pip calls the class `build_ext` below (see pyproject.toml). By hand:
 
     python build_ffi.py                              # build in place, for an editable install
     python build_ffi.py build --build-lib DIR        # Python files and the module into DIR
-    python build_ffi.py --table OUT.c                # only the generated table of environments
-    python build_ffi.py --numpy                      # flags that compile and link NumPy's part
     python build_ffi.py --compiler                   # the command that compiles a file of csrc
 
 The environment chooses the kind of build:
@@ -31,6 +29,7 @@ import subprocess
 import sys
 import sysconfig
 import warnings
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -172,12 +171,16 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 class Toolchain:
-    """The commands that compile and link one kind of build, and the folder of its objects."""
+    """The commands that compile and link one kind of build, and the folder of its objects.
 
-    def __init__(self) -> None:
+    Args:
+        environ: chooses the kind of build.
+    """
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         on = {"1", "yes", "true", "on"}
-        debug = os.environ.get("PP_DEBUG", "").lower() in on
-        sanitize = os.environ.get("PP_SANITIZE", "")
+        debug = environ.get("PP_DEBUG", "").lower() in on
+        sanitize = environ.get("PP_SANITIZE", "")
         if not re.fullmatch(r"(address|undefined|thread|,)*", sanitize):
             raise errors.SetupError(
                 f"PP_SANITIZE={sanitize}: choose from address, undefined, thread"
@@ -204,8 +207,6 @@ class Toolchain:
         # NumPy's folder is the last: it holds more than the headers that we include
         common += [f"-I{CSRC / 'include'}", f"-I{CSRC}", f"-I{numpy.get_include()}"]
         warnings = ["-Wall", "-Wextra", "-Wshadow"]
-        if os.environ.get("PP_WERROR", "").lower() in on:
-            warnings += ["-Werror"]
         self.own_flags = common + warnings
         # without optimization, a sanitizer finds no less
         self.large_flags = [*self.own_flags, "-O0"] if sanitize else self.own_flags
@@ -219,6 +220,7 @@ class Toolchain:
             self.link_flags += ["-shared", "-Wl,--exclude-libs,ALL"]
         self.link_flags += words("LDFLAGS")
 
+        # without -Werror, which changes no object
         identity = repr((self.cc, self.own_flags, self.cffi_flags, self.link_flags))
         if sanitize:
             identity += repr(self.large_flags)
@@ -226,6 +228,37 @@ class Toolchain:
         kind += "-debug" if debug else ""
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         self.folder = ROOT / "build" / f"{kind}-{digest}"
+        if environ.get("PP_WERROR", "").lower() in on:
+            for flags in (self.own_flags, self.large_flags):
+                flags += ["-Werror"]
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Excludes other builds of this kind: two at once would write the same objects."""
+        import fcntl  # here, because Windows lacks it, and `unsupported` must be called first
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def compile_engine(self, *generated: tuple[Path, list[str]]) -> list[Path]:
+        """Compiles what changed of the engine, and generated files with their flags.
+
+        Returns the objects.
+        """
+        table_file = self.folder / "generated" / "env_table.c"
+        write_if_changed(table_file, environment_table())
+        # those that compile longest first: files that include others, and cffi's
+        own = sorted(c_files(), key=lambda path: '.inl"' not in path.read_text())
+        work = [
+            (path, self.large_flags if path in LARGE else self.own_flags)
+            for path in (*own, table_file)
+        ]
+        work[1:1] = generated
+        jobs = int(os.environ.get("PP_JOBS", 0)) or usable_cores()
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(lambda item: self.compile(*item), work))
 
     def compile(self, source: Path, flags: list[str]) -> Path:
         """Compiles a file, unless its object is newer than everything it was made from."""
@@ -274,13 +307,8 @@ def is_stale(object_file: Path, depend_file: Path) -> bool:
 
 def build_module(output: Path) -> None:
     """Compiles what changed and links the extension module to output."""
-    import fcntl  # here, because Windows lacks it, and `unsupported` must be called first
-
     tools = Toolchain()
-    tools.folder.mkdir(parents=True, exist_ok=True)
-    with open(tools.folder / "lock", "w") as lock:
-        # two builds of one tree at once would write the same objects
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with tools.locked():
         ffi = FFI()
         ffi.cdef(cdef())
         source = '#include "pp_pool.h"\n#include "pp_worker.h"\n#include "pp_xla.h"'
@@ -289,20 +317,7 @@ def build_module(output: Path) -> None:
         module_file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.redirect_stdout(io.StringIO()):
             ffi.emit_c_code(str(module_file))  # does not write an unchanged file
-        table_file = tools.folder / "generated" / "env_table.c"
-        write_if_changed(table_file, environment_table())
-
-        # those that compile longest first: files that include others, and cffi's
-        own = sorted(c_files(), key=lambda path: '.inl"' not in path.read_text())
-        work = [
-            (path, tools.large_flags if path in LARGE else tools.own_flags)
-            for path in (*own, table_file)
-        ]
-        work.insert(1, (module_file, tools.cffi_flags))
-        jobs = int(os.environ.get("PP_JOBS", 0)) or usable_cores()
-        with ThreadPoolExecutor(jobs) as pool:
-            objects = list(pool.map(lambda item: tools.compile(*item), work))
-        tools.link(objects, output)
+        tools.link(tools.compile_engine((module_file, tools.cffi_flags)), output)
 
 
 def include_files() -> dict[str, Path]:
@@ -355,12 +370,6 @@ class build_ext(setuptools_build_ext):
 
 def main(arguments: list[str]) -> None:
     os.chdir(ROOT)
-    if arguments[:1] == ["--table"] and len(arguments) == 2:
-        write_if_changed(Path(arguments[1]), environment_table())
-        return
-    if arguments == ["--numpy"]:
-        print(f"-I{numpy.get_include()}", *numpy_libraries())
-        return
     if arguments == ["--compiler"]:
         tools = Toolchain()
         print(shlex.join([*tools.cc, *tools.own_flags]))

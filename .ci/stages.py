@@ -177,7 +177,8 @@ def format() -> None:
 
 def quick() -> None:
     """The tests that take a few seconds at most."""
-    pytest("quick", *WORKERS, "-m", "not package and not cluster and not slow", "tests")
+    marks = "not package and not cluster and not slow and not sanitizers"
+    pytest("quick", *WORKERS, "-m", marks, "tests")
 
 
 def tests() -> None:
@@ -343,6 +344,8 @@ def main(names: list[str]) -> int:
             print(f"{stage.__name__:12} {stage.__doc__}")
         return 2
     stages = [stage for name in names for stage in GROUPS.get(name, [name])]
+    # warnings are errors, whoever calls this
+    os.environ["PP_WERROR"] = "1"
     # without cached byte code, each of hundreds of processes would compile all that it imports
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[str] = []

@@ -14,12 +14,19 @@ from typing import Any
 import pytest
 
 from parallel_pool._apis.common.import_hook import after_import
+from parallel_pool._workers.start import forkserver
+from tests.support import sampling
 from tests.support.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
 # wait for ever. Processes that tests start inherit what is set here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# A worker imports the test's module, where its environments are, and that imports these. It would
+# take as long as everything else that a worker does.
+forkserver.PRELOAD += ("pytest", "tests.support.same", "tests.support.timeouts")
 
 
 def _quiet_jax() -> None:
@@ -34,6 +41,11 @@ def _quiet_jax() -> None:
 
 
 after_import("jax", _quiet_jax)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sampling.mark_slow(items)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,7 +81,7 @@ def start() -> Iterator[Any]:
     They end with the test, and must leave nothing behind. Fork servers and the resource tracker
     outlive a test, so they do not count.
     """
-    from parallel_pool._workers.start import child_process, forkserver, launch
+    from parallel_pool._workers.start import child_process, launch
     from tests.support.worker_processes import TARGETS, children, kinds
 
     forkserver.current()

@@ -31,8 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {"C": (".c", ".h", ".inl", ".def"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
 ENGINE = ("**/test_c.py", "contract")
-QUICK = "not package and not cluster and not slow"
-SLOW = "not package and (cluster or slow)"
+QUICK = "not package and not cluster and not slow and not sanitizers"
+SLOW = "not package and (cluster or slow or sanitizers)"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import fcntl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +18,7 @@ def toolchain() -> Iterator[build_ffi.Toolchain]:
     import build_ffi
 
     tools = build_ffi.Toolchain()
-    tools.folder.mkdir(parents=True, exist_ok=True)
-    with open(tools.folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with tools.locked():
         yield tools
 
 

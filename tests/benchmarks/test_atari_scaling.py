@@ -75,6 +75,7 @@ def test_caches_are_those_of_this_machine() -> None:
         assert line == 64 and size >= 16_384 and sets & (sets - 1) == 0
 
 
+@pytest.mark.slow
 def test_a_report_has_the_three_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,6 +54,7 @@ def slow_checkout(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_checkout_plays_its_own_code(
     slow_checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

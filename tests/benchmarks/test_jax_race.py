@@ -11,6 +11,7 @@ from benchmarks.harness.rounds import timed
 from benchmarks.studies import jax
 
 
+@pytest.mark.slow
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "jax.md"
     assert jax.main(["cartpole", "--rounds", "2", "--seconds", "0.01", "--out", str(out)]) == 0

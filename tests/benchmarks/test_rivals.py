@@ -39,6 +39,7 @@ def test_settings_are_threads_times_batches() -> None:
     ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "who",
     [rivals.gymnasium_numpy, rivals.gymnasium_sync, rivals.gymnasium_async, rivals.gymnasium_loop],

@@ -86,6 +86,7 @@ def soaked(env: Restarting, steps: int = 3000) -> soak.Result:
     return soak.soak(env, steps, kill_every=500, sample_every=steps // 6)
 
 
+@pytest.mark.slow
 def test_a_soak_finds_no_fault_in_a_correct_pool() -> None:
     # other tests may have left zombies of this process
     before = soak.Sample.take(0).zombies
@@ -103,6 +104,7 @@ def test_a_soak_finds_no_fault_in_a_correct_pool() -> None:
     assert "FAULT" not in result.summary()
 
 
+@pytest.mark.slow
 def test_a_soak_restores_forged_snapshots() -> None:
     forging = Forging()
     result = soak.soak(
@@ -115,6 +117,7 @@ def test_a_soak_restores_forged_snapshots() -> None:
     assert f"{result.refused} refused" in result.summary()
 
 
+@pytest.mark.slow
 def test_a_neighbour_that_a_forged_snapshot_changes_is_a_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -132,6 +135,7 @@ def test_a_neighbour_that_a_forged_snapshot_changes_is_a_fault(
     assert result.faults[0].endswith("a neighbour changed")
 
 
+@pytest.mark.slow
 def test_a_soak_makes_calls_that_are_refused() -> None:
     env = PoolVectorEnv(counting.factories(4, 10**9), num_workers=0)
     refusing = Refusing(env)
@@ -156,6 +160,7 @@ def test_a_call_that_is_not_refused_is_a_fault() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_soak_agrees_with_gymnasiums_own_vector_environment() -> None:
     import gymnasium
 
@@ -206,6 +211,7 @@ def in_infos(result: list[object], key: str, value: object, i: int = 0) -> list[
     return result
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", SPOILED)
 def test_a_soak_finds_the_faults_of_a_pool(how: str) -> None:
     spoil, expected = SPOILED[how]

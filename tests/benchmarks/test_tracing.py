@@ -40,6 +40,7 @@ def test_injected_shares_are_those_of_a_perfect_record(name: str) -> None:
     assert dict(Report(loop_of(PROGRAMS[name]).record()).shares) == pytest.approx(injected)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["policy-bound", "one straggler", "Python workers"])
 def test_programs_step_all_of_their_environments(name: str) -> None:
     """Also with what the advice changes: smaller batches, and other workers."""

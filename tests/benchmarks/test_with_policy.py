@@ -18,6 +18,7 @@ from benchmarks.studies import with_policy
 SHORT = ["--rounds", "2", "--seconds", "0.02"]
 
 
+@pytest.mark.slow
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "with_policy.md"
     scene = ["--envs", "CartPole-v1", "--counts", "3", "--policies", "0.3", "--threads", "1"]
@@ -121,6 +122,7 @@ def test_the_cost_of_infos_is_measured(capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+@pytest.mark.slow
 def test_all_players_do_the_same_steps() -> None:
     fns = with_policy.functions("CartPole-v1", 3)
     seen: list[Any] = []
@@ -135,6 +137,7 @@ def test_all_players_do_the_same_steps() -> None:
     np.testing.assert_array_equal(*seen)
 
 
+@pytest.mark.slow
 def test_a_policy_has_as_many_products_as_fit_into_its_time() -> None:
     # a trial of 20 products takes one millisecond
     assert with_policy.Policy(0.3, itertools.count(step=1e-3).__next__).products == 6

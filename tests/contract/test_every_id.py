@@ -43,6 +43,8 @@ QUICK_RUNS = {
     *("Blackjack-v1", "CartPole-v1", "Catch-v0", "FrozenLake-v1", "NChain-v0", "Taxi-v4"),
     *("classic/tictactoe_v3", "test/Template-v0"),
 }
+# the sanitizers run all cases, as here C writes to memory that Python gave it
+few_quick = pytest.mark.quick(5, sanitizers=True)
 MODES = ("next_step", "same_step", "disabled")
 
 # any 300 steps of these contain the end of an episode, which the tests must have seen
@@ -71,6 +73,7 @@ def is_expensive(env: str) -> bool:
 # ---------------------------------------------------------------------------------- results --
 
 
+@few_quick
 @pytest.mark.parametrize("mode", sampled(MODES, {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_results_are_in_their_spaces(env: str, mode: str) -> None:
@@ -78,11 +81,13 @@ def test_results_are_in_their_spaces(env: str, mode: str) -> None:
     assert ends or env not in ENDING
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_rewards_are_numbers(env: str) -> None:
     contract.rewards(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("batch", ["all", "some"])
 @pytest.mark.parametrize("mode", sampled(MODES, {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
@@ -90,16 +95,19 @@ def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
     contract.defined_bytes(env, some=batch == "some", few=is_expensive(env), autoreset=mode)
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_callbacks_write_only_what_is_theirs(env: str) -> None:
     guards.writes(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_observe_changes_nothing(env: str) -> None:
     guards.observe(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_step_many_equals_step(env: str) -> None:
     guards.step_many(env, few=is_expensive(env))
@@ -108,22 +116,26 @@ def test_step_many_equals_step(env: str) -> None:
 # --------------------------------------------------------------------------------- episodes --
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_the_autoreset_modes_return_the_same_episodes(env: str) -> None:
     contract.autoreset(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_disabled_autoreset_refuses_to_step_an_ended_episode(env: str) -> None:
     contract.ended_episodes(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_a_time_limit_truncates_and_terminates_with_both_flags(env: str) -> None:
     has_ended = contract.time_limit(env, few=is_expensive(env))
     assert has_ended or env not in ENDING
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
     contract.default_limit(env, few=is_expensive(env))
@@ -132,6 +144,7 @@ def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
 # -------------------------------------------------------------------------------- snapshots --
 
 
+@few_quick
 @pytest.mark.parametrize("mode", sampled(MODES, {"next_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None:
@@ -141,6 +154,7 @@ def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None
 # ------------------------------------------------------------------------------ determinism --
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_results_depend_on_the_seed_alone(env: str) -> None:
     warm_up = 0 if env in COUNTING else 20
@@ -148,17 +162,20 @@ def test_results_depend_on_the_seed_alone(env: str) -> None:
     assert equal == dict.fromkeys(equal, env in CONSTANT)
 
 
+@few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_neighbours_change_nothing(env: str) -> None:
     contract.neighbours(env, few=is_expensive(env))
 
 
+@few_quick
 @pytest.mark.parametrize("mode", sampled(MODES, {"next_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_threads_change_nothing(env: str, mode: str) -> None:
     contract.threads(env, few=is_expensive(env), autoreset=mode)
 
 
+@few_quick
 @pytest.mark.parametrize("mode", sampled(MODES[:2], {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None:
@@ -168,6 +185,7 @@ def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None
 # ------------------------------------------------------------------------------------- runs --
 
 
+@few_quick
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", sampled(IN_RUNS, QUICK_RUNS))
 def test_runs_return_what_single_steps_return(env: str, mode: str) -> None:

@@ -56,6 +56,7 @@ def trajectories(
     return made
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 @pytest.mark.parametrize("env", IDS)
 def test_only_the_order_of_rows_differs(env: str, autoreset: str) -> None:

@@ -76,6 +76,7 @@ def assert_same_bits(actual: npt.NDArray[Any], expected: npt.NDArray[Any]) -> No
     assert different.size == 0, f"{different.size} differ, first at indices {different[:3]}"
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("limit", RANGES)
 def test_sincos_is_sin_and_cos(native: tuple[Any, Any], limit: float) -> None:
     """NumPy (and so Gymnasium) and Python call the C library for float64."""
@@ -87,6 +88,7 @@ def test_sincos_is_sin_and_cos(native: tuple[Any, Any], limit: float) -> None:
     assert_same_bits(cosine[:5000], np.array([math.cos(value) for value in x[:5000].tolist()]))
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("limit", [1e-9, 1e-4, 0.03, 0.1, 0.21, 0.25, 0.5, 100.0])
 def test_sincos_of_many_angles(native: tuple[Any, Any], limit: float) -> None:
     """Most small angles are computed without the C library; their bits are the library's, too."""
@@ -118,6 +120,7 @@ def test_square_of_scalars(native: tuple[Any, Any], limit: float) -> None:
     assert_same_bits(call(native, "square_float_many", narrow), expected)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("limit", [0.1, 0.8, 3.2, 100.0, 7e4, 2e5, 1e9, 3e38])
 @pytest.mark.parametrize("function", [np.sin, np.cos])
 def test_float_trig(native: tuple[Any, Any], function: Callable[[Any], Any], limit: float) -> None:

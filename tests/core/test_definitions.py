@@ -331,6 +331,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
 ]
 
 
+@pytest.mark.quick(24)
 @pytest.mark.parametrize(("change", "message"), DEFINITION + OPTIONS + FIELDS)
 def test_wrong_member_is_refused(change: Callable[[Maker], None], message: str) -> None:
     """pp_env_check, pp_config_init and pp_pool_create each refuse it."""

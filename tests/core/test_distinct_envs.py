@@ -28,6 +28,7 @@ def cart_pole() -> Any:
     return gymnasium.make("CartPole-v1", disable_env_checker=True)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("num_workers", [0, 1, 2])
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("is_wrapped", [False, True])
@@ -45,6 +46,7 @@ def test_one_object(is_wrapped: bool, api: str, num_workers: int) -> None:
         APIS[api](fns, num_workers).close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [0, 1])
 def test_one_parallel_environment(num_workers: int) -> None:
     env = Relay()

@@ -175,6 +175,7 @@ def lambda_limit() -> Any:
     return functools.partial(gymnasium.wrappers.TimeLimit, max_episode_steps=9)
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize(("kind", "message", "call"), REFUSED, ids=[it[1] for it in REFUSED])
 def test_refusals_say_why(kind: type[Exception], message: str, call: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=message):

@@ -63,6 +63,7 @@ def reset_all(pool: Any) -> None:
 # ------------------------------------------------------------------------------------- rows --
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 @pytest.mark.parametrize("env", ["CartPole-v1", "test/Duel-v0"])
 @pytest.mark.parametrize(("batch_size", "num_threads"), [(5, 4), (12, 2)])
@@ -196,6 +197,7 @@ def test_a_failure_comes_with_its_batch() -> None:
         assert error.batch.env_id.tolist() == [2, -1, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_a_worker_dies_while_its_row_is_awaited(on_error: str) -> None:
     received: list[Any] = []

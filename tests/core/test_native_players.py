@@ -67,6 +67,7 @@ class Elimination(ParallelEnv[str, Any, Any]):
         return results
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_players_that_are_out_are_dead_agents(mode: AutoresetMode) -> None:
     loop = Loop([Elimination] * NUM_ENVS, mode)

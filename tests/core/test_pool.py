@@ -333,6 +333,7 @@ class CountingLib:
         self._lib.pp_batch_free(memory, size)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("batch_size", [4096, 1024])
 def test_memory_of_kept_batches_is_freed(batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = CountingLib(buffers.lib)

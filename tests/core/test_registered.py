@@ -49,6 +49,7 @@ def make_cart() -> Any:
     return gymnasium.make("Shop/Cart-v0", disable_env_checker=True)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
 def test_an_import_that_registers_again_shows_no_warning(
     shop: Any, capfd: pytest.CaptureFixture[str], method: str

@@ -89,6 +89,7 @@ def flipped(state: bytes, bit: int) -> bytes:
 # --------------------------------------------------------------------------------- damage --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", ["CartPole-v1", "test/Heap-v0", "Pong-v5"])
 def test_a_flipped_bit_is_noticed_wherever_it_is(env: str) -> None:
     pool = played(env)
@@ -183,6 +184,7 @@ def test_pictures_in_a_state_are_packed() -> None:
     assert len(state) < 16_000
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pong-v5"])
 def test_clones_continue_as_the_original(env: str) -> None:
     pool = played(env, 4)

@@ -35,6 +35,7 @@ def compile_shared(source: str, library: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("used", ["9.0.0", "10.0.0"])
 def test_the_library_of_the_imported_version_is_loaded(
     used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

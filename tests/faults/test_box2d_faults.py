@@ -70,10 +70,11 @@ def parse(body: str) -> list[tuple[str, int]]:
     return found
 
 
-def test_the_places_are_found_again() -> None:
+@pytest.mark.parametrize("times", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_the_places_are_found_again(times: int) -> None:
     """What freed worlds have left in memory does not matter."""
     first = box2d.probe(Box2D)
-    for _ in range(200):
+    for _ in range(times):
         again = box2d.probe(Box2D)
         places = [
             dict(zip(box2d.NAMES, struct.unpack(f"<{len(box2d.NAMES)}q", each), strict=True))
@@ -104,6 +105,7 @@ def test_a_wrong_place_is_noticed(name: str) -> None:
         Pool(LANDER, options={"_link": link})
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "other", "reason"),
     [
@@ -140,6 +142,7 @@ def check_refusal(reason: str) -> None:
             env.close()
 
 
+@pytest.mark.slow
 def test_a_library_without_a_symbol_is_refused(
     unproven: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,7 @@ def test_a_library_without_a_symbol_is_refused(
     check_refusal("has no symbol _ZN11b2EdgeShape11SetTwoSidedE")
 
 
+@pytest.mark.slow
 def test_another_simulation_is_refused(unproven: None, monkeypatch: pytest.MonkeyPatch) -> None:
     play = box2d.play
 
@@ -278,6 +282,7 @@ def test_wind_that_float32_cannot_hold_fails_as_in_gymnasium(name: str) -> None:
         pool.set_state(states)
 
 
+@pytest.mark.slow
 def test_extreme_winds_reach_no_assertion() -> None:
     """An assertion of Box2D would end the process: it raises a C++ exception without the GIL.
 
@@ -307,6 +312,7 @@ def test_extreme_winds_reach_no_assertion() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("motor", range(4))
 def test_actions_that_reach_an_assertion_are_refused(motor: int, dtype: type) -> None:
@@ -329,6 +335,7 @@ def test_actions_that_reach_an_assertion_are_refused(motor: int, dtype: type) ->
             theirs[1].step(wrong[1])
 
 
+@pytest.mark.slow
 def test_no_other_action_reaches_an_assertion() -> None:
     """Extreme actions, which change between extremes."""
     script = """

@@ -202,6 +202,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", thinned(PROGRAMS, 3))
 def test_a_program_goes_on_and_ends(name: str) -> None:
     script, count = PROGRAMS[name]
@@ -211,6 +212,7 @@ def test_a_program_goes_on_and_ends(name: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_thread_that_outlives_the_interpreter_writes_to_memory_that_is_there() -> None:
     """Its step returns, and writes its row, when all objects of Python are gone."""
     script = """

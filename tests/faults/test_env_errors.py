@@ -164,6 +164,7 @@ class Watched:
         self.pool.close()
 
 
+@pytest.mark.quick(22)
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 @pytest.mark.parametrize("fail_env", [2, -1])

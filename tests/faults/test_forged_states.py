@@ -175,6 +175,7 @@ def refuse(pool: Pool, places: Places, values: dict[str, int]) -> None:
     assert pool.get_state() == [honest]
 
 
+@pytest.mark.quick(29)
 @pytest.mark.parametrize(("member", "value"), CONSOLE)
 def test_values_that_no_console_has_are_refused(
     member: str, value: int, pong: Pool, places: Places
@@ -198,6 +199,7 @@ def test_a_generator_of_zeros_is_refused(pong: Pool, places: Places) -> None:
         pong.set_state([forged(pong, honest, state)])
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("game", "slices"),
     [
@@ -245,6 +247,7 @@ GAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", sampled(GAMES, {"Pong-v5", "MontezumaRevenge-v5", "atari/pong_v3"}))
 def test_no_forged_console_ends_the_process(env: str, places: Places) -> None:
     """Changes what is in front of the pictures, and what is behind them."""
@@ -326,6 +329,7 @@ def test_rows_of_a_game_that_is_over_and_goes_on_are_written(env: str) -> None:
 HEAD = struct.Struct("<ii")
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("head", [(1, 2), (1, -1), (0, 2**31 - 1), (2, 0), (-1, 1)])
 @pytest.mark.parametrize("env", ["Ant-v5", "Humanoid-v5"])
 def test_a_state_that_is_none_of_the_two_is_refused(env: str, head: tuple[int, int]) -> None:
@@ -381,6 +385,7 @@ DELAYED = """
 """
 
 
+@pytest.mark.quick(6)
 @pytest.mark.skipif(not hasattr(mujoco.MjModel, "nhistory"), reason="MuJoCo without delays")
 @pytest.mark.parametrize("cursor", [-1.0, 4.0, -2e9, np.nan, np.inf])
 @pytest.mark.parametrize("which", [0, 1])

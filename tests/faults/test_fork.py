@@ -52,6 +52,7 @@ def trajectory(pool: Pool, rounds: int = 20) -> list[tuple[np.ndarray[Any, Any],
     return [pool.step(np.arange(pool.num_envs) + i & 1) for i in range(rounds)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_a_child_is_refused_and_the_parent_goes_on(num_threads: int) -> None:
     with (
@@ -161,6 +162,7 @@ print("fine", len(kept[1][0]))
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("batch", [6, 2])
 @pytest.mark.parametrize("drops", [True, False])
 def test_a_child_exits_normally(batch: int, drops: bool) -> None:

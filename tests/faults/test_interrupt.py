@@ -40,6 +40,7 @@ class Interrupter:
             sys.setprofile(None)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["ordered", "one", "async"])
 def test_interrupt_anywhere_in_step_loses_nothing(kind: str) -> None:
     num_envs = {"ordered": 3, "one": 1, "async": 4}[kind]

@@ -107,6 +107,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.usefixtures("quiet_gymnasium")
 @pytest.mark.parametrize("call", CALLS)
 def test_messages_show_a_part_of_what_is_long(call: str) -> None:

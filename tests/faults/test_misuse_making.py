@@ -122,6 +122,7 @@ OPTIONS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(("env_id", "options", "error", "message"), OPTIONS)
 def test_wrong_options_are_refused(
     env_id: str, options: dict[str, Any], error: type[Exception], message: str

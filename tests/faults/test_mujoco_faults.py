@@ -98,6 +98,7 @@ def play(env: str, mode: str, **options: Any) -> list[Any]:
             envs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["actions", "initial states"])
 @pytest.mark.parametrize("env", sampled(REFERENCED, MUJOCO_TASKS))
 def test_a_simulation_that_diverges_equals_gymnasiums(
@@ -139,6 +140,7 @@ def test_actions_that_are_not_finite_are_refused(value: float) -> None:
 # --------------------------------------------------------------------------------------- errors --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) -> None:
     """The model has too little memory for the contacts of an ant that stands."""
@@ -487,6 +489,7 @@ def test_a_forked_child_makes_its_own_pools() -> None:
         pool.step(actions[0])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_a_snapshot_is_restored_in_another_pool(env: str) -> None:
     """Rewards and infos of the next step depend on numbers that the last step has stored."""

@@ -51,6 +51,7 @@ def counted(pool: Pool, batch: tuple[Any, ...], counts: dict[int, int]) -> list[
     return env_ids
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
 def test_one_sends_and_one_receives(batch_size: int) -> None:
     num_envs, rounds = 8, 300

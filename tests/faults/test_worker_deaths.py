@@ -64,6 +64,7 @@ def all_ended(pids: list[int]) -> bool:
 # ------------------------------------------------------------------------------------- deaths --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
@@ -129,6 +130,7 @@ def test_two_workers_that_die_in_one_batch_are_both_named() -> None:
             pool.step(ACTIONS[:2], [2, 3])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("batch_size", [4, 2])
 def test_a_pool_whose_workers_have_all_died_refuses_calls(batch_size: int) -> None:
     with pool_of(batch_size=batch_size) as pool:
@@ -302,6 +304,7 @@ def test_a_signal_handler_may_close_the_pool_at_any_point() -> None:
         assert all_ended(pids)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("held", ["supervisor", "worker 1", "watcher"])
 def test_a_signal_handler_may_close_the_pool_while_a_lock_is_held(held: str) -> None:
     """The handler interrupts the thread that holds the lock."""
@@ -351,6 +354,7 @@ def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
     assert place > 60
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("at", ["made", "step"])
 def test_close_ends_workers_that_are_being_started(at: str, tmp_path: Any) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
@@ -412,6 +416,7 @@ def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
 # -------------------------------------------------------------------------------------- forks --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
     with pool_of(timeout=50.0, on_error=on_error) as pool:

@@ -35,6 +35,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 # ------------------------------------------------------------------------------------ restarts --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("envs", [lives, texts], ids=["arrays", "objects"])
 @pytest.mark.parametrize("autoreset", MODES)
 def test_an_environment_that_raises_is_made_again(autoreset: str, envs: Any) -> None:
@@ -108,6 +109,7 @@ def test_an_environment_that_raises_in_an_unordered_pool_is_made_again() -> None
                 last[i] = batch[0][0]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_a_reset_that_raises_between_episodes_is_a_restart(autoreset: str) -> None:
     """The reset was an autoreset, so its row is that of a step."""
@@ -154,6 +156,7 @@ def test_a_reset_that_raises_is_repeated_by_a_new_environment() -> None:
         np.testing.assert_array_equal(pool.step(ALL)[0][:, 0], [1] * 4)
 
 
+@pytest.mark.slow
 def test_a_reset_that_always_raises_fails() -> None:
     def fail(env: Life) -> None:
         raise Lost("whatever comes")
@@ -166,6 +169,7 @@ def test_a_reset_that_always_raises_fails() -> None:
                 assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_an_environment_that_raises_at_each_first_step_fails(autoreset: str) -> None:
     def fail(env: Life) -> None:
@@ -212,6 +216,7 @@ class Fragile(Life):
         super().__init__(trouble)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_making_an_environment_again_is_tried_at_each_turn(tmp_path: Path, autoreset: str) -> None:
     path = tmp_path / "no more"
@@ -270,6 +275,7 @@ class Closing(Life):
             raise self.error
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("error", [None, ValueError("in close"), SystemExit(3)], ids=repr)
 def test_the_old_environment_is_closed(tmp_path: Path, error: Any) -> None:
     path = tmp_path / "closed"
@@ -283,6 +289,7 @@ def test_the_old_environment_is_closed(tmp_path: Path, error: Any) -> None:
     assert path.read_text() == "101\n1\n"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("error", [KeyError("in close"), SystemExit(3), KeyboardInterrupt()])
 def test_every_environment_is_closed_in_the_end(tmp_path: Path, error: Any) -> None:
     paths = [tmp_path / str(i) for i in range(4)]

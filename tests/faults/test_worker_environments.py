@@ -84,6 +84,7 @@ def failing_step(pool: ProcessPool) -> Any:
 # --------------------------------------------------------------------------------- exceptions --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: str) -> None:
@@ -123,6 +124,7 @@ def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: 
         assert [pid_of(pool, lane) for lane in (0, 1)] == pids
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("make", "kind", "said"),
     [
@@ -169,6 +171,7 @@ def test_the_cause_of_an_exception_is_in_the_traceback() -> None:
         assert "KeyError: 'the first'" in text and "direct cause" in text
 
 
+@pytest.mark.slow
 def test_the_first_of_several_exceptions_is_raised_and_the_others_are_named() -> None:
     """Exceptions of environments, and the death of a worker, in one batch."""
     fns: list[Any] = [
@@ -258,6 +261,7 @@ class Touchy(Counting):
         raise LookupError("no %s")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["call", "get", "set", "apply"])
 def test_an_exception_in_a_call_is_raised_in_the_caller(how: str) -> None:
     fns: list[Any] = [Counting, Counting, Counting, Touchy]
@@ -291,6 +295,7 @@ def limit_files(trouble: BaseException) -> Trouble:
     return limit
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_no_memory_to_report_an_exception_is_a_memory_error(autoreset: str) -> None:
     """The worker lives, and the error does not say that it died."""
@@ -373,6 +378,7 @@ def test_rows_that_were_overwritten_are_an_error(monkeypatch: pytest.MonkeyPatch
 # ------------------------------------------------------------------------------------- making --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_an_environment_that_cannot_be_made_is_named(method: str) -> None:
     def refuse() -> Any:
@@ -406,6 +412,7 @@ def refuse_to_be_read() -> None:
     raise ImportError("No module named 'only_at_home'")
 
 
+@pytest.mark.slow
 def test_a_failed_import_in_a_worker_is_named() -> None:
     with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't start: ") as caught:
         ProcessPool([Counting, Counting, Nowhere(), Counting], num_workers=2, start_method="spawn")
@@ -425,6 +432,7 @@ def test_an_object_that_is_not_an_environment_is_named(made: Any) -> None:
 # ------------------------------------------------------------------------------ wrong env_ids --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1])
 def test_wrong_env_ids_are_refused(wrong: int) -> None:
     ids = np.array([0, wrong], np.int32)

@@ -85,6 +85,7 @@ def forking_pool(fork: Fork, at: str, steps: Path, **options: Any) -> ProcessPoo
     return ProcessPool([*fns, Counting, Counting], **{"num_workers": 1, **options})
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("in_child", [None, fail, leave])
 @pytest.mark.parametrize("options", [{}, {"batch_size": 2}, {"on_error": "restart"}])
 def test_a_child_that_returns_is_ended(
@@ -111,6 +112,7 @@ def test_a_child_that_returns_is_ended(
         assert steps.read_text() == "." * int(seen[0]) + "c"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 @pytest.mark.parametrize("at", ["init", "attribute", "reset", "ask", "close"])
 def test_a_child_that_returns_from_another_call_is_ended(

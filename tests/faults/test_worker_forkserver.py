@@ -161,6 +161,7 @@ def test_a_dead_forkserver_is_replaced(start: Start) -> None:
     assert forkserver.current().pid != former.pid
 
 
+@pytest.mark.slow
 def test_libraries_are_loaded_with_the_present_variables(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

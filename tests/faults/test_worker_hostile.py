@@ -93,6 +93,7 @@ HARMLESS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_an_environment_that_changes_its_process_goes_on(name: str) -> None:
     fns = [lambda: Counting(HARMLESS[name], 1), Counting]
@@ -154,6 +155,7 @@ FAILING: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("at", ["step", "reset"])
 @pytest.mark.parametrize("name", FAILING)
 def test_each_failure_is_one_exception_in_the_caller(name: str, at: str) -> None:

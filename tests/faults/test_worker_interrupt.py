@@ -253,6 +253,7 @@ def test_a_worker_ignores_sigint_from_its_first_moment_on(method: str) -> None:
         worker.close()
 
 
+@pytest.mark.slow
 def test_the_fork_server_ignores_sigint_from_its_first_moment_on() -> None:
     forkserver.retire()
     made = forkserver.current()

@@ -86,6 +86,7 @@ def ask(make: Callable[[Any], Any], questions: Questions) -> Any:
 # ----------------------------------------------------------------------------- shared objects --
 
 
+@pytest.mark.slow
 @makers
 def test_proxies_of_a_manager_read_their_own_values(make: Any) -> None:
     with multiprocessing.Manager() as manager:
@@ -109,6 +110,7 @@ def test_proxies_of_a_manager_read_their_own_values(make: Any) -> None:
         assert answers[:, 0].tolist() == [1, 1] and not wrong
 
 
+@pytest.mark.slow
 @methods
 def test_shared_objects_are_shared_by_every_start_method(method: str) -> None:
     """With "spawn" the others fail, as cloudpickle does not know how to pickle such objects."""
@@ -142,6 +144,7 @@ def test_a_lock_for_forked_processes_needs_fork() -> None:
     assert ask(of_pool("fork"), uses)[:, 0].tolist() == [1]
 
 
+@pytest.mark.quick(1)
 @makers
 def test_workers_leave_shared_memory_that_they_attach_to(make: Any) -> None:
     memory = shared_memory.SharedMemory(create=True, size=8)
@@ -172,6 +175,7 @@ def test_without_a_resource_tracker_workers_start_their_own(
 # --------------------------------------------------------------------------------- processes --
 
 
+@pytest.mark.quick(1)
 @makers
 def test_workers_have_a_number_and_a_parent(make: Any) -> None:
     before: Any = multiprocessing.Process()
@@ -195,23 +199,27 @@ def test_a_restarted_worker_gets_another_number() -> None:
         assert pool.reset()[0][0, 0] > first
 
 
+@pytest.mark.slow
 @methods
 def test_environments_may_start_processes(method: str) -> None:
     """Also those of AsyncVectorEnv with daemon=False. They are numbered from 1."""
     assert ask(of_pool(method), [(asking_envs.start_children,)]).tolist() == [[3, 4, 0, 0]]
 
 
+@pytest.mark.quick(1)
 @makers
 def test_sigint_ends_programs_that_environments_start(make: Any) -> None:
     answers = ask(make, [(asking_envs.interrupt_program,)])
     assert answers[0, 0] == -signal.SIGINT
 
 
+@pytest.mark.quick(1)
 @methods
 def test_sigint_ends_neither_a_worker_nor_its_forks(method: str) -> None:
     assert ask(of_pool(method), [(asking_envs.interrupt_itself,)]).tolist() == [[1, 7, 0, 0]]
 
 
+@pytest.mark.quick(1)
 @methods
 def test_workers_draw_different_numbers(method: str) -> None:
     """From the global generators. Forked workers of the others draw the same from NumPy's."""
@@ -244,6 +252,7 @@ def test_a_program_that_seeds_has_workers_that_draw_the_same_in_each_run() -> No
 # ---------------------------------------------------------------------------------- the end --
 
 
+@pytest.mark.quick(1)
 @makers
 @pytest.mark.parametrize("is_cyclic", [False, True])
 def test_files_that_environments_leave_open_are_written(
@@ -284,6 +293,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @methods
 def test_all_open_files_are_written_and_none_of_the_program(method: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
@@ -292,6 +302,7 @@ def test_all_open_files_are_written_and_none_of_the_program(method: str, tmp_pat
     assert Path(f"{log}.program").read_text() == "once\n"
 
 
+@pytest.mark.quick(1)
 @methods
 def test_an_environment_that_hangs_when_it_is_freed_is_killed(method: str) -> None:
     pool = ProcessPool([asking_envs.Hanging], start_method=method)
@@ -395,6 +406,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @KINDS
 def test_names_of_the_main_module_are_found(kind: str, method: str, tmp_path: Path) -> None:
     """By pickle, by an import of `__main__`, and by an entry point."""
@@ -402,6 +414,7 @@ def test_names_of_the_main_module_are_found(kind: str, method: str, tmp_path: Pa
     assert out == "[5.0]\n[5.0]\n[3.0]\n"
 
 
+@pytest.mark.slow
 @KINDS
 def test_names_of_a_module_that_runs_as_a_program_are_found(
     kind: str, method: str, tmp_path: Path
@@ -423,6 +436,7 @@ envs.close()
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", SPAWN])
 @pytest.mark.parametrize("make", ["Known", 'lambda: gymnasium.make("Sub-v0")'])
 @pytest.mark.parametrize("from_file", [True, False])
@@ -438,6 +452,7 @@ def test_a_class_that_an_environment_uses_is_found_without_an_import(
     assert out == f"run\n{[5.0 if make == 'Known' else 3.0] * 2}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", SPAWN])
 def test_a_script_that_needs_a_guard_is_told_so_once(method: str, tmp_path: Path) -> None:
     source = WITHOUT_GUARD.replace("MAKE", "Load")
@@ -453,6 +468,7 @@ def test_a_script_that_needs_a_guard_is_told_so_once(method: str, tmp_path: Path
     assert run_script(tmp_path, source, "pool", "fork") == "run\n[5.0, 5.0]\n"
 
 
+@pytest.mark.slow
 def test_a_program_without_a_file_is_told_what_to_do(tmp_path: Path) -> None:
     source = WITHOUT_GUARD.replace("MAKE", "Load")
     text = run_python(tmp_path, "-c", source, "pool", "forkserver", code=1)
@@ -474,6 +490,7 @@ envs.close()
 """
 
 
+@pytest.mark.slow
 @methods
 def test_modules_are_found_after_a_change_of_the_folder(method: str, tmp_path: Path) -> None:
     """Those of the folder in which the program started, and of the folder that it is in now."""
@@ -490,6 +507,7 @@ def test_modules_are_found_after_a_change_of_the_folder(method: str, tmp_path: P
 # ------------------------------------------------------------------------- frozen programs --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
 def test_a_frozen_program_does_not_start_itself(
     method: str, monkeypatch: pytest.MonkeyPatch

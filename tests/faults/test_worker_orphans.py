@@ -57,6 +57,7 @@ def kill_second(pool: ProcessPool) -> list[int]:
     return pids
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_orphans_end_with_a_worker_that_is_killed(method: str) -> None:
     with starting(SLEEPS, start_method=method) as pool:
@@ -74,6 +75,7 @@ def test_orphans_that_ignore_sigterm_are_killed(method: str) -> None:
     wait_for(lambda: all(map(has_ended, pids)))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
 def test_orphans_may_clean_up(method: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
@@ -133,6 +135,7 @@ def test_orphans_that_ignore_sigterm_end_with_a_program_that_exits(program: Star
         assert program(script, method, what).end().code == 0
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_worker_leads_a_group_in_its_parents_session(method: str) -> None:
     with ProcessPool([Counting], num_workers=1, start_method=method) as pool:

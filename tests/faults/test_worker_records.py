@@ -60,6 +60,7 @@ def functions(path: Path) -> list[Any]:
     return [lambda: Waiting(path), *[Counting] * (MANY - 1)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [0, 1, MANY - 1, MANY + 16])
 def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
@@ -83,6 +84,7 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
         assert pool.in_flight == MANY
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_wrong_count_ends_waits_of_the_vector_environment(
     is_interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -109,6 +109,7 @@ def check_started(pool: ProcessPool, seeds: list[int], steps: int) -> None:
     assert not batch[TRUNCATED].any() and not pool.replies()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_killed_in_flight_is_replaced(autoreset: str, tmp_path: Path) -> None:
     release = tmp_path / "release"
@@ -124,6 +125,7 @@ def test_a_worker_killed_in_flight_is_replaced(autoreset: str, tmp_path: Path) -
         check_started(pool, seeds, 4)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
     with pool_of(on_error="restart", autoreset=autoreset) as pool:
@@ -134,6 +136,7 @@ def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
         check_started(pool, seeds, 3)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", thinned(["next_step", "same_step"], 2))
 def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: Path) -> None:
     """A restart ended the last episode; the reset of the next one is part of a step."""
@@ -155,6 +158,7 @@ def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: P
         check_started(pool, seeds, steps + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", thinned(MODES, 3))
 @pytest.mark.parametrize("seed", thinned([None, 5], 2))
 def test_a_worker_killed_in_an_explicit_reset_is_replaced(
@@ -219,6 +223,7 @@ def test_a_worker_killed_before_the_first_observation_is_replaced() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_an_unordered_pool_reports_each_restart_once(autoreset: str, tmp_path: Path) -> None:
     release = tmp_path / "release"
@@ -250,6 +255,7 @@ def test_an_unordered_pool_reports_each_restart_once(autoreset: str, tmp_path: P
         assert set(started) == {2, 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_deaths_with_steps_between_them_are_not_added_up(autoreset: str) -> None:
     """There are more deaths than a worker that makes no step may have."""
@@ -266,6 +272,7 @@ def test_deaths_with_steps_between_them_are_not_added_up(autoreset: str) -> None
             check_started(pool, seeds, steps)
 
 
+@pytest.mark.slow
 def test_all_workers_killed_at_once_are_replaced() -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)
@@ -281,6 +288,7 @@ def test_all_workers_killed_at_once_are_replaced() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_restart_is_reported_once(tmp_path: Path) -> None:
     """A second death before the environment has stepped is not reported again."""
     release = tmp_path / "release"

@@ -63,6 +63,7 @@ WRONG: dict[str, tuple[Callable[[Life], Any], type[Exception], str]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_whole", thinned([True, False], 2), ids=["whole", "some"])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_results_are_named(name: str, is_whole: bool) -> None:
@@ -85,6 +86,7 @@ def test_wrong_results_are_named(name: str, is_whole: bool) -> None:
         assert batch[0][:2, 0].tolist() == [3, 0]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("reward", [1, True, np.float32(1), np.array(1.0), float("nan")], ids=repr)
 def test_any_number_is_a_reward(reward: Any) -> None:
     with pool_of(lives(partial(Life, result(reward=reward))), on_error="raise") as pool:
@@ -92,6 +94,7 @@ def test_any_number_is_a_reward(reward: Any) -> None:
         np.testing.assert_array_equal(pool.step(ONE)[1], [1, float(reward), 1, 1])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wrong", [np.zeros(2), 7, (np.zeros(2),), (np.zeros(2), {}, 1), (1, None)])
 def test_wrong_results_of_reset_are_named(wrong: Any) -> None:
     class Wrong(Life):
@@ -167,6 +170,7 @@ def test_exceptions_that_cannot_be_pickled_say_why() -> None:
         pool.step(ALL)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("position", range(4))
 @pytest.mark.parametrize("what", ["None", "lock"])
 def test_an_environment_that_cannot_be_described_is_named(position: int, what: str) -> None:

@@ -72,6 +72,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     del sys.modules["of_the_user"]
 
 
+@pytest.mark.quick(1)
 @methods
 def test_workers_get_a_path_that_was_added_at_run_time(module: Any, method: str) -> None:
     with ProcessPool([module.make] * 2, num_workers=2, start_method=method) as pool:
@@ -93,6 +94,7 @@ def test_a_module_that_a_worker_cannot_find_is_named(
         pool.reset()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("method", "how", "said"),
     [
@@ -153,6 +155,7 @@ def exit_normally() -> Any:
     sys.exit(3)
 
 
+@pytest.mark.quick(1)
 @quick_methods
 @pytest.mark.parametrize(
     ("trouble", "kind", "said"),
@@ -191,6 +194,7 @@ def test_an_unknown_start_method_is_refused(method: Any) -> None:
 # ------------------------------------------------------------------------------------- threads --
 
 
+@pytest.mark.quick(1)
 @quick_methods
 def test_a_pool_outlives_the_thread_that_made_it(method: str) -> None:
     made: list[ProcessPool] = []
@@ -393,6 +397,7 @@ os.write(result, b"end\\n")
     check(["-c", PRELUDE + script], tmp_path, methods=methods)
 
 
+@pytest.mark.quick(1)
 @methods
 def test_workers_have_the_parents_variables_path_and_folder(
     method: str, monkeypatch: pytest.MonkeyPatch
@@ -422,6 +427,7 @@ with ProcessPool([lambda: Own(gymnasium.make("CartPole-v1"))], start_method="for
 """
 
 
+@pytest.mark.slow
 def test_a_workers_traceback_shows_the_lines_of_the_script(tmp_path: Path) -> None:
     """cloudpickle gives the code of a script no file."""
     script = tmp_path / "script.py"

@@ -85,6 +85,7 @@ def test_an_environment_that_hangs_in_reset_is_killed() -> None:
         pool.reset(seed=0)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["send", "step"])
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_an_environment_that_hangs_while_the_caller_is_busy_is_killed(
@@ -215,6 +216,7 @@ def test_time_in_which_all_were_stopped_does_not_count(
 # ------------------------------------------------------------------------------------ timer --
 
 
+@pytest.mark.slow
 def test_without_a_timeout_there_is_no_timer() -> None:
     before = timers()
     with pool_of(), pool_of(timeout=math.inf):
@@ -343,6 +345,7 @@ def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert check_timeouts(0.1, math.inf) == (0.1, None)
 
 
+@pytest.mark.slow
 def test_a_failure_is_raised_while_another_never_returns() -> None:
     """A worker that hangs does not hide the failure of a later one."""
 

@@ -15,6 +15,7 @@ from tests.support.timeouts import TEST_TIMEOUT, wait_for
 from tests.support.worker_processes import Ends, Start, methods
 
 
+@pytest.mark.quick(1)
 @methods
 def test_a_watcher_reports_each_end_once(start: Start, method: str) -> None:
     ended, ways = Ends(), ["return", "os._exit", "SIGKILL", "segfault"]

@@ -26,6 +26,7 @@ except parallel_pool.MissingDependencyError as error:
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("module", "id", "options", "extra"),
     [

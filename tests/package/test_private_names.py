@@ -71,8 +71,8 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def names_in_call(call: ast.Call) -> Iterator[tuple[int, str]]:
     """Yields names that are given as strings, as to `getattr` or `monkeypatch.setattr`."""
-    function = ast.unparse(call.func).rpartition(".")[2]
-    if ast.unparse(call.func) == "object.__new__":
+    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if function == "__new__" and ast.unparse(call.func) == "object.__new__":
         yield call.lineno, ast.unparse(call)
     if function not in BY_NAME:
         return

@@ -164,6 +164,7 @@ def test_public_modules_hold_no_code() -> None:
         assert set(defined) <= {"__getattr__"}, f"{path} defines {defined}"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("path", thinned(LAZY, 3))
 def test_dir_shows_the_public_names_without_importing_them(path: str) -> None:
     public = [name for name in dir(load(path)) if not name.startswith("_")]
@@ -200,6 +201,7 @@ def test_importing_the_package_imports_no_gymnasium() -> None:
     assert "parallel_pool" in loaded and "gymnasium" not in loaded
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("path", IN_WORKERS)
 def test_workers_do_not_import_what_only_the_parent_needs(path: str) -> None:
     loaded = modules_after(f"import parallel_pool.{path}")

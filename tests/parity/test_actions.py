@@ -117,6 +117,7 @@ def forms_of(id: str) -> list[str]:
     return [*SIGNED, *UNSIGNED, "list", "bools", "tuple", "scalars", "arrays of integers"]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("id", "form"),
     thinned([(id, form) for id in (*CLASSIC, *CONTINUOUS[2:]) for form in forms_of(id)], 4),
@@ -125,6 +126,7 @@ def test_each_form_has_the_reference_bits(id: str, form: str) -> None:
     run(id, [form], AutoresetMode.NEXT_STEP, 60 if id in CLASSIC else 15)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("id", sampled(IDS, {*CLASSIC, "HalfCheetah-v5"}))
 def test_forms_in_turn_have_the_reference_bits(id: str, mode: AutoresetMode) -> None:

@@ -206,6 +206,7 @@ def test_games_are_the_same(id: str) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("radius", [-5, 1e3, 93350, 1e6])
 def test_paddles_turn_by_any_finite_strength(radius: float) -> None:
     """The sum of position and turn overflows from 93335 on, the turn itself from 93369 on."""
@@ -387,6 +388,7 @@ def run(program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_ids_need_no_import_of_ale_py() -> None:
     run("""if True:
         import sys
@@ -403,6 +405,7 @@ def test_ids_need_no_import_of_ale_py() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_an_unknown_game_is_refused_with_similar_names() -> None:
     """With the message that Gymnasium gives after an import of ale_py."""
     run("""if True:

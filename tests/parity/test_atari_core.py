@@ -33,6 +33,7 @@ def library() -> core.Library:
     return core.Library(core.build())
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("draw", ["all", "two", "chance"])
 def test_play_is_identical(library: core.Library, game: str, draw: str) -> None:
@@ -48,12 +49,14 @@ def test_every_mode_and_difficulty_is_identical(library: core.Library, game: str
         core.compare(library, case, seed=mode)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("game", GAMES)
 def test_sticky_actions_are_identical(library: core.Library, game: str) -> None:
     case = core.Case(game, 0, 0, 400, hold=2, sticky=0.25, draw="two", full_actions=True)
     core.compare(library, case, seed=11)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("build", core.BUILDS)
 def test_builds_are_identical(library: core.Library, build: str) -> None:
     case = core.Case("breakout", 0, 0, 150, hold=5, build=build)

@@ -121,6 +121,7 @@ def compare(
     return history
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env_id", "options"),
     [
@@ -135,6 +136,7 @@ def test_equals_the_model(env_id: str, options: str) -> None:
 
 
 # a third of the games: what differs between games is compared for all in test_atari_proofs.py
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
 def test_games_equal_the_model(env_id: str) -> None:
     """integration/compare/envpool_atari.py --games all is a longer form of this test."""
@@ -144,11 +146,13 @@ def test_games_equal_the_model(env_id: str) -> None:
     compare(env_id, options, 30, seed=number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", sampled(sorted(PICTURES), {"linear rgb"}))
 def test_pictures_equal_the_model(options: str) -> None:
     compare("Breakout-v5", OPTION_SETS[options], 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "options"), thinned(MODES, 3))
 def test_modes_equal_the_model(env_id: str, options: dict[str, Any]) -> None:
     compare(env_id, options, 100)
@@ -246,6 +250,7 @@ def test_a_new_seed_is_a_new_environment() -> None:
         assert not np.array_equal(first[0], again[0])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seeds", thinned([[9, 4], [2**31 - 1, 2**31], [2**32 - 7, 0]], 2))
 def test_listed_and_wrapped_seeds(seeds: list[int]) -> None:
     """EnvPool's seeds are int32: it takes 2**31 for -2**31."""

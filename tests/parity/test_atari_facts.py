@@ -15,6 +15,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build())
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", sampled(atari_roms.names(), FEW_ATARI_GAMES))
 def test_game_starts_as_in_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
@@ -26,6 +27,7 @@ def test_actions_that_choose_a_mode_may_stick(library: atari_core.Library, name:
     assert not list(atari_facts.differences(library, name, 8, count=4, sticky=0.5))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "name", ["adventure", "breakout", "double_dunk", "klax", "lost_luggage", "video_cube"]
 )

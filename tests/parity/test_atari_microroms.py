@@ -44,6 +44,7 @@ def same(ours: Ours, oracle: Oracle, code: bytes, frames: int = 1) -> bool:
 
 
 # every ninth sweep; these include each kind
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "sweep", list(atari_microroms.sweeps())[::9], ids=lambda sweep: sweep.name.replace(" ", "-")
 )
@@ -55,12 +56,14 @@ RESETS = {sweep.name: sweep for sweep in atari_microroms.reset_sweeps()}
 
 
 # RESxx during HMOVE's extra clocks, and just before or after them: all objects, cycles and motions
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(RESETS, 16), ids=lambda name: name.replace(" ", "-"))
 def test_reset_while_moving(ours: Ours, oracle: Oracle, name: str) -> None:
     assert differing(ours, oracle, RESETS[name]) == []
 
 
 # HMxx during these clocks; most such changes have no effect
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     thinned((f"motion {name} {motion}" for name in OBJECTS for motion in range(16)), 39),
@@ -74,6 +77,7 @@ def test_motion_changes_while_moving(ours: Ours, oracle: Oracle, name: str) -> N
 
 
 # copies that begin in one line and end in the next
+@pytest.mark.quick(21)
 @pytest.mark.parametrize("first", [66, 69, 72, 73])
 @pytest.mark.parametrize("size", range(8))
 def test_reset_at_edge(ours: Ours, oracle: Oracle, first: int, size: int) -> None:
@@ -124,6 +128,7 @@ def test_bus(ours: Ours, oracle: Oracle, code: bytes) -> None:
 
 
 # a paddle's capacitor that starts to charge in this frame or in the one before
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [20, 180, 188, 189, 240])
 @pytest.mark.parametrize("later", [90, 103, 110, 200])
 def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
@@ -133,6 +138,7 @@ def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
 
 
 # joysticks do not charge capacitors
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("rom", ["enduro", "breakout", "surround"])
 def test_other_controllers(rom: str) -> None:
     library = atari_core.Library(atari_core.build())
@@ -142,6 +148,7 @@ def test_other_controllers(rom: str) -> None:
 
 
 # ALE has no latches for triggers, whether VBLANK requests them or not
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("latches", [0, 0x40])
 def test_trigger(latches: int) -> None:
     library, rom = atari_core.Library(atari_core.build()), "enduro"

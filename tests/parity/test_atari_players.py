@@ -69,6 +69,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, others[number % 2]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -179,6 +180,7 @@ class Preprocessed:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(["boxing_v2", "quadrapong_v4"], {"quadrapong_v4"}))
 def test_preprocessing(name: str) -> None:
     options: dict[str, Any] = {

@@ -35,6 +35,7 @@ def short(proof: Proof) -> list[Session]:
     ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("rom", sampled(sorted(TABLE), FEW_ATARI_GAMES))
 def test_game_is_still_exact(rom: str) -> None:
     """The best build, on frames after one another, and on every frame of steps of four."""
@@ -51,6 +52,7 @@ def test_game_is_still_exact(rom: str) -> None:
     assert proof.frames >= FRAMES + MODE_FRAMES * len(proof.modes)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("rom", ["seaquest", "pitfall2"])
 def test_all_builds_are_exact_side_by_side(rom: str) -> None:
     session = Session(rom, 3, 120, Style(3, frame_skip=4, sticky=0.25, restart=20))
@@ -66,6 +68,7 @@ def test_comparison_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "bytes of RAM" in found.difference and "(build base" in found.difference
 
 
+@pytest.mark.slow
 def test_a_search_plays_better_than_chance() -> None:
     """Its play is the same each time, and ale_py's console plays it, too."""
     session = Session("breakout", 1, 800, SEARCHED)

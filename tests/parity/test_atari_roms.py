@@ -16,6 +16,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build())
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", sampled(sorted(ATARI_GAMES), FEW_ATARI_GAMES))
 def test_console_is_exact(library: atari_core.Library, name: str) -> None:
     assert atari_roms.compare(library, name, 40) == ""

@@ -10,6 +10,7 @@ from tests.support.sampling import FEW_ATARI_GAMES, sampled
 FRAMES = 150
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("game", sampled(atari_rules.names(), FEW_ATARI_GAMES))
 def test_rule_equals_ale(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=1)
@@ -23,6 +24,7 @@ def test_letters_in_place_of_a_score() -> None:
 
 # bytes changed frame by frame, in combinations that random play hardly ever reaches, and whether
 # the game is over after them
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("game", "pokes", "over"),
     [
@@ -51,6 +53,7 @@ def test_rare_memory(game: str, pokes: list[dict[int, int]], over: bool) -> None
 
 # games whose rules act in a reset: a reward in the first frame, an end at once, lives before the
 # memory holds them, random numbers drawn by ALE
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "game",
     sampled(

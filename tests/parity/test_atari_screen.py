@@ -161,10 +161,12 @@ SIZES = [
 
 @pytest.mark.parametrize("picture", thinned(PICTURES, 3))
 @pytest.mark.parametrize("rows", sampled([210, 214, 220, 230, 250, 256], {210}))
-def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str) -> None:
+@pytest.mark.parametrize("part", thinned(range(3), 3))
+def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str, part: int) -> None:
+    """A third of the sizes."""
     rng = np.random.default_rng([rows, len(picture)])
     extra = [(int(h), int(w)) for h, w in rng.integers(1, 280, (4, 2))]
-    for height, width in SIZES + extra:
+    for height, width in (SIZES + extra)[part::3]:
         image = PICTURES[picture](rng, rows)
         for area, method in ((True, cv2.INTER_AREA), (False, cv2.INTER_LINEAR)):
             expected = cv2.resize(image, (width, height), interpolation=method)
@@ -261,6 +263,7 @@ GAMES = [
 ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", sampled(GAMES, {"pong", "air_raid"}))
 def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
@@ -338,12 +341,16 @@ def random_change(
     return screens[0], screens[1], changed.astype(np.uint8)
 
 
+@pytest.mark.parametrize("turns", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isa", ISAS)
-def test_rows_that_have_not_changed_are_those_of_the_past(library: ctypes.CDLL, isa: str) -> None:
+def test_rows_that_have_not_changed_are_those_of_the_past(
+    library: ctypes.CDLL, isa: str, turns: int
+) -> None:
     """Only they are copied: where the past frame is wrong, so is the new one, and nowhere else."""
     rng = np.random.default_rng(11)
     kept = 0
-    for turn, (height, width) in enumerate(SIZES * 3):
+    # three times, each size meets each kind of past frame
+    for turn, (height, width) in enumerate(SIZES * turns):
         for gray, area in ((True, True), (False, True), (True, False)):
             options = {"rows": 210, "height": height, "width": width}
             options |= {"gray": gray, "area": area, "isa": ISAS[isa]}

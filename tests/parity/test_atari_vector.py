@@ -295,6 +295,7 @@ def test_signature_is_identical() -> None:
         assert mine == theirs, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -352,6 +353,7 @@ def some_actions(env: Any, rng: np.random.Generator) -> Any:
     return rng.integers(env.single_action_space.n, size=env.batch_size, dtype=np.int32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "options"),
     [
@@ -390,6 +392,7 @@ def test_programs_play_as_ale_pys(game: str, options: dict[str, Any], jnp: Any) 
         assert_same(ours, theirs, f"result {t}")
 
 
+@pytest.mark.slow
 def test_programs_play_as_python(jnp: Any) -> None:
     """In a scan, and by turns with Python's calls."""
     import jax
@@ -409,6 +412,7 @@ def test_programs_play_as_python(jnp: Any) -> None:
     assert_same(as_numpy(result), theirs.step(actions[1]), "after Python")
 
 
+@pytest.mark.slow
 def test_an_asynchronous_handle_knows_whom_actions_are_for(jnp: Any) -> None:
     """Each environment plays as it does alone, whoever comes first."""
     env = AtariVectorEnv("breakout", 4, batch_size=2, num_threads=2)
@@ -488,6 +492,7 @@ def test_arrays_are_the_callers() -> None:
 # -------------------------------------------------------------------------- wrong arguments --
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(
     "options",
     [

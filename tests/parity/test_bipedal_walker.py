@@ -93,6 +93,7 @@ CASES = [
 QUICK = {str(case) for case in CASES[:3]}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", sampled(MODES, {MODES[0]}), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     "case",
@@ -130,11 +131,12 @@ def check(case: Case, mode: AutoresetMode) -> int:
 @pytest.mark.parametrize("policy", [Walking, Flailing])
 @pytest.mark.parametrize("id", IDS)
 def test_long_runs_are_the_same(id: str, policy: type[Walking | Flailing]) -> None:
-    """Many episodes in each of the worlds."""
-    case = Case(id, policy, steps=3000, num_envs=8, noise=0.05, seed=1)
-    assert check(case, AutoresetMode.NEXT_STEP) >= 30
+    """Many episodes in each of the worlds; steps are beyond the time limits of 1600 and 2000."""
+    case = Case(id, policy, steps=3000, num_envs=4, noise=0.05, seed=1)
+    assert check(case, AutoresetMode.NEXT_STEP) >= 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", sampled(IDS, {IDS[1]}))
 def test_forced_resets_in_the_middle_of_episodes_are_the_same(id: str) -> None:
     rng = np.random.default_rng(3)
@@ -155,6 +157,7 @@ def test_forced_resets_in_the_middle_of_episodes_are_the_same(id: str) -> None:
             obs = expected[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 def test_partial_resets_are_the_same(mode: AutoresetMode) -> None:
     vector_kwargs = {"autoreset_mode": mode}
@@ -192,6 +195,7 @@ ACTIONS: list[Any] = [
 ]
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("case", range(len(ACTIONS)))
 def test_actions_of_any_dtype_are_the_same(case: int) -> None:
     with pair(IDS[0], 2) as (theirs, ours):
@@ -202,6 +206,7 @@ def test_actions_of_any_dtype_are_the_same(case: int) -> None:
             assert_same(ours.step(ACTIONS[case]), expected, f"step {step}")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_threads", [1, 4])
 def test_worlds_in_several_threads_are_independent(num_threads: int) -> None:
     steps, count = 90, 12
@@ -228,6 +233,7 @@ def test_worlds_in_several_threads_are_independent(num_threads: int) -> None:
 # --------------------------------------------------------------------------------- snapshots --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_a_snapshot_holds_what_earlier_episodes_left_in_the_world(id: str) -> None:
     """Another pool, whose worlds had other episodes, goes on alike through further resets."""
@@ -268,6 +274,7 @@ def test_worlds_with_other_pasts_differ() -> None:
 # ---------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_pictures_are_the_same(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the rays, of which each picture shows another one."""

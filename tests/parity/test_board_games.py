@@ -127,6 +127,7 @@ class Pair:
 # --------------------------------------------------------------------------- games one by one --
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("env_id", "illegal", "games"),
     [
@@ -434,6 +435,7 @@ def test_pictures_are_identical(env_id: str, is_small: bool) -> None:
         assert len(shown) > 5
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.array])
 @pytest.mark.parametrize("env_id", IDS)
 def test_options_are_integers_of_any_type(env_id: str, kind: Any) -> None:

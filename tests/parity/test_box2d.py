@@ -90,6 +90,7 @@ def steer(obs: Array, continuous: bool) -> Array:
     return np.where((hover > np.abs(turn)) & (hover > 0.05), 2, engine)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("case", "mode"),
     thinned(paired(PLAIN, PHYSICS, MODES), 7),
@@ -241,6 +242,7 @@ def test_a_snapshot_holds_the_whole_episode() -> None:
 # ---------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_pictures_are_the_same(id: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the fire of the engines, whose particles age with each picture."""

@@ -48,6 +48,7 @@ def links() -> Iterator[tuple[bytes, bytes]]:
     box2d.accepted_links.difference_update(both)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("case", sampled(range(len(CASES)), {0, 1, 10}))
 def test_joints_have_the_bits_of_box2d(case: int, links: tuple[bytes, bytes]) -> None:
     id, options, steps = CASES[case]

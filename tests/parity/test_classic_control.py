@@ -187,6 +187,7 @@ def assert_same_episodes(
             assert_same(f"{name} at step {step}", ours[name], expected)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("case", thinned(CASES, 3), ids=str)
 def test_same_bits(case: Case) -> None:
     with pair(case.id, case.num_envs, case.options) as (reference, pool):
@@ -247,6 +248,7 @@ def test_definition(id: str) -> None:
     reference.close()
 
 
+@pytest.mark.quick(24)
 @pytest.mark.parametrize(("id", "wrong"), WRONG_RESETS, ids=str)
 def test_wrong_reset_options(id: str, wrong: dict[str, float]) -> None:
     """Our pool refuses what Gymnasium refuses, before anything has changed."""

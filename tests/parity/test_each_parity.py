@@ -151,6 +151,7 @@ def make_reference(case: Case, env_id: int) -> Any:
     return env
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(AutoresetMode, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("case", thinned(CASES, 3), ids=str)
 def test_rows_equal_gymnasium(case: Case, mode: AutoresetMode) -> None:
@@ -216,6 +217,7 @@ def assert_row(pool: Pool, batch: Any, row: int, other: Any) -> None:
         assert_same(batch[at][row], other[at][0], f"{column.name} of row {row}")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(MODES, 2))
 @pytest.mark.parametrize("case", thinned([*CASES, *OTHERS], 3), ids=str)
 def test_rows_equal_those_of_single_pools(case: Case, mode: str) -> None:
@@ -275,6 +277,7 @@ def test_runs_of_an_unordered_pool_end_at_configurations() -> None:
         assert seen[i][:20] == expected[i], i
 
 
+@pytest.mark.slow
 def test_worker_processes_give_each_environment_its_options() -> None:
     values, limits = [True, False, True], [3, 4, 5]
     ours = parallel_pool.make_vec(
@@ -328,6 +331,7 @@ DRAWN = [
 ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", thinned(MODES, 2))
 @pytest.mark.parametrize("case", thinned(DRAWN, 2), ids=str)
 def test_draws_are_numpys_and_in_force(case: Case, mode: str) -> None:

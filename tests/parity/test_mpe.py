@@ -152,6 +152,7 @@ def flat(data: Any) -> list[float]:
     return [np.nan if x is None else x for part in parts for x in np.atleast_1d(part)]
 
 
+@pytest.mark.quick(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 10), ids=str)
@@ -207,6 +208,7 @@ def test_success_ends_an_episode() -> None:
             assert batch.terminated[0] and 3 < steps < 50
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["simple_spread_v3", "simple_tag_v3"])
 def test_stages_of_a_curriculum_are_reset_options(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,7 @@ def loop_of(name: str, mode: AutoresetMode, options: dict[str, Any]) -> Loop:
     return Loop([partial(make, **options)] * NUM_ENVS, mode)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 3), ids=str)
 def test_results_are_those_of_a_plain_loop(

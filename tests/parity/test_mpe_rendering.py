@@ -40,6 +40,7 @@ def theirs_of(name: str, **options: Any) -> Any:
 # ------------------------------------------------------------------------------------ pixels --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
 @pytest.mark.parametrize("name", thinned(WORLDS, 4))
 def test_pictures_of_one_game_are_identical(name: str, is_continuous: bool) -> None:
@@ -66,6 +67,7 @@ def test_pictures_of_one_game_are_identical(name: str, is_continuous: bool) -> N
     ours.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", thinned(WORLDS, 3))
 def test_pictures_of_a_pool_are_identical(name: str) -> None:
     """The pictures after a reset in a step are those of the new episode."""

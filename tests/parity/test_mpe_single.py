@@ -97,6 +97,7 @@ def compare(ours: Any, theirs: Any, where: str) -> None:
 
 
 # mpe2's own worlds pass all of these tests
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env_id", thinned(IDS, 4))
 def test_pettingzoos_tests_pass(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
     module = module_of(env_id)
@@ -123,6 +124,7 @@ def test_all_worlds_are_compared() -> None:
 # ----------------------------------------------------------------------------- step by step --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
 @pytest.mark.parametrize("name", thinned(WORLDS, 3))
 def test_turns_are_identical(name: str, is_continuous: bool) -> None:
@@ -163,6 +165,7 @@ def same_turn(ours: Any, theirs: Any, where: str) -> None:
     assert_same(ours.state(), theirs.state(), where)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
 @pytest.mark.parametrize("name", thinned(WORLDS, 3))
 def test_parallel_steps_are_identical(name: str, is_continuous: bool) -> None:

@@ -122,13 +122,14 @@ def run(
 @pytest.mark.slow
 @pytest.mark.parametrize("env", IDS)
 def test_long_runs_are_the_same(env: str) -> None:
-    count = 3
+    count = 2
     with pair(env, count) as (theirs, ours):
         ends = run(theirs, ours, 1100)
     # each environment ends at least once, by the time limit of 1000 steps or by itself
     assert ends >= count
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("env", thinned(IDS, 2))
 def test_short_runs_are_the_same(env: str) -> None:
     with pair(env, 2, max_episode_steps=23) as (theirs, ours):
@@ -139,6 +140,7 @@ def test_short_runs_are_the_same(env: str) -> None:
 NOISY = [env for env in IDS if "reset_noise_scale" in options_of(env)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 @pytest.mark.parametrize("env", thinned(NOISY, 2))
 def test_bodies_that_begin_inside_of_each_other_are_the_same(env: str, scale: float) -> None:
@@ -188,6 +190,7 @@ def test_each_option_is_the_same(env: str, option: str) -> None:
         assert run(theirs, ours, 70) >= 2
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_all_options_at_once_are_the_same(env: str) -> None:
     options = {name: other(env, name) for name in options_of(env) if name in OTHERS}
@@ -195,6 +198,7 @@ def test_all_options_at_once_are_the_same(env: str) -> None:
         run(theirs, ours, 70)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env", sampled([env for env in IDS if "xml_file" in options_of(env)], MUJOCO_TASKS)
 )
@@ -250,6 +254,7 @@ def test_all_gymnasium_tasks_exist() -> None:
     assert len(IDS) == 21
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("env", ALIASES)
 def test_ids_of_envpool_alone_run_the_v4_code(env: str) -> None:
     name = env.partition("-")[0] + "-v4"

@@ -30,6 +30,7 @@ def played(env: str, steps: int = 30, **options: Any) -> list[Any]:
     return results
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env", "one", "other"),
     [
@@ -49,6 +50,7 @@ def test_names_are_translated(env: str, one: dict[str, Any], other: dict[str, An
         assert getattr(config, name) == value
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("env", thinned(IDS, 3))
 def test_hidden_options_are_not_shown(env: str) -> None:
     spec = parallel_pool.make_spec(env)

@@ -119,6 +119,7 @@ def is_drawing(picture: Any) -> bool:
 # -------------------------------------------------------------------------------------- pixels --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 @needs_opengl
 def test_every_task_looks_the_same(env: str) -> None:
@@ -371,6 +372,7 @@ def test_others_keep_their_opengl() -> None:
 # ------------------------------------------------------------------------------------- refused --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -436,6 +438,7 @@ def test_wrong_calls() -> None:
         pool.recv()
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_too_many_shapes(folder: Path) -> None:
     """MuJoCo draws those that fit. Its warning becomes Python's, and no log file is written."""
@@ -519,6 +522,7 @@ def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatc
     assert "libosmesa6" in str(it.value)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "call",
     [
@@ -570,6 +574,7 @@ FIELDS = (
 )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", thinned(IDS, 4))
 def test_expose_is_gymnasiums_mjdata(env: str) -> None:
     """All fields that a task or a picture reads; contact forces only if the task reads them."""

@@ -44,6 +44,7 @@ def prove(name: str, steps: int) -> None:
     }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", thinned(sorted(MODELS), 2))
 def test_switches_change_nothing_for_a_while(name: str) -> None:
     prove(name, 250)
@@ -55,6 +56,7 @@ def test_switches_change_nothing(name: str) -> None:
     prove(name, 2500)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["pusher_v5.xml", "reacher.xml"])
 def test_islands_give_other_bits_with_several_trees(name: str) -> None:
     path = ASSETS / name
@@ -63,6 +65,7 @@ def test_islands_give_other_bits_with_several_trees(name: str) -> None:
     assert switched.digest != plain.digest
 
 
+@pytest.mark.slow
 def test_the_midphase_orders_contacts_of_bodies_with_several_geometries() -> None:
     path = ASSETS / "humanoidstandup.xml"
     plain, switched = play(path, (), 1500), play(path, ("mjDSBL_MIDPHASE",), 1500)
@@ -106,6 +109,7 @@ def test_the_installed_version_is_proven() -> None:
     assert mujoco.__version__ in family.PROVEN_VERSIONS
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("env", thinned(IDS, 3))
 def test_each_default_model_is_switched(env: str) -> None:
     definition = registry.find(env)
@@ -129,6 +133,7 @@ def test_other_files_and_other_versions_keep_their_options(
     assert flags_of(family.complete(definition, {})) == 0
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_environments_are_the_same_with_and_without_switches(env: str) -> None:
     switched, plain = (

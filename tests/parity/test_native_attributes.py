@@ -60,6 +60,7 @@ def public(env: Any) -> list[str]:
     return [name for name in names if hasattr(env, name) and not callable(getattr(env, name))]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "env_id",
     sampled(IDS, {"CartPole-v1", "Pendulum-v1", "Ant-v5", "Reacher-v4"}),
@@ -106,6 +107,7 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
     assert read
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "env_id", sampled(IDS, {"CartPole-v1", "FrozenLake-v1", "LunarLander-v3", "Hopper-v5"})
 )

@@ -194,6 +194,7 @@ def may_refuse(name: str, default: Any, kind: str) -> bool:
     return isinstance(default, int) and name in WHOLE and kind not in INTEGERS
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("env_id", "name", "kind"), thinned(cases(), 29))
 def test_options_of_all_types(env_id: str, name: str, kind: str) -> None:
     default = constructor_options(env_id)[name].default
@@ -212,6 +213,7 @@ NUMBERS = [kind for kind in TYPES if kind not in BOOLS and kind != "array"]
 ACTIONS = ["float16", "float64", "int8", "int32", "uint16", "uint64"]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("weight", "kind", "dtype"),
     thinned([(w, k, a) for w in ACTION_WEIGHTS for k in NUMBERS for a in ACTIONS], 13),
@@ -223,6 +225,7 @@ def test_weights_and_actions_promote_each_other(
     assert compare(env_id, {name: value_of(name, 1.0, kind)}, 12, np.dtype(dtype)) == "same"
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("varied", [("g",), ("m",), ("l",), ("g", "m", "l")])
@@ -231,6 +234,7 @@ def test_pendulums_physics(varied: tuple[str, ...], dtype: str, kind: str) -> No
     compare_physics("Pendulum-v1", values, varied, kind, np.dtype(dtype))
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize(
     "varied", [("masspole",), ("masscart",), ("length", "masspole"), ("gravity", "tau")]
@@ -311,6 +315,7 @@ def rewards(weight: Any) -> Any:
     return [(step[1], step[4]["reward_ctrl"]) for step in found]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, float, int])
 def test_each_keeps_the_type(kind: Any) -> None:
     """A value in each([...]), a drawn choice, and an array's element are as if given alone."""

@@ -46,6 +46,7 @@ def atari_may_refuse(name: str, kind: str) -> bool:
     return kind in BOOLS or (name in FLOATS and kind == "array")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "kind"), thinned([(name, kind) for name in ATARI for kind in TYPES], 5)
 )
@@ -61,6 +62,7 @@ def test_atari_options_of_all_types(name: str, kind: str) -> None:
     assert not outcome.startswith("refused") or "give " in outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float", "float16", "float32", "float64"])
 def test_a_stick_is_compared_in_the_type_of_the_threshold(kind: str) -> None:
     """The float32 that 0.3 rounds to is beyond np.float64(0.3), and not beyond 0.3."""
@@ -111,6 +113,7 @@ def world_cases() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.quick(23)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("env_id", "name", "kind"), thinned(world_cases(), 17))
 def test_options_of_worlds_of_all_types(env_id: str, name: str, kind: str) -> None:

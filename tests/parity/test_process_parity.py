@@ -194,12 +194,14 @@ def few(names: Iterable[str], *in_all: str) -> list[Any]:
     return [*first, *thinned(cases, 2)]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("name", "mode"), few(SPACES, "box", "discrete", "dict", "text", "graph"))
 def test_observations_are_the_same(name: str, mode: AutoresetMode) -> None:
     with pair(tellers(5, of=SPACES[name]), autoreset_mode=mode) as (theirs, ours):
         run_both(theirs, ours, mode)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", thinned(SPACES, 3))
 def test_actions_arrive_the_same(name: str) -> None:
     """Environments report the actions that they get in infos: value, type and dtype."""
@@ -214,6 +216,7 @@ def test_actions_arrive_the_same(name: str) -> None:
         run_both(theirs, ours, AutoresetMode.NEXT_STEP, compare=compare)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("name", "as_shown"),
     [
@@ -235,6 +238,7 @@ def test_observations_that_are_cast_are_the_same(name: str, as_shown: Callable[[
         run_both(theirs, ours, AutoresetMode.SAME_STEP)
 
 
+@pytest.mark.slow
 def test_equal_spaces_may_have_their_keys_in_another_order() -> None:
     """Of observations and actions, in some environments of one worker and in all of another."""
 
@@ -288,12 +292,14 @@ INFOS: dict[str, Callable[[Teller], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("name", "mode"), few(INFOS, "nested", "numbers", "now and then"))
 def test_infos_are_the_same(name: str, mode: AutoresetMode) -> None:
     with pair(tellers(6, tell=INFOS[name]), 3, autoreset_mode=mode) as (theirs, ours):
         run_both(theirs, ours, mode)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_infos_come_with_observations_that_are_objects(mode: AutoresetMode) -> None:
     env_fns = tellers(5, of=SPACES["graph"], tell=INFOS["nested"])
@@ -314,6 +320,7 @@ def test_infos_that_can_not_be_combined_raise_the_same_error() -> None:
 # ------------------------------------------------------------------------------------- resets --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", thinned(["box", "dict", "text"], 3))
 def test_partial_resets_are_the_same(name: str, mode: AutoresetMode) -> None:
@@ -330,6 +337,7 @@ def test_partial_resets_are_the_same(name: str, mode: AutoresetMode) -> None:
         )
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("seed", [0, 123, [5, 3, 9], [None, 2, None], (1, 2, 3), 2**31, 2**70])
 def test_seeds_are_the_same(seed: Any) -> None:
     with pair([lambda: gymnasium.make("CartPole-v1")] * 3) as (theirs, ours):
@@ -346,6 +354,7 @@ def test_seeds_are_the_same(seed: Any) -> None:
 # -------------------------------------------------------------------------- real environments --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     ("id", "num_envs", "num_workers"),
@@ -391,6 +400,7 @@ def test_pictures_and_attributes_are_the_same() -> None:
         assert_same(ours.step(action), theirs.step(action), "step")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["different", "custom"])
 def test_observation_modes_are_the_same(kind: str) -> None:
     """Spaces with different bounds."""

@@ -67,6 +67,7 @@ def make_actions(space: gymnasium.Space[Any], steps: int) -> list[Any]:
     return drawn
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("case", thinned(CASES, 2), ids=str)
 def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
@@ -91,6 +92,7 @@ def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
         assert ends > case.num_envs
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_partial_resets_are_the_same(mode: AutoresetMode) -> None:
     bounds = {"low": -0.01, "high": 0.02}
@@ -144,6 +146,7 @@ def test_surface_is_the_same(id: str) -> None:
         assert repr(ours) == repr(theirs).replace("Sync", "Native")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("id", "mode"),
     [
@@ -189,6 +192,7 @@ def test_states_that_are_drawn_are_the_same(id: str) -> None:
                 assert_same(env_renderer.state(i), np.asarray(state), f"step {step}")
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("id", IDS)
 def test_registered_id_is_the_same(id: str) -> None:
     """The id parallel_pool/<id> in Gymnasium's own make_vec, through vector_entry_point."""
@@ -204,6 +208,7 @@ def test_registered_id_is_the_same(id: str) -> None:
         theirs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize("wraps", [False, True], ids=["plain", "with statistics"])
 @pytest.mark.parametrize("id", ["FrozenLake-v1", "Reacher-v5"])

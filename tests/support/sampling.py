@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import zlib
+from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from itertools import cycle, product
 from typing import Any
@@ -48,3 +51,53 @@ def _slow(case: Any) -> Any:
         return pytest.param(*case.values, marks=marks, id=case.id)
     values = case if isinstance(case, tuple) else (case,)
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+# ------------------------------------------------------------------- @pytest.mark.quick(count) --
+
+
+def mark_slow(items: Iterable[pytest.Item]) -> None:
+    """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test.
+
+    With `sanitizers=True` they get the mark `sanitizers`: those stages run all cases, too.
+    """
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("quick") and not item.get_closest_marker("slow"):
+            assert isinstance(item, pytest.Function)
+            cases[item.parent, item.originalname].append(item)
+    for (_, name), of_test in cases.items():
+        mark = of_test[0].get_closest_marker("quick")
+        chosen = choose([_values(item) for item in of_test], mark.args[0], name)
+        for number, item in enumerate(of_test):
+            if number not in chosen:
+                item.add_marker("sanitizers" if mark.kwargs.get("sanitizers") else "slow")
+
+
+def _values(item: pytest.Function) -> set[tuple[str, Any]]:
+    """Returns which value each argument of a case has; fields of dataclasses count, too."""
+    values: dict[str, Any] = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    for name, value in list(values.items()):
+        if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            values |= {f"{name}.{field.name}": getattr(value, field.name) for field in fields}
+    plain = (str, int, float, type(None))
+    return {(name, v if isinstance(v, plain) else id(v)) for name, v in values.items()}
+
+
+def choose(cases: Sequence[set[tuple[str, Any]]], count: int, name: str) -> set[int]:
+    """Returns the numbers of so many cases that have as many values of the arguments as possible.
+
+    Where several are as good, they are spread evenly, and the name decides which is the first:
+    tests with the same cases run different ones.
+    """
+    start, stride = zlib.crc32(name.encode()), max(len(cases) // count, 1)
+    order = sorted(range(len(cases)), key=lambda number: (number + start) % stride)
+    chosen: set[int] = set()
+    seen: set[tuple[str, Any]] = set()
+    while order and len(chosen) < count:
+        best = max(order, key=lambda number: len(cases[number] - seen))
+        order.remove(best)
+        chosen.add(best)
+        seen |= cases[best]
+    return chosen

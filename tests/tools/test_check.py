@@ -61,6 +61,7 @@ def runs_sanitizers() -> bool:
     return toolchain.compiler(cpp=False).runtime("libasan.so") is not None
 
 
+@pytest.mark.slow
 def test_a_start_passes(capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = check(capsys, "--option", "push=0.3")
     assert status == 0, printed
@@ -122,6 +123,7 @@ def plain(text: str) -> str:
     return re.sub(r"ABI \d+ and \d+ bytes, this engine ABI \d+ and \d+ bytes", "ABI", text)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mistake", sampled(MISTAKES, {"A syntax error", "A write past the row"}))
 def test_the_page_shows_what_a_mistake_prints(
     mistake: str, capsys: pytest.CaptureFixture[str]
@@ -209,6 +211,7 @@ FORGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", sampled(FORGED, {"a write beyond the reward"}))
 def test_a_forged_snapshot_needs_check_state(harm: str, capsys: pytest.CaptureFixture[str]) -> None:
     use, words = FORGED[harm]
@@ -222,6 +225,7 @@ def test_a_forged_snapshot_needs_check_state(harm: str, capsys: pytest.CaptureFi
         assert "did not return within 5 s" in line or "s of the processor's time" in line
 
 
+@pytest.mark.slow
 def test_check_state_refuses_what_does_harm(capsys: pytest.CaptureFixture[str]) -> None:
     add_integer(
         "it->speed += 0.01 * lows[it->count];",
@@ -305,6 +309,7 @@ OTHERS: list[tuple[list[tuple[str, str]], str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("edits", "rule", "words"), thinned(OTHERS, 3))
 def test_a_mistake_breaks_its_rule(edits: Any, rule: str, words: str) -> None:
     change(*edits)
@@ -334,6 +339,7 @@ static int step_many(void *shared, const pp_run *run) {
 /* parallel_pool finds"""
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("beyond", "rule", "words"),
     [
@@ -372,6 +378,7 @@ CRASHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sampled(CRASHES, {"SIGSEGV", "status 0"}))
 def test_a_crash_is_a_sentence(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     statement, found = CRASHES[kind]
@@ -392,6 +399,7 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_child_ends_with_a_check_that_is_killed(number: int, tmp_path: Path) -> None:
     """Even if it is in a loop without an end."""
@@ -418,6 +426,7 @@ def test_the_child_ends_with_a_check_that_is_killed(number: int, tmp_path: Path)
             raise
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -450,6 +459,7 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
     assert "none.so can't be read: No such file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_compiler_without_sanitizers_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -529,6 +539,7 @@ class Old(Walk):
         return self.look(), 1.0, False, {}
 
 
+@pytest.mark.slow
 def test_python_environments_are_checked() -> None:
     testing.check(Walk)
     for each in testing.PYTHON_CHECKS:

@@ -93,6 +93,7 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
     assert f"python -m parallel_pool {command}" in capsys.readouterr().out
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("module", ["rich", "matplotlib", "ale_py", "cv2"])
 def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     done = run(module, "demo", "--out", str(tmp_path / "demo.png"), code=WITHOUT)

@@ -40,6 +40,7 @@ from tests.support.timeouts import has_ended, wait_for
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_pool_of_every_api_is_found(
     case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -129,6 +130,7 @@ def test_a_restart_is_told_until_the_worker_is_ready(tmp_path: Path) -> None:
         assert list(found.deaths) == [1] and not found.lost and found.restarting == ()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["supervisor", "watcher", "worker 0", "worker 1"])
 def test_a_lock_is_that_of_the_pool(name: str) -> None:
     """A death is not recorded while it is held, but for the lock of another worker."""

@@ -139,6 +139,7 @@ sys.modules["found_by_the_script"] = found
     assert "2 x CartPole-v1" in capsys.readouterr().out
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("code", "status", "words"),
     [
@@ -161,6 +162,7 @@ def test_the_end_of_the_script_is_that_of_the_command(
     assert "\n2 x CartPole-v1, " in done.stdout
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("code", "status"), [("", 1), ("sys.exit(3)", 3), ("1 / 0", 1)])
 def test_a_trace_that_cannot_be_written_hides_nothing(
     script: Path, code: str, status: int, tmp_path: Path
@@ -195,6 +197,7 @@ with Pool("CartPole-v1", 2, batch_size=1) as pool:
     assert "2 x CartPole-v1, batches of 1, " in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", ['if __name__ == "__main__":', "if True:"])
 def test_worker_processes_make_environments_of_the_script(script: Path, guard: str) -> None:
     out = script.parent / "trace.json"
@@ -221,6 +224,7 @@ def make():
     assert len(tids(out)) >= 2
 
 
+@pytest.mark.slow
 def test_a_forked_child_reports_nothing(script: Path, tmp_path: Path) -> None:
     out = tmp_path / "trace.json"
     script.write_text(

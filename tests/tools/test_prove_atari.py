@@ -160,6 +160,7 @@ def outcome(flaw: str, **style: int) -> Outcome:
 # ----------------------------------------------------------------------------------- matches --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("frame_skip", [1, 4])
 def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
     each = session(2000, frame_skip=frame_skip)
@@ -181,6 +182,7 @@ def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
         assert len({*theirs.seeds}) == len(theirs.seeds)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize(
     ("flaw", "words"),
     [
@@ -256,6 +258,7 @@ def test_a_console_that_fails_at_creation_is_a_difference(monkeypatch: pytest.Mo
     assert found == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
 
 
+@pytest.mark.slow
 def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     begun = {}
     for restart in (0, 20):
@@ -645,6 +648,7 @@ def test_processes_do_every_task(jobs: int) -> None:
         assert list(processes.do(abs, [])) == []
 
 
+@pytest.mark.slow
 def test_a_dead_process_is_an_error() -> None:
     with Processes(2) as processes, pytest.raises(BrokenProcessPool):
         list(processes.do(os._exit, [3]))

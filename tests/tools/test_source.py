@@ -112,6 +112,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 # -------------------------------------------------------------------------------- the starts --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["my_env.c", pytest.param("My Env 2.cpp", marks=needs_cpp)])
 def test_a_start_compiles_and_works_in_every_api(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -213,6 +214,7 @@ def test_names_come_from_the_file(stem: str, expected: tuple[str, str]) -> None:
     assert start.names(stem) == expected
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("stem", ["3d-Maze", "猫", "int", "a b"])
 def test_starts_compile_under_any_name(stem: str, tmp_path: Path) -> None:
     env_id = start.write(tmp_path / f"{stem}.c")
@@ -271,6 +273,7 @@ def test_an_id_of_another_file_is_taken(number: Path, tmp_path: Path) -> None:
     assert shown() == 7
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("variable", "value"),
     [("CFLAGS", "-DEXTRA=1"), ("LDFLAGS", "-lm"), ("CC", "cc -DEXTRA=1")],
@@ -307,6 +310,7 @@ def test_another_version_of_the_compiler_compiles_again(
     assert len(compilations) == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_repaired(
     number: Path, tmp_path: Path, compilations: list[Path]
 ) -> None:
@@ -497,6 +501,7 @@ def test_without_a_safe_folder_each_process_has_its_own(
     folders.remove_fresh()
 
 
+@pytest.mark.slow
 def test_old_libraries_are_removed(
     number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -543,6 +548,7 @@ with parallel_pool.Pool("mine/Number-v0") as pool:
 """
 
 
+@pytest.mark.slow
 def test_processes_build_at_the_same_time(number: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", MANY, str(number)]
     running = [subprocess.Popen(command, cwd=ROOT) for _ in range(4)]
@@ -553,6 +559,7 @@ def test_processes_build_at_the_same_time(number: Path, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------ errors --
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -705,6 +712,7 @@ def test_names_of_libc_are_not_interposed(number: Path) -> None:
 # --------------------------------------------------------------------------- other processes --
 
 
+@pytest.mark.slow
 def test_workers_know_what_the_program_has_loaded(number: Path) -> None:
     parallel_pool.load_source(number)
     for method in ("forkserver", "spawn"):
@@ -775,6 +783,7 @@ def test_build_prints_what_the_compiler_printed(
     assert capsys.readouterr().err == f"number.c does not compile:\n{alone.stderr.rstrip()}\n"
 
 
+@pytest.mark.quick(1)
 @needs_cpp
 @pytest.mark.parametrize("standard", ["c++20", "c11"])
 def test_headers_are_of_both_languages(standard: str) -> None:

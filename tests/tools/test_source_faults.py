@@ -90,6 +90,7 @@ def test_a_compiler_that_hangs_is_ended_with_its_children(
     assert not list((tmp_path / "cache").rglob(".build-*"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_compiler_with_its_children(
     source: Path, compiler: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -192,6 +193,7 @@ def test_what_a_compiler_prints_without_end_is_shortened(
     assert lines[dots + 1] == "my_env.c:7:1: error: the cause"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("step", [1, 7, 4096, 100_000])
 def test_an_excerpt_does_not_depend_on_how_it_is_read(step: int) -> None:
     text = b"".join(b"%d: warning\n" % i for i in range(3000)) + b"x" * 1000 + b"\na: error: b\n"
@@ -285,6 +287,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_of_the_folder_and_the_cache_does(
     name: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -309,6 +312,7 @@ def test_any_name_of_the_folder_and_the_cache_does(
     }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["-c.c", "@file.c"])
 def test_a_name_like_an_option_is_a_name(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -318,7 +322,9 @@ def test_a_name_like_an_option_is_a_name(
     assert parallel_pool.load_source(name) == [env_id]
 
 
-@pytest.mark.parametrize("command", ["build", "check"])
+# check compiles it with sanitizers, too
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["build", pytest.param("check", marks=pytest.mark.slow)])
 def test_commands_print_names_that_are_not_utf_8(command: str, tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xff.c"
     start.write(Path(os.fsdecode(path)))

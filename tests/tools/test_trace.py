@@ -130,6 +130,7 @@ def test_threads(num_threads: int, batch_size: int, autoreset: str) -> None:
                 play(pool, batches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("batch_size", [4, 2])
 def test_worker_processes(batch_size: int, autoreset: str) -> None:
@@ -156,6 +157,7 @@ def test_one_environment(make: Maker) -> None:
         play(pool, 30)
 
 
+@pytest.mark.slow
 def test_steps_and_resets_of_some_environments() -> None:
     for make in (lambda: Pool("CartPole-v1", 4, num_threads=2), process_pool):
         with make() as pool, counted(pool):
@@ -260,6 +262,7 @@ def assert_valid(path: Path) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "make", [lambda: Pool("CartPole-v1", 4, num_threads=2, batch_size=2), process_pool]
 )
@@ -495,6 +498,7 @@ def test_one_trace_at_a_time() -> None:
             first.__enter__()
 
 
+@pytest.mark.slow
 def test_traces_of_threads_that_compete() -> None:
     """Each trace that begins ends well, and a thread that steps meanwhile is never refused."""
     done: list[Trace] = []
@@ -521,6 +525,7 @@ def test_traces_of_threads_that_compete() -> None:
     assert all(sum(trace.report().shares.values()) == pytest.approx(1) for trace in done)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
 @pytest.mark.parametrize("is_dropped", [False, True])
 def test_a_pool_may_end_during_its_trace(make: Maker, is_dropped: bool) -> None:
@@ -549,6 +554,7 @@ def test_nobody_reads_the_tracks_of_a_closed_pool(monkeypatch: pytest.MonkeyPatc
     assert_whole(trace.record, 18)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
 def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
@@ -569,6 +575,7 @@ def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Pa
         assert_valid(path)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_followed_by_another() -> None:
     with pool_of(on_error="restart", start_method="fork") as pool:
         pool.reset()
@@ -633,6 +640,7 @@ def test_waits_of_a_second_worker_count_from_its_beginning(
     assert found.seconds == [7.0, 0.0]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_a_pool_is_announced_when_it_is_whole(
     num_workers: int, monkeypatch: pytest.MonkeyPatch
@@ -689,6 +697,7 @@ def test_a_worker_that_writes_over_its_trace_spoils_only_that() -> None:
             play(pool, 10)
 
 
+@pytest.mark.slow
 def test_spans_that_nobody_reads_are_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_module, "PERIOD", 1000.0)
     with ProcessPool([Counting] * 16, num_workers=1, start_method="fork") as pool:

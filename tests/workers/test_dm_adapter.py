@@ -316,6 +316,7 @@ def test_attributes_are_those_of_the_environment() -> None:
 # --------------------------------------------------------------------------------------- workers --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", [Walk, Vector])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_the_same_in_workers_as_in_a_sync_vector_env(kind: Any, mode: AutoresetMode) -> None:
@@ -338,6 +339,7 @@ def test_the_same_in_workers_as_in_a_sync_vector_env(kind: Any, mode: AutoresetM
         assert_same(ours.call("level"), (1,) * 4, "attribute")
 
 
+@pytest.mark.slow
 def test_the_same_in_workers_as_in_a_dm_loop() -> None:
     plain = [Vector(random=3 + i) for i in range(4)]
     with closing(ProcessVectorEnv([Vector] * 4, num_workers=2)) as envs:

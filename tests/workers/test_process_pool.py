@@ -38,6 +38,7 @@ def elapsed(pool: Any, steps: int) -> list[Any]:
     return found
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_elapsed_steps_are_those_of_native_environments(autoreset: str) -> None:
     fns = [lambda: gymnasium.make("CartPole-v1")] * 3
@@ -70,6 +71,7 @@ def test_a_worker_writes_to_the_right_rows_of_any_block() -> None:
                 assert batch[0][:, 0].tolist() == counts[env_ids].tolist()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_after_a_restart_elapsed_steps_begin_at_0(autoreset: str) -> None:
     fns = [Counting] * 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import partial
 from typing import Any, ClassVar
@@ -145,7 +145,11 @@ class Waits(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), 0.0, False, False, {}
 
 
-APIS = {"gymnasium": parallel_pool.PoolVectorEnv, "sb3": parallel_pool.PoolVecEnv}
+# functions: the workers import this module too, and would load torch
+APIS: dict[str, Callable[..., Any]] = {
+    "gymnasium": lambda *args, **kwargs: parallel_pool.PoolVectorEnv(*args, **kwargs),
+    "sb3": lambda *args, **kwargs: parallel_pool.PoolVecEnv(*args, **kwargs),
+}
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -66,6 +66,7 @@ def check_actions(space: spaces.Space[Any]) -> None:
             assert_same(unpacker.read(memoryview(record)), envs[index].taken[-1], "its memory")
 
 
+@pytest.mark.quick(16)
 @of({**SINGLE, **TREES})
 def test_actions_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
     check_actions(space)
@@ -80,6 +81,7 @@ def test_empty_actions_are_empty() -> None:
     assert received(EMPTY["empty-tuple"], ()) == [()] * NUM
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(space=fixed_spaces(1))
 def test_actions_of_any_space_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
@@ -142,6 +144,7 @@ def test_arrays_of_objects_are_accepted() -> None:
     assert received(spaces.Discrete(9), np.array([1, 2], object), 2) == [1, 2]
 
 
+@pytest.mark.quick(24)
 @of({**SINGLE, **TREES})
 def test_environments_may_keep_actions(space: spaces.Space[Any]) -> None:
     records = ActionPacker(space).pack(batch_space(space, NUM).sample(), NUM)

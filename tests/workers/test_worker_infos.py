@@ -440,6 +440,7 @@ def play_equally(ours: Any, theirs: Any, steps: int) -> None:
         assert actual == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_environments_return_the_infos_of_sync_vector_env(
@@ -512,6 +513,7 @@ class Numbers(WithInfos):
         return *result, kept if draw.integers(30) else info
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
 def test_infos_of_all_environments_are_read_as_columns(
     monkeypatch: pytest.MonkeyPatch, num_workers: int

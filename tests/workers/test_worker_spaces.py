@@ -101,6 +101,7 @@ def check_observations(space: spaces.Space[Any]) -> None:
                 assert writer.is_exact(final)
 
 
+@pytest.mark.quick(11)
 @of(FIXED)
 def test_observations_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
     check_observations(space)
@@ -198,6 +199,7 @@ ODD: list[Any] = [
 ]
 
 
+@pytest.mark.quick(1)
 @of(FIXED)
 @np.errstate(all="ignore")
 def test_odd_observations_are_accepted_or_refused_as_by_sync_vector_env(
@@ -259,6 +261,7 @@ def test_refused_observations_are_named(value: Any, error: type[Exception], mess
         written(TREES["dict"], [value])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("value", [0.5, np.float64(0.5), np.array(0.5), 1, True])
 def test_a_number_is_accepted_for_an_array_of_one_as_by_async_vector_env(value: Any) -> None:
     space = spaces.Box(-1, 1, (1, 1))

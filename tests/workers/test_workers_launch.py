@@ -37,6 +37,7 @@ from tests.support.worker_processes import (
 # -------------------------------------------------------------------------------------- start --
 
 
+@pytest.mark.quick(1)
 @methods
 def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
     workers = start(method, "echo", {"of": "first"}, "of second")
@@ -70,6 +71,7 @@ def test_many_workers_start_at_once(start: Start, method: str, many: int) -> Non
 # ---------------------------------------------------------------------------------------- end --
 
 
+@pytest.mark.quick(1)
 @methods
 @pytest.mark.parametrize(
     ("how", "code"),
@@ -95,6 +97,7 @@ def test_the_exit_code_shows_how_a_worker_ended(
         worker.connection.recv(TEST_TIMEOUT)
 
 
+@pytest.mark.quick(1)
 @methods
 def test_kill_signals_only_running_workers(start: Start, method: str) -> None:
     killed, ended = start(method, "end", "sleep", "sleep")
@@ -133,6 +136,7 @@ def test_an_exception_of_the_target_arrives(start: Start, method: str) -> None:
     assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
+@pytest.mark.quick(1)
 @methods
 @pytest.mark.parametrize("how", ["unpicklable", "unreadable"])
 def test_the_traceback_of_an_exception_that_cannot_be_sent_arrives(
@@ -145,6 +149,7 @@ def test_the_traceback_of_an_exception_that_cannot_be_sent_arrives(
     assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
+@pytest.mark.quick(1)
 @methods
 @pytest.mark.parametrize(
     ("target", "kind"),
@@ -189,6 +194,7 @@ def test_an_unknown_start_method_is_refused() -> None:
         launch.start("thread", f"{TARGETS}:echo", [None], name="test")
 
 
+@pytest.mark.slow
 @methods
 def test_with_too_few_descriptors_every_started_worker_ends(start: Start, method: str) -> None:
     """The fixture `start` checks that they end. The error gives their number."""
@@ -212,6 +218,7 @@ STARTERS: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.quick(1)
 @methods
 def test_with_too_many_processes_the_error_counts_those_that_started(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch
@@ -230,6 +237,7 @@ def test_with_too_many_processes_the_error_counts_those_that_started(
         start(method, "echo", *range(5))
 
 
+@pytest.mark.quick(1)
 @methods
 def test_after_ctrl_c_while_starting_every_worker_ends(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch
@@ -278,6 +286,7 @@ def test_a_worker_lost_by_ctrl_c_ends(
 # ------------------------------------------------------------------------------- process state --
 
 
+@pytest.mark.quick(1)
 @methods
 def test_a_worker_has_the_state_of_its_parent(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -306,6 +315,7 @@ def test_a_worker_has_the_state_of_its_parent(
     assert (state["flags"], state["warnings"]) == (sys.flags.optimize, sys.warnoptions)
 
 
+@pytest.mark.quick(1)
 @methods
 def test_a_worker_inherits_nothing_else(start: Start, method: str) -> None:
     start(method, "echo", "the next worker must not inherit its connection")

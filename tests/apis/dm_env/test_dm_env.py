@@ -47,6 +47,7 @@ def validate(spec: Any, value: Any, row: int) -> None:
         spec.validate(value[row])
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env_id", IDS)
 def test_time_steps_fit_their_specs(env_id: str) -> None:
     with make_dm(env_id, num_envs=3, seed=0, max_episode_steps=4) as pool:
@@ -226,6 +227,7 @@ def random_actions(pool: Any, rng: np.random.Generator, rows: int) -> Any:
     return rng.uniform(-2, 2, (rows, 1)).astype(np.float32)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("id", "limit"), [("CartPole-v1", 18), ("Pendulum-v1", 9)])
 def test_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
     loops = Loops(id, limit, 4)
@@ -242,6 +244,7 @@ def test_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
     loops.check_ends(has_terminated=id == "CartPole-v1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id", "limit"), [("CartPole-v1", 18), ("Pendulum-v1", 9)])
 def test_asynchronous_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
     loops = Loops(id, limit, 6)

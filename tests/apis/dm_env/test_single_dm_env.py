@@ -41,6 +41,7 @@ def sampled(spec: Any, rng: np.random.Generator) -> Any:
     return rng.uniform(spec.minimum, spec.maximum, spec.shape).astype(spec.dtype)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", ["reset", "step_on_fresh", "step_after_reset", "longer_action"])
 def test_passes_the_tests_of_dm_env(task: str, name: str) -> None:
@@ -223,6 +224,7 @@ def test_a_failed_environment_begins_an_episode() -> None:
         assert env.step(0).mid()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("name", ["step", "reset"])
 def test_an_interrupted_call_is_dropped(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

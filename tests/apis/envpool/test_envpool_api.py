@@ -22,6 +22,7 @@ from tests.support.envpool_cases import equal
 # ----------------------------------------------------------------------------- what pools return --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env_id", "steps"), [("CartPole-v1", 400), ("Acrobot-v1", 600), ("Pendulum-v1", 450)]
 )
@@ -254,6 +255,7 @@ def test_seeds() -> None:
     assert equal(first(seed=2**31 - 1), first(seed=[2**31 - 1, -(2**31), -(2**31) + 1]))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("seed", "env_id"),
     [

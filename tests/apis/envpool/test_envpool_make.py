@@ -219,6 +219,7 @@ def test_spec() -> None:
     assert repr(spec).startswith("EnvSpec(CartPole-v1, num_envs=4,")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pong-v5", "HalfCheetah-v5"])
 def test_specs_and_configs_can_be_pickled_and_copied(env_id: str) -> None:
     spec = make_spec(env_id, num_envs=3, seed=[4, 2, 7], max_episode_steps=9)

@@ -83,6 +83,7 @@ MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(("env_id", "misuse", "error", "message"), MISUSE)
 def test_misuse_is_an_error_and_changes_nothing(
     env_id: str, misuse: Callable[[Any], Any], error: type[Exception], message: str

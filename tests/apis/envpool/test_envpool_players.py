@@ -139,6 +139,7 @@ def sent(step: Any, actions: Any, rng: np.random.Generator, num_envs: int) -> It
     yield {"action": rows[order], "players.env_id": owners[order], "players.id": ids[order]}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("game", GAMES)
 def test_rows_are_those_of_players_that_act(game: str) -> None:
     rng = np.random.default_rng(0)
@@ -395,6 +396,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize(("action", "error", "match"), WRONG)
 def test_wrong_actions_change_nothing(action: Any, error: type[Exception], match: str) -> None:
     with (

@@ -247,6 +247,7 @@ class Adapter(VecEnvWrapper):
         return obs, rewards, dones, infos
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_an_adapter_for_stable_baselines_is_accepted() -> None:
     pool = envpool.make("CartPole-v1", env_type="gymnasium", num_envs=NUM_ENVS, seed=0)

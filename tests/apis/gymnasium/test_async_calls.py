@@ -27,6 +27,7 @@ def made(backend: str, env_id: str = "CartPole-v1", **options: Any) -> Any:
     return parallel_pool.make_vec(env_id, 3, backend=backend, **here, **options)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_halves_return_what_whole_calls_return(backend: str, mode: str) -> None:

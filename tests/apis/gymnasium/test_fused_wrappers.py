@@ -129,6 +129,7 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
             assert ours.call(name) == theirs.call(name), name
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("env_id", sampled(IDS, {"CartPole-v1", "Pendulum-v1"}))
@@ -172,6 +173,7 @@ def test_fused_chain_returns_what_sync_does(
     assert ended_ever > 8
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_termination_on_the_step_of_the_limit(mode: AutoresetMode, clock: list[float]) -> None:
     """Both flags are set, and statistics inside the limit see only the termination."""

@@ -59,6 +59,7 @@ class Twin(gymnasium.Env[Any, Any]):
         return observation, 0.0, bool(rows["terminated"]), bool(rows["truncated"]), infos
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", MODES, ids=name_of)
 @pytest.mark.parametrize(
     ("env_id", "options"),

@@ -137,6 +137,7 @@ def test_ids_without_a_version_or_with_an_old_one() -> None:
 # ------------------------------------------------------------------------------ hook in make_vec --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imports",
     thinned(
@@ -183,6 +184,7 @@ def test_import_of_gymnasium_is_unchanged() -> None:
     assert "vectorization_mode" in printed
 
 
+@pytest.mark.slow
 def test_a_function_bound_before_the_import_is_unchanged() -> None:
     printed = run_python(
         """

@@ -51,6 +51,7 @@ class Reusing(gymnasium.Env[Any, Any]):
         return observation, 1.0, self.steps % 3 == 0, False, info
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", WORKERS)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_infos_of_a_dict_that_is_used_again(mode: AutoresetMode, num_workers: int) -> None:
@@ -73,6 +74,7 @@ def test_infos_of_a_dict_that_is_used_again(mode: AutoresetMode, num_workers: in
         theirs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", WORKERS)
 def test_a_vec_env_has_the_infos_of_the_last_step(num_workers: int) -> None:
     """DummyVecEnv returns those of the reset, because it keeps the dict and not its values."""
@@ -129,6 +131,7 @@ class Tells(gymnasium.Env[Any, Any]):
         return np.zeros(1, np.float32), 1.0, ends, False, self.make() if ends else {}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", WORKERS)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 @pytest.mark.parametrize(
@@ -164,6 +167,7 @@ class Incomparable:
         return 1
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", WORKERS)
 def test_keys_that_can_not_be_compared(num_workers: int) -> None:
     """Such keys end no worker."""

@@ -111,6 +111,7 @@ WRONG: dict[str, Call] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(WRONG, 5))
 def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
     theirs = AsyncVectorEnv(doers(), context="fork")
@@ -154,6 +155,7 @@ def test_state_errors_are_also_gymnasiums_errors() -> None:
         assert isinstance(raised.value, ClosedEnvironmentError)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("error", "kwargs"),
     [
@@ -223,6 +225,7 @@ def changed(**attributes: Any) -> Callable[[], Any]:
     return make
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize(
     ("mode", "name", "space"),
@@ -255,6 +258,7 @@ class NoDefaults(Doer):
         return self.show(), {"seed": str(seed), "options": str(options)}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "kwargs",
     [{}, {"seed": 3}, {"seed": [5, None]}, {"options": {"a": 1}}, {"options": {}}],
@@ -284,6 +288,7 @@ class Recording(Doer):
         return self.show(), {}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     theirs = SyncVectorEnv([Recording] * 2, autoreset_mode=mode)
@@ -300,6 +305,7 @@ def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     ours.close()
 
 
+@pytest.mark.slow
 def test_close_warns_of_a_pending_call() -> None:
     for name, begin in CALLS.items():
         with made() as env:
@@ -327,6 +333,7 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.slow
 def test_messages_begin_as_async_vector_envs() -> None:
     with made() as env:
         env.reset()
@@ -370,6 +377,7 @@ def test_calls_pass_every_argument() -> None:
         assert [int(frame.max()) for frame in env.render()] == [1] * 4
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["step", "reset", "call"])
 def test_nothing_is_lost_by_a_timeout(kind: str) -> None:
     begin: dict[str, Call] = {
@@ -410,6 +418,7 @@ def test_results_are_the_callers_own() -> None:
             pickle.dumps(env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", ["spawn", "forkserver", None])
 def test_environments_defined_in_tests_reach_workers(context: str | None) -> None:
     """Classes and closures that another process can't import."""
@@ -443,6 +452,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_vector_wrappers_return_the_same(name: str) -> None:
     env_fns: list[Any] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=4)] * 3

@@ -181,6 +181,7 @@ def test_an_exception_that_can_not_be_pickled_is_described() -> None:
         env.step(ACTIONS)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "shown",
     [
@@ -245,6 +246,7 @@ def test_an_environment_that_sleeps_for_ever_is_killed() -> None:
 # --------------------------------------------------------------------------------------- the end --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("arguments", [{"timeout": 0.1}, {"terminate": True}], ids=str)
 def test_close_ends_workers_that_step(arguments: dict[str, Any]) -> None:
     with made(nap(FOREVER)) as env:

@@ -52,6 +52,7 @@ def x64() -> Iterator[None]:
 QUICK = {"CartPole-v1", "mpe/simple_tag_v3", "Pong-v5", "Reacher-v5"}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 def test_a_scan_has_the_bits_of_python(env: str, x64: None) -> None:
     """In arrays of 64 bits too; integration/compare/same_in_jax.py does this for longer."""
@@ -72,6 +73,7 @@ def test_arrays_of_64_bits_become_arrays_of_32() -> None:
             np.testing.assert_array_equal(own, other.astype(own.dtype))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env", sampled(["CartPole-v1", "Hopper-v5", "ALE/Pong-v5"], QUICK))
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_a_vector_environment_returns_what_it_does_in_python(
@@ -114,6 +116,7 @@ def test_a_vector_environment_returns_what_it_does_in_python(
             assert_same(ours.step(actions), theirs.step(actions), "after programs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_observations_that_are_tuples_are_tuples_in_programs(
     mode: AutoresetMode, x64: None
@@ -161,6 +164,7 @@ def compare_infos(found: dict[str, Any], expected: dict[str, Any]) -> None:
             np.testing.assert_array_equal(own[mask], other[mask], key)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", [parallel_pool.make_gymnasium, parallel_pool.make_dm])
 @pytest.mark.parametrize("env", sampled(["Pong-v5", "Ant-v4", "mpe/simple_spread_v3"], QUICK))
 def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> None:
@@ -179,6 +183,7 @@ def test_envpools_functions(make: Callable[..., Any], env: str, x64: None) -> No
             assert_same(jax.tree.map(np.asarray, found), expected, f"step {i}", ordered=False)
 
 
+@pytest.mark.slow
 def test_the_first_come_are_received() -> None:
     """EnvPool's loop, of an asynchronous pool, in one program."""
     count, batch = 6, 2
@@ -261,6 +266,7 @@ def test_python_and_programs_take_turns() -> None:
         assert ours.stats()["env_steps"] == theirs.stats()["env_steps"]
 
 
+@pytest.mark.slow
 def test_an_asynchronous_pool_changes_hands() -> None:
     with Pool("CartPole-v1", 9, batch_size=2, seed=0) as pool:
         functions = xla(pool)
@@ -283,6 +289,7 @@ def test_an_asynchronous_pool_changes_hands() -> None:
         assert counts.sum() == 600 and (counts > 0).all()
 
 
+@pytest.mark.slow
 def test_while_a_program_runs_python_is_refused() -> None:
     with Pool("test/Fault-v0", 2, options={"sleep_ms": 20}) as pool:
         pool.reset()
@@ -368,6 +375,7 @@ def test_a_handle_is_valid_for_one_call(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
     functions = xla(cartpoles)
     before = cartpoles.get_state()
@@ -422,6 +430,7 @@ def call_with(pool: Pool, name: str, values: Any) -> Any:
     return functions.step(functions.handle, **arguments)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("kind", WRONG_INTEGERS)
 def test_wrong_integers_do_not_wrap(kind: str, wide: bool, cartpoles: Pool) -> None:
@@ -439,6 +448,7 @@ def test_wrong_integers_do_not_wrap(kind: str, wide: bool, cartpoles: Pool) -> N
     goes_on(cartpoles)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize(
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -493,6 +503,7 @@ def test_arguments_have_envpools_names() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_an_error_in_a_scan_leaves_a_pool_that_goes_on(cartpoles: Pool) -> None:
     functions = xla(cartpoles)
     actions = jnp.zeros((9, 3), np.int32).at[5, 1].set(7)
@@ -502,6 +513,7 @@ def test_an_error_in_a_scan_leaves_a_pool_that_goes_on(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_failing_environments_are_errors() -> None:
     with Pool("test/Fault-v0", 3, options={"fail_on": "step", "fail_at_step": 4}) as pool:
         pool.reset()
@@ -580,6 +592,7 @@ while lib.pp_xla_calls(pool.share()) < 1000:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_program_that_runs_at_exit_does_not_abort_the_process(attempt: int) -> None:
     done = subprocess.run(
@@ -609,6 +622,7 @@ def test_a_forked_child_has_none_of_them(cartpoles: Pool) -> None:
     goes_on(cartpoles)
 
 
+@pytest.mark.slow
 def test_derivatives_and_maps_are_refused() -> None:
     with Pool("Pendulum-v1", 3, seed=0) as pool:
         functions = xla(pool)

@@ -79,6 +79,7 @@ def check(envs: AgentVectorEnv, loop: RowLoop, steps: int) -> dict[str, int]:
     return counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("dicts", [False, True], ids=["arrays", "dicts"])
 def test_rows_are_those_of_a_plain_loop_when_agents_end_early(
@@ -108,6 +109,7 @@ def test_rows_of_particle_worlds_are_those_of_a_plain_loop(
     assert counted["over"] > 5
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_rows_of_native_players_that_drop_out_are_those_of_a_plain_loop(
     mode: AutoresetMode,
@@ -129,6 +131,7 @@ def chase(observations: dict[str, Any]) -> dict[str, Any]:
 TEAMS = [["adversary_0", "adversary_1"], ["adversary_2", "adversary_0"], ["agent_0"]]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("agents", TEAMS, ids=str)
 def test_others_act_by_their_policy(agents: list[str]) -> None:
     make = partial(importlib.import_module("mpe2.simple_tag_v3").parallel_env, max_cycles=4)
@@ -138,6 +141,7 @@ def test_others_act_by_their_policy(agents: list[str]) -> None:
         check(envs, RowLoop(make, NUM_ENVS, NEXT_STEP, agents, chase), 14)
 
 
+@pytest.mark.slow
 def test_others_of_dicts_may_end_too() -> None:
     def sit(observations: dict[str, Any]) -> dict[str, Any]:
         assert observations["cow_1"]["place"].shape == (NUM_ENVS, 2)
@@ -330,6 +334,7 @@ def test_statistics_of_episodes_are_those_of_a_loop(mode: AutoresetMode) -> None
         assert found == 12 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_returns_of_agents_that_end_early_are_right(mode: AutoresetMode) -> None:
     with herd(mode) as inner:

@@ -184,6 +184,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
     parallel_api_test(Crowd(), num_cycles=30)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
@@ -243,6 +244,7 @@ def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
         assert ends > 6
 
 
+@pytest.mark.slow
 def test_results_are_the_callers_own() -> None:
     loop = Loop([Relay] * 3, AutoresetMode.NEXT_STEP, NOTHING)
     rng = np.random.default_rng(5)
@@ -273,6 +275,7 @@ def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
             envs.step(actions)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
@@ -413,6 +416,7 @@ def test_an_episode_without_agents_is_over() -> None:
         assert not rewards["walker"].any()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env_fns", "error", "match"),
     [
@@ -540,6 +544,7 @@ WRONG_RESULTS: list[tuple[str, Any, type[Exception], str]] = [
 ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("num_workers", [0, 1])
 @pytest.mark.parametrize(("method", "change", "error", "match"), WRONG_RESULTS)
 def test_wrong_results_name_environment_agent_and_method(
@@ -592,6 +597,7 @@ def test_an_environment_that_raises_begins_another_episode() -> None:
         assert envs.live["walker"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_environments_of_a_dead_worker_are_made_again_and_truncated(mode: AutoresetMode) -> None:
     env_fns = [partial(Relay, longest=3)] * 4
@@ -669,6 +675,7 @@ def test_a_dead_worker_without_restart_is_an_error() -> None:
             envs.step(sample(envs, np.random.default_rng(0)))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("mode", thinned(MODES[:2], 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_an_asynchronous_pool_differs_in_order_only(name: str, mode: AutoresetMode) -> None:
@@ -679,6 +686,7 @@ def test_an_asynchronous_pool_differs_in_order_only(name: str, mode: AutoresetMo
         check_order_only(synchronous, asynchronous, rounds=15)
 
 
+@pytest.mark.slow
 def test_stacked_arrays_need_arrays() -> None:
     with pool([Chatter] * 2) as envs:
         envs.reset(seed=1)

@@ -60,6 +60,7 @@ class Masked(Talkers):
         return results
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_masks_in_the_infos_of_python_environments(num_workers: int, tmp_path: Path) -> None:
     functions = [partial(Masked, Gate(tmp_path))] * 2

@@ -78,6 +78,7 @@ def plain(info: Any) -> Any:
     return np.float64(info) if type(info) is float else info
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_a_plain_loop_when_agents_end_early() -> None:
     with made([Herd] * NUM_ENVS) as envs:
         ended, early = check(envs, RowLoop(Herd, NUM_ENVS, SAME_STEP), 40)
@@ -135,6 +136,7 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_an_algorithm_trains() -> None:
     with made(SPREAD, 4, max_cycles=10, seed=1) as envs:

@@ -87,6 +87,7 @@ QUICK = [
 ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("case", sampled(CASES, QUICK), ids=str)
 def test_a_run_is_the_same(case: Case) -> None:
     with pair(case.id, case.num_envs, **case.kwargs) as (theirs, ours):
@@ -385,6 +386,7 @@ def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
 # -------------------------------------------------------------------------------------- pictures --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
 def test_pictures_are_the_same(id: str) -> None:
     with pair(id, 3, render_mode="rgb_array", max_episode_steps=2) as (theirs, ours):
@@ -431,6 +433,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", "Hopper-v5"])
 @pytest.mark.parametrize("name", thinned(WRAPPERS, 2))
 def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str, id: str) -> None:

@@ -39,6 +39,7 @@ pytestmark = pytest.mark.usefixtures("own_folder", "quiet_gymnasium")
 # ------------------------------------------------------------------------ attributes and methods --
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     ("id", "kwargs"),
     [
@@ -190,6 +191,7 @@ def test_specs_of_vector_environments_are_refused() -> None:
     envs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("env", "kwargs", "reason"),
     [

@@ -39,6 +39,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 # ---------------------------------------------------------------------------------------- parity --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", thinned(KINDS, 2))
 def test_observations_of_every_kind_are_the_same(kind: str) -> None:
     with pair(tellers(5, of=SPACES[kind])) as (theirs, ours):
@@ -46,6 +47,7 @@ def test_observations_of_every_kind_are_the_same(kind: str) -> None:
         run_both(theirs, ours, 24)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["dict", "text"])
 def test_observations_that_dummy_vec_env_refuses_are_those_of_the_environments(kind: str) -> None:
     """A Dict in a Dict, and spaces without a fixed size."""
@@ -73,6 +75,7 @@ def row(observations: Any, i: int) -> Any:
     return observations[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(INFOS, 2))
 def test_infos_of_every_kind_are_the_same(name: str) -> None:
     with pair(tellers(6, tell=INFOS[name])) as (theirs, ours):
@@ -88,6 +91,7 @@ ODD_INFOS: dict[str, Callable[[Teller], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_INFOS)
 def test_infos_of_odd_kinds_are_the_same(name: str) -> None:
     def tell(teller: Teller) -> dict[str, Any]:
@@ -135,6 +139,7 @@ def test_an_episode_that_ends_both_ways_at_once_is_the_same() -> None:
             compare_step(ours, theirs, np.zeros(3, int), f"step {step}")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("kind", "as_shown"),
     [
@@ -159,12 +164,14 @@ def tell_action(teller: Teller) -> dict[str, Any]:
     return {"action": [action], "kind": type(action), "dtype": getattr(action, "dtype", None)}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", ["box", "discrete", "discrete from -3", "multi discrete"])
 def test_actions_arrive_the_same(kind: str) -> None:
     with pair(tellers(5, acts=SPACES[kind], tell=tell_action)) as (theirs, ours):
         run_both(theirs, ours, 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flat dict", "flat tuple", "text"])
 def test_actions_of_many_parts_come_as_a_list(kind: str) -> None:
     """One action for each environment: no array can hold them."""
@@ -196,6 +203,7 @@ def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
     ours.close()
 
 
+@pytest.mark.slow
 def test_it_stacks_as_subproc_vec_env_does() -> None:
     """DummyVecEnv returns an OrderedDict here."""
     env_fns = tellers(2, of=SPACES["flat dict"])
@@ -214,6 +222,7 @@ def test_it_stacks_as_subproc_vec_env_does() -> None:
 # ---------------------------------------------------------------------------------------- arrays --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", thinned(["box", "flat dict", "flat tuple", "dict with text"], 2))
 def test_results_are_the_callers_own(kind: str) -> None:
     """Results that are kept do not change, and writing to them changes no later result."""

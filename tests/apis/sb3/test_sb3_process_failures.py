@@ -151,6 +151,7 @@ def test_after_an_exception_in_a_method_steps_continue() -> None:
         assert len(env.step([0] * 4)) == 4
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("how", ["exit", "kill"])
 def test_a_worker_that_dies_is_named(how: str) -> None:
     trouble = {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
@@ -206,6 +207,7 @@ def check_restart(env: PoolVecEnv, result: Any, last: Any, restarted: list[int])
         assert env.reset_infos[i]["reset"] == reset_info["reset"]
 
 
+@pytest.mark.slow
 def test_environments_of_a_killed_worker_are_made_again() -> None:
     with made(counters(), on_error="restart") as env:
         env.reset()
@@ -221,6 +223,7 @@ def test_environments_of_a_killed_worker_are_made_again() -> None:
             assert not dones.any() and "worker_restarted" not in infos[2]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("trouble", "restarted"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
 )
@@ -253,6 +256,7 @@ def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
         assert seeds == [None, None, 9, None]
 
 
+@pytest.mark.slow
 def test_a_restart_returns_the_last_observation_of_a_space_without_fixed_size() -> None:
     with made(tellers(2, of=SPACES["text"]), on_error="restart") as env:
         last = env.reset()[1]

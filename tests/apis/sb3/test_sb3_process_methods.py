@@ -104,6 +104,7 @@ def test_options_that_can_not_be_pickled_leave_nothing_in_flight() -> None:
 # ------------------------------------------------------------------------ attributes and methods --
 
 
+@pytest.mark.slow
 def test_make_vec_env_accepts_it() -> None:
     """With its arguments, and the wrappers that it adds to each environment."""
     kwargs: dict[str, Any] = {
@@ -200,12 +201,14 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", thinned(QUESTIONS, 4))
 def test_attributes_and_methods_are_the_same(name: str) -> None:
     with shells() as (theirs, ours):
         compare(QUESTIONS[name](ours), QUESTIONS[name](theirs), name)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "question",
     [
@@ -255,6 +258,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 }
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str) -> None:
     env_fns: list[Maker] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=15)] * 3

@@ -65,6 +65,7 @@ def test_reset_drops_a_step_in_flight() -> None:
         compare_step(ours, theirs, np.ones(3, int), "after it")
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("actions", [[0, 1], [0, 1, 2, 0], {0, 1, 2}, "012", None, 7])
 def test_wrong_actions_step_nothing(actions: Any) -> None:
     with made(tellers(3)) as env:
@@ -75,6 +76,7 @@ def test_wrong_actions_step_nothing(actions: Any) -> None:
         assert env.get_attr("count") == [0, 0, 0]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("actions", [[(0, 1)], [(0,)] * 4, {0, 1, 2}, 7], ids=str)
 def test_wrong_actions_of_many_parts_step_nothing(actions: Any) -> None:
     with made(tellers(3, acts=SPACES["flat tuple"])) as env:
@@ -97,6 +99,7 @@ class Echo(gymnasium.Env[Any, Any]):
         return 0, 0.0, False, False, {"given": f"{type(action).__name__} {action!r}"}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "actions",
     [[0.5, 0, 1], [[0], [1], (2,)], ["a"] * 3, [None] * 3, np.array([[0.5], [1], [2]])],
@@ -112,6 +115,7 @@ def test_actions_of_other_kinds_reach_environments_as_in_dummy_vec_env(actions: 
         ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("in_flight", [False, True])
 def test_calls_after_close_are_refused(in_flight: bool) -> None:
     with made(tellers(3)) as env:
@@ -153,6 +157,7 @@ class NotDerived:
 ENV = Teller()
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "message"),
     [
