@@ -21,7 +21,7 @@ from benchmarks.scenes import (
 )
 from parallel_pool._command import missing, until_interrupted
 from parallel_pool._engine import outputs
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.arguments import named, quote
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*native_scenes.RACES, *python_scenes.RACES)
@@ -88,14 +88,14 @@ def folder(text: str) -> Path:
         outputs.check_file(path / "results.json")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise argparse.ArgumentTypeError(f"{shown(text)}: {reason}: choose a folder") from None
+        raise argparse.ArgumentTypeError(f"{quote(text)}: {reason}: choose a folder") from None
     return path
 
 
 def count(text: str) -> int:
     """Parses a number of rounds."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{shown(text)}: give 1 or more")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
     return int(text)
 
 

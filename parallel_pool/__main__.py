@@ -12,7 +12,7 @@ from pathlib import Path
 import parallel_pool
 from parallel_pool._command import missing, until_interrupted
 from parallel_pool._engine import outputs
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import command as source
 from parallel_pool._testing import command as testing
 
@@ -126,7 +126,7 @@ def script(text: str) -> Path:
     """Reads the path of a script."""
     path = Path(text)
     if not testing.is_file(path):
-        raise argparse.ArgumentTypeError(f"{shown(text)}: there is no such file")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: there is no such file")
     return path
 
 
@@ -137,7 +137,7 @@ def new_file(text: str) -> Path:
         outputs.check_file(path)
     except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(
-            f"{shown(text)}: name a file in a folder that exists: {error}"
+            f"{quote(text)}: name a file in a folder that exists: {error}"
         ) from None
     return path.absolute()
 
@@ -149,7 +149,7 @@ def positive(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{shown(text)}: give seconds above 0")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: give seconds above 0")
     return value
 
 
@@ -160,7 +160,7 @@ def count(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{shown(text)}: give 1 or more")
+        raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
     return value
 
 
@@ -174,7 +174,7 @@ def picture(text: str) -> Path:
         return path
     if path.suffix and not is_folder:
         raise argparse.ArgumentTypeError(
-            f"{shown(text)}: give a folder, or a file that ends in .png"
+            f"{quote(text)}: give a folder, or a file that ends in .png"
         )
     return path / "demo.png"
 

@@ -99,7 +99,7 @@ class Bare:
 
         definition = registry.find(task.env_id)
         defaults: dict[str, Any] = {name: each.default for name, each in definition.options.items()}
-        link = registry.complete(definition, {"speed_switches": switches})["_link"]
+        link = registry.fill_options(definition, {"speed_switches": switches})["_link"]
         episode = EPISODES[task.env_id]
         rows = [np.asarray(row, np.float32) for row in task.all_actions()]
         # C keeps pointers to both

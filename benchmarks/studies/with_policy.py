@@ -264,7 +264,7 @@ def play(
         if time.monotonic() >= end:
             return False
         rows, slower = rows_of(scene, rounds, seconds)
-        shown(rows)
+        quote(rows)
         progress.add(scene, rows, slower)
     return True
 
@@ -356,7 +356,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(lines), flush=True)
     if options.infos:
         for policy in options.policies or INFOS_POLICIES:
-            lines += shown(rows_of_infos(policy, options.rounds, options.seconds))
+            lines += quote(rows_of_infos(policy, options.rounds, options.seconds))
     else:
         scenes = [
             Scene(*each)
@@ -372,7 +372,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         slower = [name for scene in scenes for name in progress.done[scene][1]]
         lines += [row for scene in scenes for row in progress.done[scene][0]]
-        lines += shown(["", verdict(len(scenes), slower)])
+        lines += quote(["", verdict(len(scenes), slower)])
         is_whole = set(scenes) == {
             Scene(*each) for each in itertools.product(ENV_IDS, COUNTS, POLICIES, THREADS)
         }
@@ -384,7 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def shown(lines: list[str]) -> list[str]:
+def quote(lines: list[str]) -> list[str]:
     """Prints lines at once, and returns them."""
     print("\n".join(lines), flush=True)
     return lines

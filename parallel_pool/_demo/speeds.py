@@ -35,7 +35,7 @@ class Task:
     """An environment, and how many of them are stepped."""
 
     title: str
-    env_id: str
+    task_id: str
     num_envs: int
     batch_size: int
     num_actions: int
@@ -83,7 +83,7 @@ class Sending(Stepping):
     def play(self, times: int) -> None:
         for row in itertools.islice(self.actions, times):
             info = self.env.recv()[4]
-            self.env.send(row, info["env_id"])
+            self.env.send(row, info["task_id"])
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
 
     def make() -> Stepping:
         options = {"num_threads": num_threads}
-        env = parallel_pool.make_vec(task.env_id, task.num_envs, vector_kwargs=options)
+        env = parallel_pool.make_vec(task.task_id, task.num_envs, vector_kwargs=options)
         env.reset(seed=1)
         return Stepping(env, task.actions(task.num_envs), task.num_envs, task.num_envs)
 
@@ -179,7 +179,7 @@ def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Ste
 
     def make() -> Stepping:
         env = package.make(
-            task.env_id,
+            task.task_id,
             env_type="gymnasium",
             num_envs=task.num_envs,
             batch_size=task.batch_size,
@@ -194,13 +194,13 @@ def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Ste
 
 def one_env(task: Task) -> Any:
     """Returns a single Gymnasium environment."""
-    return atari_env() if task is PONG else gymnasium.make(task.env_id)
+    return atari_env() if task is PONG else gymnasium.make(task.task_id)
 
 
 def whole_arrays() -> Any:
     """Returns Gymnasium's CartPole on whole NumPy arrays."""
     return gymnasium.make_vec(
-        CART_POLE.env_id, CART_POLE.num_envs, vectorization_mode="vector_entry_point"
+        CART_POLE.task_id, CART_POLE.num_envs, vectorization_mode="vector_entry_point"
     )
 
 

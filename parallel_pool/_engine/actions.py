@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.specs import (
     DTYPES,
     MOST_EXACT,
@@ -39,7 +39,7 @@ def described(value: Any) -> str:
     """Returns a short description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
         return f"{a_type(value)} of dtype {value.dtype} and shape {value.shape}"
-    return f"{a_type(value)}, {shown(value)}"
+    return f"{a_type(value)}, {quote(value)}"
 
 
 def take_array(actions: Any) -> Any:

@@ -34,7 +34,7 @@ class _Shortener(reprlib.Repr):
 _shortener = _Shortener()
 
 
-def shown(value: Any) -> str:
+def quote(value: Any) -> str:
     """Returns a value as messages show it: its repr in one line, shortened if it is long."""
     try:
         return " ".join(_shortener.repr(value).split())
@@ -85,7 +85,7 @@ def one_of(**given: Any) -> Any:
     thing, None if none is; raises TypeError for two of them."""
     values = {name: value for name, value in given.items() if value is not None}
     if len(values) > 1:
-        both = " and ".join(f"{name}={shown(value)}" for name, value in values.items())
+        both = " and ".join(f"{name}={quote(value)}" for name, value in values.items())
         raise TypeError(f"{both}: give one of the two")
     return next(iter(values.values()), None)
 
@@ -101,7 +101,7 @@ def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
     number = whole(name, value)
     if not low <= number <= high:
         choice = f"{low} or more" if number < low else f"{low} to {high}"
-        raise ValueError(f"{name}={shown(number)}: choose {choice}")
+        raise ValueError(f"{name}={quote(number)}: choose {choice}")
     return number
 
 
@@ -112,13 +112,13 @@ def whole(name: str, value: Any) -> int:
             return operator.index(value)
         except TypeError:
             pass
-    raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give an integer")
+    raise TypeError(f"{name}={quote(value)} is {a_type(value)}: give an integer")
 
 
 def check_choice(name: str, value: Any, choices: Mapping[str, Any]) -> Any:
     """Returns the value of a choice; raises ValueError that lists all choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={shown(value)}: choose {' or '.join(map(repr, choices))}")
+        raise ValueError(f"{name}={quote(value)}: choose {' or '.join(map(repr, choices))}")
     return choices[value]
 
 
@@ -142,7 +142,7 @@ def check_limit(max_episode_steps: Any) -> int:
     """Returns a time limit in steps in Gymnasium's form: 1 or more, or -1 for none."""
     limit = whole("max_episode_steps", max_episode_steps)
     if limit == 0 or limit < -1:
-        raise ValueError(f"max_episode_steps={shown(limit)}: choose 1 or more, or -1 for none")
+        raise ValueError(f"max_episode_steps={quote(limit)}: choose 1 or more, or -1 for none")
     return check_count("max_episode_steps", limit, -1)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from parallel_pool._engine.arguments import a_type, check_count, is_number, shown, whole
+from parallel_pool._engine.arguments import a_type, check_count, is_number, quote, whole
 from parallel_pool._engine.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool._engine.closing import Keeper
 from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
@@ -66,14 +66,14 @@ Batch = tuple[Array, ...]
 Views = Sequence[Callable[[], Array]]
 
 
-def show_all(views: Views) -> Batch:
+def all_arrays(views: Views) -> Batch:
     """Returns all arrays of a batch."""
     return tuple([view() for view in views])
 
 
-def show_batch(show: Callable[[Views], T], batch: Batch) -> T:
-    """Returns the result of `show` for arrays instead of views."""
-    return show([array.view for array in batch])
+def convert_batch(convert: Callable[[Views], T], batch: Batch) -> T:
+    """Returns the result of `convert` for arrays instead of views."""
+    return convert([array.view for array in batch])
 
 
 # Which thread, if any, is inside `recv` of a pool.
@@ -86,20 +86,20 @@ def show_batch(show: Callable[[Views], T], batch: Batch) -> T:
 IDLE, INTERRUPTED, BUSY, SHARED = range(4)
 
 
-class OwnError(threading.local):
+class ErrorSlot(threading.local):
     """A `pp_error` for each thread: C writes to it without holding the GIL."""
 
     def __init__(self) -> None:
         self.raw = new_error()
 
 
-own_error = OwnError()
+error_slot = ErrorSlot()
 
 
 def check(status: int) -> None:
-    """Raises the exception of a call that was given `own_error`, if its status is negative."""
+    """Raises the exception of a call that was given `error_slot`, if its status is negative."""
     if status < 0:
-        raise_error(status, own_error.raw)
+        raise_error(status, error_slot.raw)
 
 
 def seconds(timeout: Any, name: str = "timeout") -> float | None:
@@ -107,9 +107,9 @@ def seconds(timeout: Any, name: str = "timeout") -> float | None:
     if timeout is None:
         return None
     if not is_number(timeout):
-        raise TypeError(f"{name}={shown(timeout)} is {a_type(timeout)}: give seconds")
+        raise TypeError(f"{name}={quote(timeout)} is {a_type(timeout)}: give seconds")
     if not timeout >= 0:
-        raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
+        raise ValueError(f"{name}={quote(timeout)}: choose 0 or more seconds, or None")
     # an integer may be larger than any float
     return math.inf if timeout > FOREVER else cast("float", timeout)
 
@@ -118,13 +118,13 @@ def _as_array(env_ids: Any) -> Array:
     """Returns env_ids as an array; raises ValueError if NumPy can't make one."""
     if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
         raise ValueError(
-            f"env_ids={shown(env_ids)} has masked ids: give env_ids.compressed(), without them"
+            f"env_ids={quote(env_ids)} has masked ids: give env_ids.compressed(), without them"
         )
     try:
         return np.asarray(env_ids)
     except ValueError:
         raise ValueError(
-            f"env_ids={shown(env_ids)} can't be made an array: give a list of integers"
+            f"env_ids={quote(env_ids)} can't be made an array: give a list of integers"
         ) from None
 
 
@@ -154,7 +154,7 @@ class BasePool(Uncopied):
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
         self.closed = True
-        # for the thread that receives; other threads use own_error
+        # for the thread that receives; other threads use error_slot
         self._error = new_error()
         self._receive_state = IDLE
         # of the batch that `_deliver` returns, for the thread that receives
@@ -196,7 +196,7 @@ class BasePool(Uncopied):
         for block in self._ring.fill():
             self._check(lib.pp_pool_offer(handle, block, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
-        self._show = batch_maker(field_names(self.columns))
+        self._to_named = batch_maker(field_names(self.columns))
 
     def _announce(self) -> None:
         """Calls `on_open`; the last thing that making a pool does."""
@@ -226,28 +226,28 @@ class BasePool(Uncopied):
             EnvError: environments failed.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
-        batch: NamedBatch = self.step_shown(self._show, actions, env_ids, timeout)
+        batch: NamedBatch = self.step_as(self._to_named, actions, env_ids, timeout)
         return batch
 
-    def step_shown(
+    def step_as(
         self,
-        show: Callable[[Views], T],
+        convert: Callable[[Views], T],
         actions: Any,
         env_ids: Any = None,
         timeout: float | None = None,
     ) -> T:
-        """Does a step and returns the result of `show`, for APIs with their own form of results.
+        """Does a step and returns the result of `convert`, for APIs with their own form of results.
 
         Args:
-            show: a function of views: for each of `columns` a function that returns its array.
-                `show` must call those that it needs before it returns.
+            convert: a function of views: for each of `columns` a function that returns its array.
+                `convert` must call those that it needs before it returns.
             actions, env_ids, timeout: as for `step`.
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
-            return self._step_within(show, ids, count, data, code, timeout)
+            return self._step_within(convert, ids, count, data, code, timeout)
         self._receive_state = BUSY
         try:
             if state == INTERRUPTED:
@@ -255,15 +255,15 @@ class BasePool(Uncopied):
                 lost = self._taken()
                 if lost:
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
-                    return self._converted(show, self._deliver(lost))
+                    return self._converted(convert, self._deliver(lost))
             ring = self._ring
-            rows = step(self._handle, ids, count, data, code, ring.fresh, self._error)
+            rows = step(self._handle, ids, count, data, code, ring.free_memory, self._error)
             if rows == self.batch_size:
-                result = show(ring.oldest.views)
+                result = convert(ring.oldest.views)
                 ring.swap()
                 self._receive_state = IDLE
                 return result
-            return self._converted(show, self._wait(rows, None))
+            return self._converted(convert, self._wait(rows, None))
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
@@ -283,7 +283,7 @@ class BasePool(Uncopied):
         data, code = self._reader.read(actions, count)
         if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
-        error = own_error.raw
+        error = error_slot.raw
         status = step_send(self._handle, ids, count, data, code, error)
         if status < 0:
             raise_error(status, error)
@@ -312,34 +312,34 @@ class BasePool(Uncopied):
         """
         if min_rows is not None:
             return self._recv_waiting(seconds(timeout), self._check_min_rows(min_rows))
-        batch: NamedBatch = self.recv_shown(self._show, timeout)
+        batch: NamedBatch = self.recv_as(self._to_named, timeout)
         return batch
 
-    def recv_shown(self, show: Callable[[Views], T], timeout: float | None = None) -> T:
-        """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
+    def recv_as(self, convert: Callable[[Views], T], timeout: float | None = None) -> T:
+        """Receives as `recv` does, and returns the result of `convert`; see `step_as`."""
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
-            return self._converted(show, self._recv_waiting(seconds(timeout), 0))
+            return self._converted(convert, self._recv_waiting(seconds(timeout), 0))
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
             lost = self._taken() if state == INTERRUPTED else 0
-            return self._converted(show, self._deliver(lost)) if lost else self._receive(show)
+            return self._converted(convert, self._deliver(lost)) if lost else self._receive(convert)
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
 
-    def _receive(self, show: Callable[[Views], T]) -> T:
+    def _receive(self, convert: Callable[[Views], T]) -> T:
         """Receives without a timeout; for the thread that is in state BUSY."""
         ring = self._ring
-        rows = receive(self._handle, ring.fresh, -1, self._error)
+        rows = receive(self._handle, ring.free_memory, -1, self._error)
         if rows == self.batch_size:
-            result = show(ring.oldest.views)
+            result = convert(ring.oldest.views)
             ring.swap()
             self._receive_state = IDLE
             return result
-        return self._converted(show, self._wait(rows, None))
+        return self._converted(convert, self._wait(rows, None))
 
     def drain(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
         """Receives what is in flight, batch by batch.
@@ -497,14 +497,14 @@ class BasePool(Uncopied):
             for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
                 self._one_id(env_id)
         raise TypeError(
-            f"env_ids={shown(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
+            f"env_ids={quote(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
         )
 
     def _one_id(self, env_id: Any) -> int:
         """Returns the id of one environment; raises TypeError or ValueError."""
         number = whole("env_id", env_id)
         if not 0 <= number < self.num_envs:
-            raise ValueError(f"env_id {shown(number)}: choose 0 to {self.num_envs - 1}")
+            raise ValueError(f"env_id {quote(number)}: choose 0 to {self.num_envs - 1}")
         return number
 
     def _id_list(self, env_ids: Any) -> list[int]:
@@ -520,7 +520,7 @@ class BasePool(Uncopied):
 
     def _step_within(
         self,
-        show: Callable[[Views], T],
+        convert: Callable[[Views], T],
         ids: CData,
         count: int,
         data: CData,
@@ -541,9 +541,9 @@ class BasePool(Uncopied):
         def send(is_undelivered: bool) -> None:
             if is_undelivered:
                 self._check_undelivered(ids, count)
-            check(step_send(self._handle, ids, count, data, code, own_error.raw))
+            check(step_send(self._handle, ids, count, data, code, error_slot.raw))
 
-        return self._converted(show, self._exchange(count, send, timeout))
+        return self._converted(convert, self._exchange(count, send, timeout))
 
     def _exchange(
         self, count: int, send: Callable[[bool], None], timeout: float | None
@@ -598,7 +598,7 @@ class BasePool(Uncopied):
             if self._receive_state == BUSY:
                 self._raise_busy()
             number = ffi.new("int32_t *")
-            error = own_error.raw
+            error = error_slot.raw
             check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
             keeper.number = number[0]
             self._was_interrupted_beside = self._receive_state == INTERRUPTED
@@ -608,7 +608,7 @@ class BasePool(Uncopied):
     def _check_min_rows(self, min_rows: Any) -> int:
         if not self.is_async:
             raise ValueError(
-                f"min_rows={shown(min_rows)}: a synchronous pool (batch_size={self.batch_size},"
+                f"min_rows={quote(min_rows)}: a synchronous pool (batch_size={self.batch_size},"
                 f" num_envs={self.num_envs}) returns all that was sent: choose batch_size <"
                 " num_envs, or leave min_rows out"
             )
@@ -651,9 +651,9 @@ class BasePool(Uncopied):
         number, ring = self._keeper.number, self._ring
         try:
             held = ffi.new("void *[]", lib.pp_pool_batches(self._handle) + 1)
-            status = lib.pp_xla_enter(number, held, own_error.raw)
+            status = lib.pp_xla_enter(number, held, error_slot.raw)
             if status == lib.PP_ERR_STATE:
-                raise BusyError(text(own_error.raw.text))
+                raise BusyError(text(error_slot.raw.text))
             if send is not None:
                 send(self._was_interrupted_beside)
             lost = self._taken() if self._was_interrupted_beside else 0
@@ -684,7 +684,7 @@ class BasePool(Uncopied):
         """Raises if the pool is closed, broken or forked: this comes before other errors."""
         status = lib.pp_pool_needs_reset(self._handle, 0)
         if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
-            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
+            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, error_slot.raw))
 
     def _raise_busy(self) -> NoReturn:
         self.check_usable()
@@ -697,7 +697,7 @@ class BasePool(Uncopied):
 
     def _taken(self) -> int:
         """Returns C's status for a batch that never reached the user, 0 if there is none."""
-        return int(lib.pp_pool_last_result(self._handle, self._ring.fresh))
+        return int(lib.pp_pool_last_result(self._handle, self._ring.free_memory))
 
     def _lost_ids(self) -> list[int]:
         """Returns the ids of the environments in a batch that never reached the user."""
@@ -732,7 +732,7 @@ class BasePool(Uncopied):
             left = -1
             if end is not None:
                 left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
-            fresh = self._ring.fresh
+            fresh = self._ring.free_memory
             if min_rows:
                 rows = receive_some(self._handle, fresh, min_rows, left, self._error)
             else:
@@ -771,14 +771,14 @@ class BasePool(Uncopied):
         views = ring.oldest.views
         if not self._keeps_shape:
             views = [array[:rows].view for array in ring.oldest.arrays]
-        batch = self._show(views)
+        batch = self._to_named(views)
         ring.swap()
         self._receive_state = IDLE
         return batch
 
-    def _converted(self, show: Callable[[Views], T], batch: NamedBatch) -> T:
-        """Returns the result of `show` for a batch."""
-        return cast("T", batch) if show is self._show else show_batch(show, batch)
+    def _converted(self, convert: Callable[[Views], T], batch: NamedBatch) -> T:
+        """Returns the result of `convert` for a batch."""
+        return cast("T", batch) if convert is self._to_named else convert_batch(convert, batch)
 
     def _failed(self) -> tuple[list[int], int]:
         """Returns the ids of the environments that failed in C's last batch, and its rows."""

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Observations: TypeAlias = Array | Any
 
 # a training loop rarely keeps more blocks than this
-ORDINARY = 3
+MAX_HELD_BLOCKS = 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Block:
     Attributes:
         memory: the block in C's form.
         owner: the byte array that all arrays refer to.
-        unheld: the reference count of `owner` while the user holds no array.
+        free_count: the reference count of `owner` while the user holds no array.
         arrays: one for each column, all rows; the user gets only views of them.
         views: for each array a function that returns a view.
     """
@@ -78,7 +78,7 @@ class Block:
         columns = lib.pp_pool_columns(pool, count)
         self.arrays = [self._array(columns[i], rows, types) for i in range(count[0])]
         self.views = [array.view for array in self.arrays]
-        self.unheld = getrefcount(self.owner)
+        self.free_count = getrefcount(self.owner)
 
     def _array(self, column: CData, rows: int, types: Types) -> Array:
         dtype, shape = type_of(column, types)
@@ -94,7 +94,7 @@ class Ring:
     function.
 
     Attributes:
-        fresh: memory for C at the next receive; unchanged until `swap` is done.
+        free_memory: memory for C at the next receive; unchanged until `swap` is done.
         oldest: the block that C gives next, or has given, until `swap` is done.
     """
 
@@ -109,9 +109,9 @@ class Ring:
         self._last: Block | None = None
         self._lent: deque[Block] = deque()
         # the block held by compiled programs that also receive from this pool; see `share`
-        self._apart: Block | None = None
+        self._shared_block: Block | None = None
         self.oldest = self._slots[0]
-        self.fresh = self._slots[-1].memory
+        self.free_memory = self._slots[-1].memory
 
     def fill(self) -> list[CData]:
         """Returns the memory that C must hold from the start, in order."""
@@ -124,8 +124,12 @@ class Ring:
         lent = self._lent
         if last is not None:
             lent.append(last)
-        # in an ordinary loop few blocks are lent, and the one lent longest ago is unheld
-        if lent and len(lent) <= ORDINARY and getrefcount(lent[0].owner) == lent[0].unheld:
+        # in an ordinary loop few blocks are lent, and the one lent longest ago is free
+        if (
+            lent
+            and len(lent) <= MAX_HELD_BLOCKS
+            and getrefcount(lent[0].owner) == lent[0].free_count
+        ):
             spare = lent.popleft()
         else:
             spare = self._search()
@@ -136,12 +140,12 @@ class Ring:
         slots[at] = spare
         self._at = following
         self.oldest = slots[following]
-        self.fresh = spare.memory
+        self.free_memory = spare.memory
 
     def share(self) -> CData:
         """Returns memory with which others can receive from the pool, who then call `follow`."""
-        self._apart = Block(self._pool, self._rows, self._types)
-        return self._apart.memory
+        self._shared_block = Block(self._pool, self._rows, self._types)
+        return self._shared_block.memory
 
     def follow(self, held: Sequence[CData], apart: CData) -> None:
         """Takes over the order of the blocks after others have received.
@@ -150,34 +154,34 @@ class Ring:
             held: the memory that C holds, in the order in which it will give it.
             apart: the memory that the others hold.
         """
-        blocks = [*self._slots, *([] if self._apart is None else [self._apart])]
+        blocks = [*self._slots, *([] if self._shared_block is None else [self._shared_block])]
         known = {_address(block.memory): block for block in blocks}
         slots = [known.pop(_address(memory)) for memory in held]
         other = known.pop(_address(apart))
         # the free block; or that of a batch whose delivery an exception interrupted
         (fresh,) = known.values()
-        self._slots, self._at, self._apart = [*slots, fresh], 0, other
-        self.oldest, self.fresh = slots[0], fresh.memory
+        self._slots, self._at, self._shared_block = [*slots, fresh], 0, other
+        self.oldest, self.free_memory = slots[0], fresh.memory
 
     def _search(self) -> Block:
         """Returns a block that the user does not hold, the oldest if possible, else a new one.
 
         It checks four blocks a call, so that its cost does not grow with what the user keeps. Other
-        unheld blocks are freed if there are more than an ordinary loop needs.
+        free blocks are freed if there are more than an ordinary loop needs.
         """
         found: Block | None = None
         for _ in range(min(4, len(self._lent))):
             block = self._lent.popleft()
-            if getrefcount(block.owner) != block.unheld:
+            if getrefcount(block.owner) != block.free_count:
                 self._lent.append(block)
             elif found is None:
                 found = block
-            elif len(self._lent) < ORDINARY:
+            elif len(self._lent) < MAX_HELD_BLOCKS:
                 self._lent.append(block)
         return found or Block(self._pool, self._rows, self._types)
 
     def __len__(self) -> int:
-        apart = (self._last is not None) + (self._apart is not None)
+        apart = (self._last is not None) + (self._shared_block is not None)
         return len(self._slots) + len(self._lent) + apart
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from parallel_pool._engine.buffers import Array, Column
 
 # names of NamedBatch's and tuple's own methods
-TAKEN = ("count", "index", "num_rows", "rows")
+TUPLE_NAMES = ("count", "index", "num_rows", "rows")
 
 
 class NamedBatch(tuple[Array, ...]):
@@ -84,7 +84,7 @@ def _identifier(column: Column) -> str:
     name = re.sub(r"\W", "_", f"final_{column.name}" if column.is_final else column.name)
     if not name.isidentifier() or name.startswith("_"):
         name = f"column_{name}"
-    return f"{name}_" if keyword.iskeyword(name) or name in TAKEN else name
+    return f"{name}_" if keyword.iskeyword(name) or name in TUPLE_NAMES else name
 
 
 @cache
@@ -105,14 +105,14 @@ def batch_maker(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array
     """
     views = [f"v{i}" for i in range(len(names))]
     source = (
-        "def show(views):\n"
+        "def convert(views):\n"
         f"    {', '.join(views)}, = views\n"
         f"    return new(made, ({', '.join(f'{view}()' for view in views)},))\n"
     )
     namespace: dict[str, Any] = {"new": tuple.__new__, "made": batch_class(names)}
     exec(source, namespace)
-    show: Callable[[Sequence[Callable[[], Array]]], NamedBatch] = namespace["show"]
-    return show
+    convert: Callable[[Sequence[Callable[[], Array]]], NamedBatch] = namespace["convert"]
+    return convert
 
 
 def _remake(names: tuple[str, ...], arrays: tuple[Array, ...]) -> NamedBatch:

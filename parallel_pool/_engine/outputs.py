@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 
 # opening a FIFO without a reader would wait for one
 FLAGS = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -37,7 +37,7 @@ def _check(real: Path, given: Path) -> None:
         mode = os.stat(given).st_mode
     except FileNotFoundError:
         if not given.parent.is_dir():
-            folder = shown(str(given.parent))
+            folder = quote(str(given.parent))
             raise FileNotFoundError(f"there is no folder {folder}: make it") from None
         # only the system knows: the folder may be full, or of a file system that is not writable
         os.close(os.open(real, FLAGS | os.O_CREAT | os.O_EXCL, 0o600))

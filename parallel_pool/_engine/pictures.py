@@ -32,11 +32,11 @@ def mosaic(pictures: Sequence[Array] | Array, *, columns: int | None = None) -> 
         >>> parallel_pool.mosaic(pictures, columns=3).shape
         (82, 184, 3)
     """
-    shown = [np.asarray(picture) for picture in pictures]
-    if not shown:
+    arrays = [np.asarray(picture) for picture in pictures]
+    if not arrays:
         raise ValueError("no pictures: give 1 or more")
-    shape = shown[0].shape
-    for picture in shown:
+    shape = arrays[0].shape
+    for picture in arrays:
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise TypeError(
                 f"a picture has dtype {picture.dtype} and shape {picture.shape}: give uint8"
@@ -48,12 +48,12 @@ def mosaic(pictures: Sequence[Array] | Array, *, columns: int | None = None) -> 
             raise ValueError(f"pictures of shapes {shape} and {picture.shape}: give one size")
     height, width, _ = shape
     if columns is None:
-        columns = min(len(shown), max(1, round(math.sqrt(len(shown) * height / width))))
+        columns = min(len(arrays), max(1, round(math.sqrt(len(arrays) * height / width))))
     if columns < 1:
         raise ValueError(f"columns={columns}: choose 1 or more")
-    rows = math.ceil(len(shown) / columns)
+    rows = math.ceil(len(arrays) / columns)
     whole = np.zeros((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, 3), np.uint8)
-    for i, picture in enumerate(shown):
+    for i, picture in enumerate(arrays):
         top, left = i // columns * (height + GAP), i % columns * (width + GAP)
         whole[top : top + height, left : left + width] = picture
     return whole

@@ -17,27 +17,27 @@ from parallel_pool._engine.arguments import (
     check_choice,
     check_count,
     check_sizes,
-    shown,
+    quote,
 )
 from parallel_pool._engine.base_pool import (
     NULL,
     BasePool,
     Batch,
     Views,
+    all_arrays,
     check,
-    own_error,
+    error_slot,
     seconds,
-    show_all,
 )
 from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.trees import map_leaves
-from parallel_pool._engine.variation import LIMIT, Each, EachReset, Plan, of_env
+from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import NotResetError, StateError
 
-# Batch, Views, show_all and the checks belong to other modules; compat imports them from here
+# Batch, Views, all_arrays and the checks belong to other modules; compat imports them from here
 __all__ = [
     "AUTORESET",
     "MAX_ENVS",
@@ -45,10 +45,10 @@ __all__ = [
     "Batch",
     "Pool",
     "Views",
+    "all_arrays",
     "check_choice",
     "check_count",
     "check_sizes",
-    "show_all",
 ]
 
 # what a step says that Ctrl-C, or another exception, has left in flight
@@ -147,9 +147,9 @@ class Pool(BasePool):
             definition = registry.find(definition)
         elif not isinstance(definition, Definition):
             kind = a_type(definition)
-            raise TypeError(f"definition={shown(definition)} is {kind}: give an id, as a string")
+            raise TypeError(f"definition={quote(definition)} is {kind}: give an id, as a string")
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+            raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         self.definition = definition
         self._name = definition.id
         num_envs, batch_size = check_sizes(num_envs, batch_size)
@@ -157,7 +157,7 @@ class Pool(BasePool):
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         first_seeds = seeds.spread(seed, num_envs)
 
-        plan = Plan(definition, options or {}, num_envs, max_episode_steps)
+        plan = OptionPlan(definition, options or {}, num_envs, max_episode_steps)
         self.spec, self.varied = plan.spec, plan.varied
         raw_options = ffi.new("pp_pool_options *")
         raw_options.num_envs = num_envs
@@ -282,7 +282,7 @@ class Pool(BasePool):
             sizes = ffi.from_buffer("int32_t[]", size_array)
         given = None
         if options is not None and not isinstance(options, Mapping):
-            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+            raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         if options:
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 
@@ -290,7 +290,7 @@ class Pool(BasePool):
             values = NULL if given is None else given.raw
             if is_undelivered:
                 self._check_undelivered(ids, count)
-            error = own_error.raw
+            error = error_slot.raw
             check(lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error))
             for env_id, each in zip(named, new_seeds, strict=True):
                 if each is not None:
@@ -338,7 +338,7 @@ class Pool(BasePool):
         snapshots = ffi.new("void *[]", [ffi.from_buffer(state) for state in kept])
         sizes = ffi.new("int64_t[]", [len(state) for state in kept])
         raw_ids = ffi.new("int32_t[]", ids)
-        error = own_error.raw
+        error = error_slot.raw
         check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
 
     def clone(self, env_id: int, env_ids: Any) -> None:
@@ -351,11 +351,11 @@ class Pool(BasePool):
         self.set_state(self.get_state([self._one_id(env_id)]) * len(ids), ids)
 
     def _get_state(self, env_id: int) -> bytes:
-        room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
+        room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, error_slot.raw)
         check(room)
         try:
             buffer = ffi.new("char[]", room)
-            size = lib.pp_pool_get_state(self._handle, env_id, buffer, room, own_error.raw)
+            size = lib.pp_pool_get_state(self._handle, env_id, buffer, room, error_slot.raw)
             check(size)
             state: bytes = ffi.buffer(buffer, size)[:]
         except MemoryError as error:
@@ -387,7 +387,7 @@ class Pool(BasePool):
         for i, env_id in enumerate(ids):
             for column, array in zip(seen, arrays, strict=True):
                 rows[column.field] = ffi.from_buffer(array) + i * array[0].nbytes
-            check(lib.pp_pool_observe(self._handle, env_id, rows, own_error.raw))
+            check(lib.pp_pool_observe(self._handle, env_id, rows, error_slot.raw))
         return batch_class(field_names(seen))._make(arrays)
 
     def option_values(self, env_ids: Any = None) -> dict[str, Array]:
@@ -417,8 +417,8 @@ class Pool(BasePool):
         options = self.definition.options
         raw = ffi.new("pp_value[]", max(1, len(options)))
         limit = ffi.new("int32_t *")
-        check(lib.pp_pool_option_values(self._handle, checked, raw, limit, own_error.raw))
-        values = {name: of_env(value, checked) for name, value in self.spec.options.items()}
+        check(lib.pp_pool_option_values(self._handle, checked, raw, limit, error_slot.raw))
+        values = {name: value_for_env(value, checked) for name, value in self.spec.options.items()}
         for value, (name, option) in zip(raw, options.items(), strict=False):
             if isinstance(self.spec.options[name], EachReset):
                 kinds = {"float": float, "bool": bool, "int": int}
@@ -434,7 +434,7 @@ class Pool(BasePool):
         value = self.max_episode_steps if name == LIMIT else self.spec.options[name]
         if isinstance(value, EachReset):
             return self.options_of(env_id)[name]
-        value = of_env(value, env_id)
+        value = value_for_env(value, env_id)
         return 0 if value is None else value
 
     @property
@@ -478,13 +478,13 @@ class Pool(BasePool):
             MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
         """
         ids = self._id_list(env_ids)
-        paint = self._painter(mode, options)
-        frames = [paint(env_id) for env_id in ids]
+        draw = self._drawing_function(mode, options)
+        frames = [draw(env_id) for env_id in ids]
         if not frames or isinstance(frames[0], str):
             return frames
         return map_leaves(lambda *each: np.stack(each), *frames)
 
-    def _painter(self, mode: str, options: dict[str, Any]) -> Callable[[int], Any]:
+    def _drawing_function(self, mode: str, options: dict[str, Any]) -> Callable[[int], Any]:
         """Returns what draws an environment with these options.
 
         A renderer in Python is kept, with the cameras of its pictures.
@@ -498,8 +498,8 @@ class Pool(BasePool):
             # A proxy. With a reference cycle, threads of a pool dropped without close() would stay
             # until the garbage collector runs.
             self._renderers[key] = module.Renderer(weakref.proxy(self), mode, **options)
-        paint: Callable[[int], Any] = self._renderers[key].paint
-        return paint
+        draw: Callable[[int], Any] = self._renderers[key].draw
+        return draw
 
     def _check_draws(self, mode: str, options: dict[str, Any]) -> None:
         """Refuses what the environment's own C code can't draw."""
@@ -510,17 +510,17 @@ class Pool(BasePool):
                 ' make_vec(..., render_mode="rgb_array"), PoolVecEnv and make(...)'
             )
         if mode != "rgb_array":
-            raise ValueError(f"mode={shown(mode)}: {self.definition.id} draws 'rgb_array' only")
+            raise ValueError(f"mode={quote(mode)}: {self.definition.id} draws 'rgb_array' only")
         if options:
             raise TypeError(f"{', '.join(options)}: {self.definition.id} has no drawing options")
 
     def _draw(self, env_id: int) -> Array:
         """Draws an environment with its own C code."""
         image = ffi.new("pp_image *")
-        check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
+        check(lib.pp_pool_render(self._handle, env_id, image, error_slot.raw))
         frame = np.empty((image.height, image.width, 3), np.uint8)
         image.pixels = ffi.cast("uint8_t *", ffi.from_buffer(frame))
-        check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
+        check(lib.pp_pool_render(self._handle, env_id, image, error_slot.raw))
         return frame
 
     def action_dtypes(self, actions: Any) -> np.dtype[Any] | list[np.dtype[Any]]:
@@ -541,7 +541,7 @@ class Pool(BasePool):
             raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
         if status < 0:
             # the pool is closed or forked; `pp_pool_get_state` sets the message
-            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
+            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, error_slot.raw))
         return bool(status)
 
     def close(self, *, timeout: float | None = None) -> None:
@@ -581,7 +581,7 @@ def _snapshots(states: Any) -> list[bytes]:
     """
     if not isinstance(states, Sequence) or isinstance(states, (str, bytes, bytearray, memoryview)):
         kind = a_type(states)
-        raise TypeError(f"states={shown(states)} is {kind}: give a list of what get_state returned")
+        raise TypeError(f"states={quote(states)} is {kind}: give a list of what get_state returned")
     kept = []
     for i, state in enumerate(states):
         try:
@@ -589,12 +589,12 @@ def _snapshots(states: Any) -> list[bytes]:
         except TypeError:
             kind = a_type(state)
             raise TypeError(
-                f"states[{i}]={shown(state)} is {kind}: give bytes, as get_state returns them"
+                f"states[{i}]={quote(state)} is {kind}: give bytes, as get_state returns them"
             ) from None
     return kept
 
 
-def expose(pool: Pool, env_id: int, address: int) -> None:
+def write_state(pool: Pool, env_id: int, address: int) -> None:
     """Copies an environment's simulation to memory that its family's own tools can read.
 
     For renderers. It is no method of `Pool`, as a wrong address crashes the process.
@@ -615,4 +615,4 @@ def expose(pool: Pool, env_id: int, address: int) -> None:
     """
     checked = pool._one_id(env_id)
     target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
-    check(lib.pp_pool_expose(pool._handle, checked, target, own_error.raw))
+    check(lib.pp_pool_expose(pool._handle, checked, target, error_slot.raw))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.specs import Definition
 from parallel_pool._native import ffi, lib, new_error, raise_error
 
@@ -30,9 +30,10 @@ class Family(NamedTuple):
     """What a family of environments has in Python: names of modules, which are imported when used.
 
     Attributes:
-        options: the module whose function `complete(definition, options)` adds what the family
+        options: the module whose function `fill_options(definition, options)` adds what the family
             needs (ROM files, models) to options; None if options are all that it needs.
-        can_refuse: whether that module has `why_not()`, which looks at the installed packages.
+        can_refuse: whether that module has `unavailable_reason()`, which looks at the installed
+            packages.
         renderer: the module with `Renderer(pool, mode, **options)`, `OPTIONS` (those options and
             their defaults), `MODES` and `render_fps(pool)`; None if C draws, or nothing does.
     """
@@ -83,14 +84,14 @@ def builtin() -> Mapping[str, Definition]:
 
 
 @cache
-def _shown() -> Mapping[str, Definition]:
+def _registered() -> Mapping[str, Definition]:
     """Returns the built-in definitions; ids with a leading "_" are internal and left out."""
     return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
 
 
 def definitions() -> dict[str, Definition]:
     """Returns every definition by id, those loaded at run time included."""
-    return {**_shown(), **loaded_by_id}
+    return {**_registered(), **loaded_by_id}
 
 
 def loaded() -> list[Definition]:
@@ -98,16 +99,16 @@ def loaded() -> list[Definition]:
     return list(loaded_by_id.values())
 
 
-def find(env_id: str) -> Definition:
+def find(task_id: str) -> Definition:
     """Returns the definition of an id.
 
     Raises:
         ValueError: there is none; the message names similar ids.
     """
     known = definitions()
-    if env_id in known:
-        return known[env_id]
-    raise ValueError(f"no environment {shown(env_id)}: {hint(env_id)}")
+    if task_id in known:
+        return known[task_id]
+    raise ValueError(f"no environment {quote(task_id)}: {hint(task_id)}")
 
 
 def hint(env_id: Any) -> str:
@@ -138,12 +139,12 @@ def hint(env_id: Any) -> str:
     return "see parallel_pool.list_all_envs()"
 
 
-def _split(env_id: str) -> tuple[str, int]:
+def _split(task_id: str) -> tuple[str, int]:
     """Returns an id's name in a normal form (lower case, no punctuation), and its version or -1."""
-    name, _, version = env_id.rpartition("/")[2].rpartition("-v")
+    name, _, version = task_id.rpartition("/")[2].rpartition("-v")
     # Python converts no more than 4300 digits
     if not version.isdecimal() or not name or len(version) > MOST_DIGITS:
-        name, version = env_id.rpartition("/")[2], "-1"
+        name, version = task_id.rpartition("/")[2], "-1"
     return "".join(filter(str.isalnum, name)).lower(), int(version)
 
 
@@ -153,12 +154,12 @@ def is_old_game(env_id: Any) -> bool:
     return found is not None and f"ALE/{found['game']}-v5" in builtin()
 
 
-def _hint_of_game(env_id: str) -> str:
+def _hint_of_game(task_id: str) -> str:
     """Returns a suggestion for an id of ale-py from before ALE/<Game>-v5."""
-    found = OLD_GAME.fullmatch(env_id)
+    found = OLD_GAME.fullmatch(task_id)
     assert found is not None
     game, _, skip, _, version = found.groups()
-    is_ram = "-ram" in env_id
+    is_ram = "-ram" in task_id
     frames = {"NoFrameskip": "1", "Deterministic": "4"}.get(skip, "(2, 5)")
     options = f"frameskip={frames}, repeat_action_probability={0.25 if version == '0' else 0.0}"
     if is_ram:
@@ -169,10 +170,10 @@ def _hint_of_game(env_id: str) -> str:
     return f"{text}; parallel_pool.make_vec takes this id if ale-py is installed"
 
 
-def _hint_of_python(env_id: str) -> str:
+def _hint_of_python(task_id: str) -> str:
     return (
-        f"Gymnasium has {env_id} in Python: parallel_pool.make_vec({shown(env_id)}, num_envs) runs"
-        " it in worker processes"
+        f"Gymnasium has {task_id} in Python: parallel_pool.make_vec({quote(task_id)}, num_envs)"
+        " runs it in worker processes"
     )
 
 
@@ -228,15 +229,15 @@ def open_library(path: str | os.PathLike[str], symbol: str) -> tuple[Definition,
     import os
 
     if not isinstance(symbol, str):
-        raise TypeError(f"symbol={shown(symbol)} is {a_type(symbol)}: give a string")
+        raise TypeError(f"symbol={quote(symbol)} is {a_type(symbol)}: give a string")
     if not (symbol.isascii() and symbol.isidentifier()):
-        raise ValueError(f"symbol={shown(symbol)}: give the name of a pp_env_def in C")
+        raise ValueError(f"symbol={quote(symbol)}: give the name of a pp_env_def in C")
     out = ffi.new("const pp_env_def **")
     error = new_error()
     # the system would look for a name without a slash in its own folders
     where = os.fsencode(os.path.abspath(path))
     if b"\0" in where:
-        raise ValueError(f"path={shown(path)} holds a zero byte: give the name of a file")
+        raise ValueError(f"path={quote(path)} holds a zero byte: give the name of a file")
     status = lib.pp_env_open(where, symbol.encode(), out, error)
     if status < 0:
         raise_error(status, error)
@@ -261,9 +262,9 @@ def add(found: Mapping[Origin, Definition]) -> None:
         if origin.source:
             whose = f"{before.source or _path(before)} defines it" if before else "it is built in"
             raise ValueError(
-                f"{origin.source}: the id {shown(origin.id)} is taken, {whose}: choose another"
+                f"{origin.source}: the id {quote(origin.id)} is taken, {whose}: choose another"
             )
-        raise ValueError(f"{_path(origin)}: the id {shown(origin.id)} is taken: choose another")
+        raise ValueError(f"{_path(origin)}: the id {quote(origin.id)} is taken: choose another")
     for origin, definition in found.items():
         _missing.pop(origin.id, None)
         old = loaded_by_id.get(origin.id)
@@ -303,17 +304,17 @@ def remember(origins: Iterable[Origin]) -> None:
             )
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the data that the family adds to them (for Atari: the ROM)."""
     module = _family(definition).options
     if module is None:
         return dict(options)
     function: Callable[[Definition, Mapping[str, Any]], dict[str, Any]]
-    function = importlib.import_module(module).complete
+    function = importlib.import_module(module).fill_options
     return function(definition, options)
 
 
-def why_not(definition: Definition) -> str | None:
+def unavailable_reason(definition: Definition) -> str | None:
     """Returns why installed packages can't run a native environment, a clause; None if they can.
 
     A package that is not installed is no reason: its absence is an error, which names the cure.
@@ -321,7 +322,7 @@ def why_not(definition: Definition) -> str | None:
     family = _family(definition)
     if family.options is None or not family.can_refuse:
         return None
-    function: Callable[[], str | None] = importlib.import_module(family.options).why_not
+    function: Callable[[], str | None] = importlib.import_module(family.options).unavailable_reason
     return function()
 
 

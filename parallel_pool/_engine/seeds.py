@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown, whole
+from parallel_pool._engine.arguments import quote, whole
 
 Seed = int | Sequence[int | None] | np.ndarray[Any, Any] | None
 
@@ -22,7 +22,7 @@ def check(seed: Any) -> int:
     """
     number = whole("seed", seed)
     if number < 0:
-        raise ValueError(f"seed={shown(number)}: choose 0 or more")
+        raise ValueError(f"seed={quote(number)}: choose 0 or more")
     return number
 
 

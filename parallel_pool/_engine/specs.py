@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from parallel_pool._engine.arguments import a_type, is_number, shown
+from parallel_pool._engine.arguments import a_type, is_number, quote
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Option:
                 raise self._wrong_type(value, "an integer") from None
             self._check_range(number, number)
             if not -(2**63) <= number < 2**63:
-                raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
+                raise ValueError(f"{self.name}={quote(number)}: choose an integer of 64 bits")
             return number
         if self.kind == "float":
             as_float = self._as_float(value) if is_number(value) else None
@@ -184,25 +184,25 @@ class Option:
             return None
         kind = f"a {value.dtype} array" if isinstance(value, np.ndarray) else a_type(value)
         return (
-            f"{self.name}={shown(value)} is {kind}, with which native environments would give"
+            f"{self.name}={quote(value)} is {kind}, with which native environments would give"
             f" other results than the reference: give float({self.name})"
         )
 
     def _wrong_type(self, value: Any, wanted: str) -> TypeError:
         kind = a_type(value)
-        return TypeError(f"{self.name}={shown(value)} is {kind}: give {wanted}")
+        return TypeError(f"{self.name}={quote(value)} is {kind}: give {wanted}")
 
     def _as_chars(self, value: str) -> str:
         """Returns a string that C can read: UTF-8 without zero bytes."""
         if "\0" in value:
             raise ValueError(
-                f"{self.name}={shown(value)} holds a zero byte: choose a string without one"
+                f"{self.name}={quote(value)} holds a zero byte: choose a string without one"
             )
         try:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"{self.name}={shown(value)} holds a lone surrogate: choose a string that UTF-8 can"
+                f"{self.name}={quote(value)} holds a lone surrogate: choose a string that UTF-8 can"
                 " encode"
             ) from None
         return value
@@ -220,14 +220,14 @@ class Option:
         # of equal ones the float is shown, 7.0 for 7
         self._check_range(exact, number if number == exact else value)
         if math.isinf(number) and number != exact:
-            raise ValueError(f"{self.name}={shown(value)}: choose a number that a float can hold")
+            raise ValueError(f"{self.name}={quote(value)}: choose a number that a float can hold")
         return number
 
     def _check_range(self, value: Any, seen: Any) -> None:
         """Refuses a value outside the range, which is shown as the caller gave it."""
         # low == high == 0: there is no range
         if (self.low or self.high) and not self.low <= value <= self.high:
-            raise ValueError(f"{self.name}={shown(seen)}: choose {self._range()}")
+            raise ValueError(f"{self.name}={quote(seen)}: choose {self._range()}")
 
     def _range(self) -> str:
         """Returns the range in words. A bound next to a whole number leaves that number out."""
@@ -387,9 +387,9 @@ class Values:
             ValueError: a value is outside its range.
         """
         if not isinstance(given, Mapping):
-            raise TypeError(f"options={shown(given)} is {a_type(given)}: give a dict")
+            raise TypeError(f"options={quote(given)} is {a_type(given)}: give a dict")
         unknown = sorted(
-            name if isinstance(name, str) and 0 < len(name) <= 60 else shown(name)
+            name if isinstance(name, str) and 0 < len(name) <= 60 else quote(name)
             for name in set(given) - set(options)
         )
         if unknown:

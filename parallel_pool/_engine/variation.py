@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, check_count, is_number, shown
+from parallel_pool._engine.arguments import a_type, check_count, is_number, quote
 from parallel_pool._engine.specs import PYTHON_CODES, Definition, Option, Spec, Values
 from parallel_pool._native import ffi, lib
 
@@ -114,17 +114,17 @@ def each_reset(low: Any, high: Any = None, *, log: bool = False) -> EachReset:
     for name, bound in (("low", low), ("high", high)):
         if not is_number(bound):
             kind = a_type(bound)
-            raise TypeError(f"each_reset: {name}={shown(bound)} is {kind}: give a number")
+            raise TypeError(f"each_reset: {name}={quote(bound)} is {kind}: give a number")
     if not isinstance(log, (bool, np.bool_)):
-        raise TypeError(f"each_reset: log={shown(log)} is {a_type(log)}: give a bool")
+        raise TypeError(f"each_reset: log={quote(log)} is {a_type(log)}: give a bool")
     low, high = (_plain(low), _plain(high))
     if not low <= high or not _is_finite(high - low):
         raise ValueError(
-            f"each_reset({shown(low)}, {shown(high)}): choose finite low <= high, or a list of"
+            f"each_reset({quote(low)}, {quote(high)}): choose finite low <= high, or a list of"
             " choices"
         )
     if log and low <= 0:
-        raise ValueError(f"each_reset({shown(low)}, {shown(high)}, log=True): choose low > 0")
+        raise ValueError(f"each_reset({quote(low)}, {quote(high)}, log=True): choose low > 0")
     return EachReset(low, high, bool(log))
 
 
@@ -135,11 +135,11 @@ def _listed(what: str, values: Any) -> tuple[Any, ...]:
         values = list(values) if values.ndim == 1 else values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         kind = a_type(values)
-        raise TypeError(f"{what}({shown(values)}): that is {kind}: give a list of values")
+        raise TypeError(f"{what}({quote(values)}): that is {kind}: give a list of values")
     for value in values:
         if isinstance(value, (Each, EachReset)):
             raise TypeError(
-                f"{what}([...]) holds {shown(value)}: give plain values, one for each environment"
+                f"{what}([...]) holds {quote(value)}: give plain values, one for each environment"
             )
     if not len(values):
         raise ValueError(f"{what}([]) has no values: give one or more")
@@ -158,23 +158,23 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def of_env(value: Any, env_id: int) -> Any:
+def value_for_env(value: Any, env_id: int) -> Any:
     """Returns the value that an environment has before its first reset."""
     if isinstance(value, Each):
         return value.values[env_id]
     return value.first if isinstance(value, EachReset) else value
 
 
-def of_first(options: Mapping[str, Any]) -> dict[str, Any]:
+def first_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns options with the values that environment 0 has before its first reset."""
-    return {name: of_env(value, 0) for name, value in options.items()}
+    return {name: value_for_env(value, 0) for name, value in options.items()}
 
 
-def of_all(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def options_of_each(options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the options of every environment, or only once what all of them have."""
     counts = [len(value.values) for value in options.values() if isinstance(value, Each)]
     return [
-        {name: of_env(value, i) for name, value in options.items()}
+        {name: value_for_env(value, i) for name, value in options.items()}
         for i in range(min(counts, default=1))
     ]
 
@@ -194,13 +194,13 @@ def spread(options: Mapping[str, Any], num_envs: int, reason: str) -> list[dict[
         check_length(name, value, num_envs)
         if isinstance(value, EachReset):
             raise ValueError(
-                f"{name}={shown(value)}: only native environments draw values at each reset, but"
+                f"{name}={quote(value)}: only native environments draw values at each reset, but"
                 f" {reason}: give one value, or one for each environment with each([...])"
             )
     if not differs(options):
         return [dict(options)] * num_envs
     return [
-        {name: of_env(value, env_id) for name, value in options.items()}
+        {name: value_for_env(value, env_id) for name, value in options.items()}
         for env_id in range(num_envs)
     ]
 
@@ -230,7 +230,7 @@ def why_mixed(option: Option, value: Any) -> str | None:
         return None
     kinds = sorted({type(one).__name__ for one in _values(value)})
     return (
-        f"{option.name}={shown(value)} holds {' and '.join(kinds)}, and results depend on the type:"
+        f"{option.name}={quote(value)} holds {' and '.join(kinds)}, and results depend on the type:"
         " give values of one type, such as floats"
     )
 
@@ -266,7 +266,7 @@ def check_length(name: str, value: Any, num_envs: int) -> None:
     """Raises ValueError if value is each(...) with another number of values than environments."""
     if isinstance(value, Each) and len(value.values) != num_envs:
         raise ValueError(
-            f"{name}={shown(value)} has {len(value.values)} values for num_envs={num_envs}: give"
+            f"{name}={quote(value)} has {len(value.values)} values for num_envs={num_envs}: give"
             " one for each environment"
         )
 
@@ -274,7 +274,7 @@ def check_length(name: str, value: Any, num_envs: int) -> None:
 # ------------------------------------------------------------------------------------- plans --
 
 
-class Plan:
+class OptionPlan:
     """The options of all environments of a pool, checked and in C's form.
 
     Attributes:
@@ -303,7 +303,7 @@ class Plan:
         self._definition, self._num_envs = definition, num_envs
         self.limit, self.max_episode_steps = self._read_limit(max_episode_steps)
         if not differs(options) and not isinstance(max_episode_steps, (Each, EachReset)):
-            self.spec: Spec = definition.configure(registry.complete(definition, options))
+            self.spec: Spec = definition.configure(registry.fill_options(definition, options))
             self.values: CData = self.spec.values.raw
             self.variation: CData = ffi.NULL
             self.varied: tuple[str, ...] = ()
@@ -344,14 +344,14 @@ class Plan:
         option = self._definition.options.get(name)
         if option is not None and option.is_hidden:
             raise ValueError(
-                f"{name}={shown(value)}: all environments of {self._definition.id} share {name}:"
+                f"{name}={quote(value)}: all environments of {self._definition.id} share {name}:"
                 " give one value, or leave it out"
             )
         if isinstance(value, Each) or (option is not None and option.varies):
             return
         able = [*(it.name for it in self._definition.options.values() if it.varies), LIMIT]
         raise ValueError(
-            f"{name}={shown(value)}: {self._definition.id} can draw {', '.join(able)} at each"
+            f"{name}={quote(value)}: {self._definition.id} can draw {', '.join(able)} at each"
             f" reset: give {name} one value, or one for each environment with each([...])"
         )
 
@@ -381,7 +381,7 @@ class Plan:
             index = indices.setdefault(key, len(sets))
             set_of.append(index)
             if index == len(sets):
-                one = {name: of_env(value, env_id) for name, value in options.items()}
+                one = {name: value_for_env(value, env_id) for name, value in options.items()}
                 try:
                     sets.append(self._make_set(one, tuple(spread), key, hidden))
                 except (TypeError, ValueError) as error:
@@ -411,7 +411,7 @@ class Plan:
         )
         # the hidden options of environment 0 are tried first: `complete` checks them
         before = hidden.get(coarse) or next(iter(hidden.values()), {})
-        completed = registry.complete(self._definition, {**one, **before})
+        completed = registry.fill_options(self._definition, {**one, **before})
         hidden[coarse] = {
             name: completed[name]
             for name, option in known.items()
@@ -481,7 +481,7 @@ class Plan:
             raw.low, raw.high = low, high
             return
         if draw.log:
-            raise ValueError(f"{option.name}={shown(draw)}: log=True is for floats: leave it out")
+            raise ValueError(f"{option.name}={quote(draw)}: log=True is for floats: leave it out")
         raw.kind = lib.PP_DRAW_INTEGER
         raw.first, raw.last = cast("int", low), cast("int", high)
 

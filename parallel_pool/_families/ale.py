@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._families import atari
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DEFAULTS_OF_NONE = {"mode": -1, "difficulty": -1, "max_num_frames_per_episode": 0}
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options of the native environment, with the ROM of the definition's game.
 
     Args:
@@ -37,8 +37,8 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
         del given["sound_obs"]
     game = given.pop("game", None)
     if game is not None and game != definition.variant:
-        raise ValueError(f"game={shown(game)}: {definition.id} plays {shown(definition.variant)}")
-    return atari.complete(definition, given)
+        raise ValueError(f"game={quote(game)}: {definition.id} plays {quote(definition.variant)}")
+    return atari.fill_options(definition, given)
 
 
 def _skip(frameskip: Any) -> dict[str, Any]:
@@ -48,12 +48,12 @@ def _skip(frameskip: Any) -> dict[str, Any]:
     if not isinstance(frameskip, (tuple, list)):
         return {"frameskip": frameskip}
     if len(frameskip) != 2:
-        raise ValueError(f"frameskip={shown(frameskip)}: give a number of frames, or (low, high)")
+        raise ValueError(f"frameskip={quote(frameskip)}: give a number of frames, or (low, high)")
     low, high = frameskip
     try:
         in_order = low < high
     except TypeError:
-        raise TypeError(f"frameskip={shown(frameskip)}: give two integers") from None
+        raise TypeError(f"frameskip={quote(frameskip)}: give two integers") from None
     if not in_order:
-        raise ValueError(f"frameskip={shown(frameskip)}: choose low < high")
+        raise ValueError(f"frameskip={quote(frameskip)}: choose low < high")
     return {"frameskip": low, "frameskip_end": high}

@@ -23,7 +23,7 @@ SIZES = frozenset({2048, 4096, 8192, 16384, *range(10240, 10497)})
 ALTERNATIVE = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in worker processes"
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the ROM of the definition's game, unless they have one.
 
     Raises:

@@ -33,7 +33,7 @@ ALTERNATIVE = (
 )
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the ROM of the definition's game, unless they have one.
 
     Raises:

@@ -141,7 +141,7 @@ RESTORED = 60
 accepted_links: set[bytes] = set()
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the numbers that C reads.
 
     Raises:
@@ -162,7 +162,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     return {**options, "_link": found}
 
 
-def why_not() -> str | None:
+def unavailable_reason() -> str | None:
     """Returns why C can't call the installed Box2D, a clause; None if it can, or there is none."""
     try:
         found = link_or_reason()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown
-from parallel_pool._engine.pool import expose
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.pool import write_state
 from parallel_pool._families.box2d import INSTALL
 from parallel_pool.errors import MissingDependencyError
 
@@ -46,7 +46,7 @@ class Renderer:
             MissingDependencyError: pygame is not installed.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
         try:
             importlib.import_module("pygame")
         except ImportError as error:
@@ -57,7 +57,7 @@ class Renderer:
         self._painters: dict[int, _LanderPainter | _WalkerPainter] = {}
         self._lock = threading.Lock()
 
-    def paint(self, env_id: int, action: Array | None = None) -> Any:
+    def draw(self, env_id: int, action: Array | None = None) -> Any:
         """Draws an environment.
 
         Args:
@@ -76,16 +76,16 @@ class Renderer:
             if env_id not in self._painters:
                 make = _LanderPainter if _is_lander(self._pool) else _WalkerPainter
                 self._painters[env_id] = make(self._pool, self._mode, env_id)
-            painter = self._painters[env_id]
-            has_drawn = painter.follow(self._pool)
+            renderer = self._painters[env_id]
+            has_drawn = renderer.follow(self._pool)
             # a window is drawn by each reset and step
-            return None if has_drawn and self._mode == "human" else painter.env.render()
+            return None if has_drawn and self._mode == "human" else renderer.env.render()
 
     def close(self) -> None:
         """Closes the environments, and their window."""
         with self._lock:
-            for painter in self._painters.values():
-                painter.env.close()
+            for renderer in self._painters.values():
+                renderer.env.close()
             self._painters = {}
 
 
@@ -162,7 +162,7 @@ class _WalkerPainter:
     def follow(self, pool: Pool) -> bool:
         """Moves the bodies. Returns whether the environment was reset, which draws a window."""
         memory = ctypes.create_string_buffer(VIEW.size)
-        expose(pool, self._env_id, ctypes.addressof(memory))
+        write_state(pool, self._env_id, ctypes.addressof(memory))
         *first_rng, episode = VIEW.unpack(memory.raw)[:7]
         numbers = np.array(VIEW.unpack(memory.raw)[7:])
         begins = episode != self._episode

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown
-from parallel_pool._engine.variation import of_first
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.variation import first_options
 from parallel_pool.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Renderer:
             MissingDependencyError: PettingZoo or pygame is not installed.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._pool = pool
         self._reference = REFERENCES[pool.definition.id]
         self._is_window = mode == "human"
@@ -87,12 +87,12 @@ class Renderer:
                 f"pictures of {pool.definition.id} need PettingZoo and pygame ({error}):"
                 " pip install 'parallel_pool[pettingzoo,render]'"
             ) from error
-        self._game: Any = module.raw_env(render_mode=mode, **of_first(pool.spec.options))
+        self._game: Any = module.raw_env(render_mode=mode, **first_options(pool.spec.options))
         self._game.reset()
         # all games of the pool are drawn by one environment
         self._lock = threading.Lock()
 
-    def paint(
+    def draw(
         self,
         env_id: int,
         action: Array | None = None,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NEIGHBORS = ("num_agent_neighbors", "num_landmark_neighbors")
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the addresses of NumPy's loops, and without those that are None."""
     given = {
         name: value

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown
-from parallel_pool._engine.pool import expose
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.pool import write_state
 from parallel_pool._engine.specs import Option
-from parallel_pool._engine.variation import of_first
+from parallel_pool._engine.variation import first_options
 from parallel_pool._families.mpe import NEIGHBORS
 from parallel_pool.errors import MissingDependencyError
 
@@ -60,7 +60,7 @@ class Renderer:
             TypeError, ValueError: an option is wrong.
         """
         if mode not in MODES:
-            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._pool = pool
         self._mode = mode
         self._rescales = RESCALING.check(dynamic_rescaling)
@@ -70,7 +70,7 @@ class Renderer:
         # the world is shared by all environments
         self._lock = threading.Lock()
 
-    def paint(self, env_id: int, action: Array | None = None) -> Array | None:
+    def draw(self, env_id: int, action: Array | None = None) -> Array | None:
         """Draws one environment.
 
         Args:
@@ -87,14 +87,14 @@ class Renderer:
         with self._lock:
             if self._world is None:
                 self._make()
-            expose(self._pool, env_id, self._view.ctypes.data)
+            write_state(self._pool, env_id, self._view.ctypes.data)
             try:
                 return self._draw()
             except importlib.import_module("pygame").error:
                 # Environments of mpe2 and Gymnasium end all of pygame when they are closed, and
                 # with it our font and window.
                 self._make()
-                expose(self._pool, env_id, self._view.ctypes.data)
+                write_state(self._pool, env_id, self._view.ctypes.data)
                 return self._draw()
 
     def _draw(self) -> Array | None:
@@ -107,7 +107,7 @@ class Renderer:
         module = load(self._pool.definition.id)
         options = {
             name: None if name in NEIGHBORS and value == -1 else value
-            for name, value in of_first(self._pool.spec.options).items()
+            for name, value in first_options(self._pool.spec.options).items()
             if not name.startswith("_")
         }
         # mpe2 writes each new world's name into metadata that all its worlds share
@@ -138,15 +138,15 @@ def render_fps(pool: Pool) -> int:
     return FPS
 
 
-def load(env_id: str) -> Any:
+def load(task_id: str) -> Any:
     """Returns mpe2's module of a world; raises MissingDependencyError if it is not installed."""
-    name = env_id.removeprefix("mpe/")
+    name = task_id.removeprefix("mpe/")
     try:
         return importlib.import_module(f"mpe2.{name}")
     except ImportError as error:
         raise MissingDependencyError(
-            f"mpe2 draws the pictures of {env_id}, and mpe2.{name} can't be imported ({error}): pip"
-            " install mpe2"
+            f"mpe2 draws the pictures of {task_id}, and mpe2.{name} can't be imported ({error}):"
+            " pip install mpe2"
         ) from error
 
 

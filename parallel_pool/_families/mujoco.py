@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._families.numpy_loops import fuses_dot
 from parallel_pool.errors import MissingDependencyError
 
@@ -127,7 +127,7 @@ class Link(str):
     model_options: dict[str, Any]
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Loads the model of `xml_file`. Returns the options under the names of the definition, with
     the model's link and digest added.
 
@@ -169,7 +169,7 @@ def _number_body(options: dict[str, Any], model: Any) -> None:
     if isinstance(body, str):
         options["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
         if options["main_body"] < 0:
-            raise ValueError(f"main_body={shown(body)}: the model has no body of that name")
+            raise ValueError(f"main_body={quote(body)}: the model has no body of that name")
 
 
 def _rename(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     try:
         low, high = value
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={shown(value)}: give two numbers, lower and upper bound") from None
+        raise TypeError(f"{name}={quote(value)}: give two numbers, lower and upper bound") from None
     return low, high
 
 
@@ -279,7 +279,7 @@ def find_file(xml_file: str) -> Path:
     path = Path(os.path.expanduser(xml_file)) if is_path else assets() / xml_file
     if not path.is_file():
         raise OSError(
-            f"xml_file={shown(xml_file)}: File {path} does not exist: give a path that begins with"
+            f"xml_file={quote(xml_file)}: File {path} does not exist: give a path that begins with"
             " '/', '.' or '~', or the name of a Gymnasium model"
         )
     return path

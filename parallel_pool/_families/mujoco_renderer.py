@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import a_type, shown
-from parallel_pool._engine.pool import expose
+from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.pool import write_state
 from parallel_pool._engine.specs import Option
-from parallel_pool._engine.variation import Each, of_env
+from parallel_pool._engine.variation import Each, value_for_env
 from parallel_pool._families.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
 
@@ -91,7 +91,7 @@ class Renderer:
         import mujoco  # type: ignore[import-untyped]
 
         if mode not in MODES:
-            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, MODES))}")
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._mujoco = mujoco
         self._pool = pool
         self._mode = mode
@@ -119,7 +119,7 @@ class Renderer:
         """Returns the id of a camera of the model; -1: the free camera."""
         if camera_id is not None and name is not None:
             raise ValueError(
-                f"camera_id={shown(camera_id)} and camera_name={shown(name)} both name a camera:"
+                f"camera_id={quote(camera_id)} and camera_name={quote(name)} both name a camera:"
                 " give one"
             )
         if camera_id is not None:
@@ -127,12 +127,12 @@ class Renderer:
         if name is None:
             return -1
         if not isinstance(name, str):
-            raise TypeError(f"camera_name={shown(name)} is {a_type(name)}: give a string")
+            raise TypeError(f"camera_name={quote(name)} is {a_type(name)}: give a string")
         found = self._mujoco.mj_name2id(self._model, self._mujoco.mjtObj.mjOBJ_CAMERA, name)
         if found < 0:
             known = [self._model.camera(i).name for i in range(self._model.ncam)]
             choice = " or ".join(map(repr, filter(None, known))) or "none, as the model has none"
-            raise ValueError(f"camera_name={shown(name)}: choose {choice}")
+            raise ValueError(f"camera_name={quote(name)}: choose {choice}")
         return int(found)
 
     def check_camera_id(self, camera_id: int) -> int:
@@ -146,21 +146,21 @@ class Renderer:
             return None
         if not isinstance(config, Mapping):
             kind = a_type(config)
-            raise TypeError(f"default_camera_config={shown(config)} is {kind}: give a dict")
+            raise TypeError(f"default_camera_config={quote(config)} is {kind}: give a dict")
         camera = self._mujoco.MjvCamera()
         known = [name for name in dir(camera) if not name.startswith("_")]
         for name, value in config.items():
             if name not in known:
                 raise ValueError(
-                    f"default_camera_config has {shown(name)}: a camera has {', '.join(known)}"
+                    f"default_camera_config has {quote(name)}: a camera has {', '.join(known)}"
                 )
             try:
                 setattr(camera, name, value)
             except (TypeError, ValueError) as error:
                 like = getattr(camera, name)
                 raise type(error)(
-                    f"default_camera_config has {name}={shown(value)}: give something like"
-                    f" {shown(like)}"
+                    f"default_camera_config has {name}={quote(value)}: give something like"
+                    f" {quote(like)}"
                 ) from None
         return copy.deepcopy(dict(config))
 
@@ -168,7 +168,7 @@ class Renderer:
         """Returns a copy of the flags, with their numbers checked."""
         if not isinstance(flags, Mapping | None):
             kind = a_type(flags)
-            raise TypeError(f"visual_options={shown(flags)} is {kind}: give a dict")
+            raise TypeError(f"visual_options={quote(flags)} is {kind}: give a dict")
         count = len(self._mujoco.MjvOption().flags)
         number = Option("visual_options", "int", 0, 0, count - 1, "")
         value = Option("visual_options", "bool", False, 0, 0, "")
@@ -178,7 +178,7 @@ class Renderer:
 
     # ------------------------------------------------------------------------------ pictures --
 
-    def paint(
+    def draw(
         self, env_id: int, action: Array | None = None, *, camera_id: int | None = None
     ) -> Any:
         """Draws one environment.
@@ -200,7 +200,7 @@ class Renderer:
         with self._lock:
             if self._gymnasium_renderer is None:
                 self._make()
-            expose(self._pool, env_id, self._data._address)
+            write_state(self._pool, env_id, self._data._address)
             self._gymnasium_renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
@@ -289,7 +289,7 @@ def choose_backend() -> str:
     if not given:
         return "glfw" if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else "egl"
     if given not in BACKENDS:
-        raise ValueError(f"MUJOCO_GL={shown(given)}: choose {' or '.join(map(repr, BACKENDS))}")
+        raise ValueError(f"MUJOCO_GL={quote(given)}: choose {' or '.join(map(repr, BACKENDS))}")
     return given
 
 
@@ -405,18 +405,18 @@ def model_of(pool: Pool) -> Any:
 
 def render_fps(pool: Pool) -> int:
     """Returns the pictures per second of simulated time, at one picture for each step."""
-    frame_skip: Any = of_env(pool.spec.options["frame_skip"], 0)
+    frame_skip: Any = value_for_env(pool.spec.options["frame_skip"], 0)
     return int(np.round(1 / (model_of(pool).opt.timestep * frame_skip)))
 
 
-def camera_of_task(env_id: str) -> Mapping[str, Any] | None:
+def camera_of_task(task_id: str) -> Mapping[str, Any] | None:
     """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none."""
     import gymnasium
 
-    spec = gymnasium.registry.get(env_id)
+    spec = gymnasium.registry.get(task_id)
     if spec is None or not isinstance(spec.entry_point, str):
         # ids that only EnvPool has run the v4 code
-        spec = gymnasium.registry[f"{env_id.rpartition('-')[0]}-v4"]
+        spec = gymnasium.registry[f"{task_id.rpartition('-')[0]}-v4"]
     module_name, _, class_name = str(spec.entry_point).partition(":")
     module = importlib.import_module(module_name)
     parameter = inspect.signature(getattr(module, class_name)).parameters.get(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
@@ -17,7 +17,7 @@ REWARDS = ("reward_goal", "reward_hole", "reward_frozen")
 SIZES = {4: "4x4", 8: "8x8"}
 
 
-def why_not_native(definition: Definition, options: Mapping[str, Any]) -> str | None:
+def non_native_reason(definition: Definition, options: Mapping[str, Any]) -> str | None:
     """Returns why environments with these options can't be native, a clause; None if they can."""
     if "desc" not in definition.options:
         return None
@@ -29,7 +29,7 @@ def why_not_native(definition: Definition, options: Mapping[str, Any]) -> str | 
     return None
 
 
-def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options under the names of the definition, and without those that are None.
 
     Raises:
@@ -37,7 +37,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     """
     if "desc" not in definition.options:
         return dict(options)
-    why = why_not_native(definition, options)
+    why = non_native_reason(definition, options)
     if why is not None:
         raise ValueError(f"{definition.id}: {why}")
     given = {
@@ -58,7 +58,7 @@ def _map_of_size(size: Any, given: Mapping[str, Any]) -> str:
     if "map_name" in given:
         raise TypeError("size and map_name are the same: give one of them")
     if size not in SIZES:
-        raise ValueError(f"size={shown(size)}: choose 4 or 8, or give a map: desc=[...]")
+        raise ValueError(f"size={quote(size)}: choose 4 or 8, or give a map: desc=[...]")
     return SIZES[size]
 
 
@@ -74,9 +74,9 @@ def _rows(desc: Any) -> str:
     try:
         cells = np.asarray(desc, dtype="c")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"desc={shown(desc)}: give strings of one length ({error})") from None
+        raise ValueError(f"desc={quote(desc)}: give strings of one length ({error})") from None
     if cells.ndim != 2 or not cells.size:
-        raise ValueError(f"desc={shown(desc)}: give strings of one length, 2 or more cells")
+        raise ValueError(f"desc={quote(desc)}: give strings of one length, 2 or more cells")
     # a row of a map can't contain NUL or newline, which terminate it in C
     letters = {b"": "G", b"\n": "F"}
     rows = ((letters.get(cell) or cell.decode() for cell in row) for row in cells.tolist())
@@ -91,7 +91,7 @@ def _rewards(schedule: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         goal, hole, frozen = schedule
     except (TypeError, ValueError):
         raise TypeError(
-            f"reward_schedule={shown(schedule)}: give three numbers, the rewards of reaching the"
+            f"reward_schedule={quote(schedule)}: give three numbers, the rewards of reaching the"
             " goal, a hole and any other cell"
         ) from None
     return dict(zip(REWARDS, (goal, hole, frozen), strict=True))

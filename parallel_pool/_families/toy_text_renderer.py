@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._engine.arguments import shown
-from parallel_pool._engine.variation import of_env
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.variation import value_for_env
 from parallel_pool._families import toy_text
 from parallel_pool.errors import MissingDependencyError
 
@@ -62,7 +62,7 @@ class Renderer:
         env_id = pool.definition.id
         known = [each for each in MODES if each != "ansi" or env_id != BLACKJACK]
         if mode not in known:
-            raise ValueError(f"mode={shown(mode)}: choose {' or '.join(map(repr, known))}")
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, known))}")
         try:
             import gymnasium
         except ModuleNotFoundError as error:
@@ -87,7 +87,7 @@ class Renderer:
         import gymnasium
 
         options = self._pool.spec.options
-        own = {name: of_env(value, env_id) for name, value in options.items()}
+        own = {name: value_for_env(value, env_id) for name, value in options.items()}
         chosen = toy_text.map_options(own)
         key = repr(chosen)
         if key not in self._envs:
@@ -97,7 +97,7 @@ class Renderer:
             self._envs[key] = made.unwrapped
         return self._envs[key]
 
-    def paint(self, env_id: int, action: Array | None = None) -> Any:
+    def draw(self, env_id: int, action: Array | None = None) -> Any:
         """Draws an environment.
 
         Args:

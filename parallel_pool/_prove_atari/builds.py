@@ -46,7 +46,7 @@ def _runs(build: str) -> bool:
     options = {"rom": bytes(2048)}
     with using(build), atari_proofs.proving():
         try:
-            definition.configure(registry.complete(definition, options))
+            definition.configure(registry.fill_options(definition, options))
         except ValueError as error:
             if VARIABLE not in str(error):
                 raise

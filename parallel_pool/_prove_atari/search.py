@@ -30,9 +30,9 @@ VARIANTS = 7
 # how many steps an action is held on average, in turn for the continuations
 HOLDS = (1, 3, 8, 20)
 # steps that may be thrown away by going back, for each step of the play
-WASTE = 1.0
+MAX_WASTE = 1.0
 # most nodes to go back at once
-FURTHEST = 32
+MAX_BACK = 32
 
 RAM_BYTES = 128
 
@@ -89,7 +89,7 @@ class Search:
     def moves(self) -> list[int]:
         """Returns the moves of the whole session: actions, and NEW_GAME."""
         wanted = -(-self.session.frames // self.session.style.frame_skip)
-        waste, back, furthest = WASTE * wanted, 1, 0
+        waste, back, furthest = MAX_WASTE * wanted, 1, 0
         self.begin_game()
         while self.steps < wanted:
             tried = self.try_many(self.path[-1])
@@ -100,7 +100,7 @@ class Search:
                 waste -= cost
                 furthest = max(furthest, self.steps)
                 self.go_back(back)
-                back = min(2 * back, FURTHEST)
+                back = min(2 * back, MAX_BACK)
                 continue
             found = tried.moves[best, : tried.length[best]]
             self.plan = found[PLAYED:]

@@ -168,7 +168,7 @@ class PoolSide:
 
     def __init__(
         self,
-        env_id: str,
+        task_id: str,
         session: Session,
         options: Mapping[str, Any],
         build: str,
@@ -181,7 +181,7 @@ class PoolSide:
         self.steps = 1 if skips else session.style.frame_skip
         with builds.using(build), atari_proofs.proving():
             self.pool = Pool(
-                env_id,
+                task_id,
                 envs,
                 num_threads=1,
                 autoreset="disabled",

@@ -25,7 +25,7 @@ from parallel_pool._source import files, folders, toolchain
 from parallel_pool.errors import SourceError
 
 # libraries that are kept of one source file
-KEPT = 16
+MAX_KEPT = 16
 # compilations in a row during which the files were changed
 MAX_TRIES = 5
 # ns; temporary files older than this belong to no running compilation
@@ -187,11 +187,11 @@ def _prune(folder: Path) -> None:
     """Removes entries beyond the newest, their libraries, and folders of killed compilations."""
     entries = _newest(folder)
     kept = set()
-    for path in entries[:KEPT]:
+    for path in entries[:MAX_KEPT]:
         with contextlib.suppress(*DAMAGED):
             kept.add(json.loads(files.read(path, MAX_ENTRY))["library"])
     libraries = [path for path in folder.glob("*.so") if path.stem not in kept]
-    for path in [*entries[KEPT:], *libraries, *folder.glob(".build-*")]:
+    for path in [*entries[MAX_KEPT:], *libraries, *folder.glob(".build-*")]:
         # another process may be about to load or to finish a newer one
         if _changed(path) > time.time_ns() - SAFE_AGE:
             continue

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import cache, toolchain
 from parallel_pool.errors import SourceError
 
@@ -70,7 +70,7 @@ def load_built(source: Path, built: Path) -> list[str]:
     for env_id in ids:
         if ids.count(env_id) > 1:
             raise SourceError(
-                f"{named(source)} defines {shown(env_id)} twice: choose another id for one"
+                f"{named(source)} defines {quote(env_id)} twice: choose another id for one"
             )
     registry.add(found)
     return ids

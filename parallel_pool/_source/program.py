@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._source.excerpt import Excerpt
 from parallel_pool.errors import SourceError
 
@@ -105,7 +105,7 @@ class _Call(threading.Thread):
             )
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise SourceError(f"{shown_command(self._command)} can't be run: {reason}") from None
+            raise SourceError(f"{command_text(self._command)} can't be run: {reason}") from None
         end = time.monotonic() + self._limit
         with process:
             try:
@@ -113,7 +113,7 @@ class _Call(threading.Thread):
                 status = process.wait(max(0.0, end - time.monotonic()))
             except (TimeoutError, subprocess.TimeoutExpired):
                 raise SourceError(
-                    f"{shown_command(self._command)} has not ended within {self._limit:g} s, and"
+                    f"{command_text(self._command)} has not ended within {self._limit:g} s, and"
                     " was ended: see whether it waits for something (a file system, a license), or"
                     f" give it more seconds with {VARIABLE}"
                 ) from None
@@ -161,12 +161,12 @@ def seconds() -> float:
     except ValueError:
         limit = math.nan
     if not 0 < limit < math.inf:
-        raise SourceError(f"{VARIABLE}={shown(given)}: give seconds above 0")
+        raise SourceError(f"{VARIABLE}={quote(given)}: give seconds above 0")
     # more than a year overflows the system's timeouts
     return min(limit, 3e7)
 
 
-def shown_command(command: Sequence[str]) -> str:
+def command_text(command: Sequence[str]) -> str:
     """Returns a command as one would type it, shortened if it is long."""
     text = shlex.join(command)
     return text if len(text) <= COMMAND else f"{text[:COMMAND]}..."

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.arguments import named, quote
 from parallel_pool._include import get_include
 from parallel_pool._source import files, program
 from parallel_pool.errors import MissingDependencyError, SourceError
@@ -83,7 +83,7 @@ def compiler(*, cpp: bool) -> Compiler:
     given = words(variable)
     if given and shutil.which(given[0]) is None:
         raise MissingDependencyError(
-            f"{variable}={shown(given[0])}: there is no such program: name a {language} compiler,"
+            f"{variable}={quote(given[0])}: there is no such program: name a {language} compiler,"
             f" or unset {variable}"
         )
     found = given or next(([name] for name in names if shutil.which(name)), [])
@@ -124,7 +124,7 @@ def words(variable: str) -> list[str]:
         return shlex.split(given)
     except ValueError as error:
         raise SourceError(
-            f"{variable}={shown(given)} can't be split into words: {error}: close the quote, or"
+            f"{variable}={quote(given)} can't be split into words: {error}: close the quote, or"
             " write a backslash before a character that is meant itself"
         ) from None
 
@@ -222,7 +222,7 @@ def run(command: Sequence[str], source: Path, output: Path) -> str:
     if done.status:
         printed = f"{done.out}{done.err}".rstrip()
         how = f"it was ended by signal {-done.status}\n" if done.status < 0 else ""
-        text = printed or program.shown_command(command)
+        text = printed or program.command_text(command)
         raise SourceError(f"{named(source)} does not compile:\n{how}{text}")
     made(output, command)
     return done.err
@@ -237,7 +237,7 @@ def made(output: Path, command: Sequence[str]) -> Path:
     if output.is_file():
         return output
     raise SourceError(
-        f"{program.shown_command(command)} reports success, but has not made {output.name}: let CC"
+        f"{program.command_text(command)} reports success, but has not made {output.name}: let CC"
         " and CXX name gcc or clang"
     )
 

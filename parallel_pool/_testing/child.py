@@ -38,7 +38,7 @@ def run(job: Job, notes: Notes, report: Callable[..., None]) -> None:
     report(check=LOAD)
     notes.write("the library's constructors" if job.library else "")
     options = dict(job.options or {})
-    found = outcome(lambda: find(job).configure(registry.complete(find(job), options)))
+    found = outcome(lambda: find(job).configure(registry.fill_options(find(job), options)))
     if not found["done"]:
         report(**found)
         return
@@ -65,7 +65,7 @@ def run(job: Job, notes: Notes, report: Callable[..., None]) -> None:
 def find(job: Job) -> Definition:
     """Returns the definition of a job."""
     if not job.library:
-        return registry.find(job.env_id)
+        return registry.find(job.task_id)
     return registry.open_library(job.library, job.symbol)[0]
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from parallel_pool._engine.arguments import MAX_NAME, named, shown
+from parallel_pool._engine.arguments import MAX_NAME, named, quote
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
 from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
@@ -104,8 +104,8 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], None
     if len(target) > MAX_NAME:
         # the child gets it as an argument, whose length the system limits
-        raise ValueError(f"no environment {shown(target)}: give an id, or the name of a file")
-    return [Job(env_id=target, options=dict(options))], None
+        raise ValueError(f"no environment {quote(target)}: give an id, or the name of a file")
+    return [Job(task_id=target, options=dict(options))], None
 
 
 def is_file(path: Path) -> bool:
@@ -135,8 +135,8 @@ def exported(library: Path) -> list[str]:
 
 def check_one(job: Job, source: Path | None, timeout: float) -> bool:
     """Checks one environment in child processes; returns whether it passed."""
-    name = named(source or job.library or job.env_id)
-    print(f"{name}: {named(job.symbol or job.env_id)}", flush=True)
+    name = named(source or job.library or job.task_id)
+    print(f"{name}: {named(job.symbol or job.task_id)}", flush=True)
     lines: list[Line] = []
 
     def show(line: Line) -> None:

@@ -274,25 +274,25 @@ def snapshots(env: str | Definition, *, few: bool = False, **settings: Any) -> N
     kept = []
     for at in range(rounds):
         if at in moments:
-            shown = run.pool.observe() if at else None
-            kept.append((at, run.pool.get_state(), run.steps.copy(), shown))
+            observed = run.pool.observe() if at else None
+            kept.append((at, run.pool.get_state(), run.steps.copy(), observed))
         run.step()
     history = run.made
     # a snapshot of each kind: never reset, within an episode, and at the end of one
     kinds = {ends[at - 1] for ends in run.ends for at in moments[1:]}
     require(kinds == {False, True}, "no snapshot within an episode, or none at its end")
 
-    for at, states, steps, shown in kept:
+    for at, states, steps, observed in kept:
         for target, env_ids in ((run, all_ids), (run, np.roll(all_ids, 1)), (other, all_ids)):
             target.pool.set_state(states, env_ids)
             require(
                 target.pool.get_state(env_ids) == states,
                 f"the snapshot of a state that was restored (row {at}) has other bytes",
             )
-            if shown is not None:
+            if observed is not None:
                 seen = target.pool.observe(env_ids)
                 require(
-                    [a.tobytes() for a in seen] == [a.tobytes() for a in shown],
+                    [a.tobytes() for a in seen] == [a.tobytes() for a in observed],
                     f"a state that was restored (row {at}) is observed otherwise: is all that the"
                     " environment knows in its state?",
                 )

@@ -65,7 +65,7 @@ def _forge(
         told(callback + (change and f" after a forged snapshot ({change})"), env_id)
 
     guarded = guards.Guarded(definition, told=tell, zone=zone, by_run=by_run)
-    guarded.configure(registry.complete(definition, settings.get("options", {})))
+    guarded.configure(registry.fill_options(definition, settings.get("options", {})))
     run, accepted = Run(guarded.definition, 2, **{**settings, **guards.GUARDED, **MODE}), 0
     try:
         seen = _seen(run)

@@ -356,7 +356,7 @@ def _guarded_run(
     """Plays environments whose callbacks are watched; raises what went wrong in one."""
     definition = registry.find(env) if isinstance(env, str) else env
     guarded = Guarded(definition, told=told, zone=zone, by_run=by_run)
-    guarded.configure(registry.complete(definition, settings.get("options", {})))
+    guarded.configure(registry.fill_options(definition, settings.get("options", {})))
     run = Run(guarded.definition, count, **{**settings, **GUARDED})
     try:
         run.play(rounds)

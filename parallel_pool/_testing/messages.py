@@ -28,14 +28,14 @@ class Job:
     """What a child checks.
 
     Attributes:
-        env_id: of the environment, if it is not loaded from a library.
+        task_id: of the environment, if it is not loaded from a library.
         library, symbol: where the definition is, else "".
         options: of the environment.
         sanitized: whether the library reports its errors itself: rows have no zones then.
         speed: whether to measure the speed.
     """
 
-    env_id: str = ""
+    task_id: str = ""
     library: str = ""
     symbol: str = ""
     options: Mapping[str, Any] | None = None

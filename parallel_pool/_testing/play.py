@@ -155,9 +155,9 @@ def same_rows(
         columns = run.columns(with_ids=with_ids)
         for column, a, b in zip(columns, mine, other, strict=False):
             if a != b:
-                shown = [_value(column, each) for each in (a, b)]
+                values = [_value(column, each) for each in (a, b)]
                 raise ContractError(
-                    f"{what}, row {at}: {column.name} is {shown[0]}, and should be {shown[1]}"
+                    f"{what}, row {at}: {column.name} is {values[0]}, and should be {values[1]}"
                 )
     raise ContractError(f"{what}: {len(ours)} rows, and should be {len(theirs)}")
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from parallel_pool._tracing.report import Report
 
 # a gain that is worth a change
-WORTH = 1.05
+MIN_GAIN = 1.05
 # fewer threads must keep this part of the speed
-KEPT = 0.98
+MIN_SPEED_SHARE = 0.98
 # environments that take at least this share of the time leave nothing to advise on
-MOST = 0.7
+MAX_ENV_SHARE = 0.7
 # If a worker waits for a core for more than this part of the time, and other threads of the program
 # have one for more than that, they are the cause.
-LOST, TAKEN = 0.1, 0.1
+MIN_LOST_SHARE, MIN_TAKEN_SHARE = 0.1, 0.1
 # part of the workers' steps in which environments neither run nor wait for a core, from which on
 # they gain from more workers than there are cores
 IDLE = 0.5
@@ -207,7 +207,7 @@ def advise(report: Report) -> Advice:
     own = report.outside
     if not report.steps:
         return Advice("No batch was received while the trace ran.")
-    if own >= MOST:
+    if own >= MAX_ENV_SHARE:
         return Advice(
             f"The caller's own code takes {own:.0%}: environments are not the bottleneck (without"
             f" them it is at most {1 / own:.2f} times as fast)."
@@ -236,7 +236,7 @@ def advise(report: Report) -> Advice:
     if waiting:
         return waiting
     best = max(_gains(report, model), key=lambda each: each.gain, default=None)
-    if best and best.gain >= WORTH:
+    if best and best.gain >= MIN_GAIN:
         return best
     fewer = _fewer(report, model)
     if fewer:
@@ -253,7 +253,7 @@ def _lost_cores(report: Report) -> Advice | None:
     """Returns advice for workers that wait for cores which other threads of the caller have."""
     lost = max(report.core_waits.values(), default=0.0)
     taken = report.record.other_cpu_seconds / report.seconds
-    if lost < LOST or taken < TAKEN:
+    if lost < MIN_LOST_SHARE or taken < MIN_TAKEN_SHARE:
         return None
     # while a worker waits, the batch waits for it
     gain = 1 / (1 - min(lost, report.shares["waiting"] + report.shares["environments"]))
@@ -279,7 +279,7 @@ def _waiting(report: Report, model: Model) -> Advice | None:
     now = predict(model, model.num_threads, count)
     least = sum(worker_cpu) / (report.steps / count) / setting.cores
     gain = now / max(predict(model, count, count), least)
-    if gain < WORTH:
+    if gain < MIN_GAIN:
         return None
     return Advice(
         f"Environments wait for {idle:.0%} of their steps, for another process or in time.sleep for"
@@ -335,13 +335,13 @@ def _fewer(report: Report, model: Model) -> Advice | None:
 
     # more threads are hardly ever slower
     counts = range(1, model.num_threads)
-    at = bisect.bisect_left(counts, True, key=lambda count: gain(count) >= KEPT)
+    at = bisect.bisect_left(counts, True, key=lambda count: gain(count) >= MIN_SPEED_SHARE)
     if at == len(counts):
         return None
     count = counts[at]
     plural = "s" if count > 1 else ""
     text = (
         f"{count} {setting.unit}{plural} would do: {model.num_threads} are expected to be"
-        f" at most {1 - KEPT:.0%} faster."
+        f" at most {1 - MIN_SPEED_SHARE:.0%} faster."
     )
     return Advice(text, {f"num_{setting.unit}s": count}, gain(count))

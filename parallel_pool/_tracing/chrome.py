@@ -51,7 +51,7 @@ def write(path: Path, record: Record) -> None:
                 part = "name" if key == "thread_name" else "sort_index"
                 file.write(",\n" + json.dumps({**about, "name": key, "args": {part: value}}))
             for event in events:
-                shown = {
+                entry = {
                     "ph": "X",
                     "pid": record.pid,
                     "tid": tid,
@@ -60,8 +60,8 @@ def write(path: Path, record: Record) -> None:
                     "dur": (event.end - event.start) / 1000,
                 }
                 if event.arguments:
-                    shown["args"] = event.arguments
-                file.write(",\n" + json.dumps(shown))
+                    entry["args"] = event.arguments
+                file.write(",\n" + json.dumps(entry))
         file.write("\n]}\n")
 
 

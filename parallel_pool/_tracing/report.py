@@ -31,7 +31,7 @@ SLOWEST = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
 STRAGGLING = 0.25
 # a part of the batches, or of the time, that is not worth a line
-RARE = 0.05
+MIN_WAIT_SHARE = 0.05
 # nanoseconds between two calls that wait for one batch: the engine returns to Python from time to
 # time, so that it can handle signals
 PAUSE = 1_000_000
@@ -195,8 +195,8 @@ class Report:
         found = {"policy": self.outside - sum(self.named_seconds.values()) / self.seconds}
         for name, value in self.named_seconds.items():
             # names that the report needs itself
-            shown = f"named {name}" if name in (ENVIRONMENTS, WAITING) else name
-            found[shown] = found.get(shown, 0.0) + value / self.seconds
+            label = f"named {name}" if name in (ENVIRONMENTS, WAITING) else name
+            found[label] = found.get(label, 0.0) + value / self.seconds
         found["policy"] = max(0.0, found["policy"])
         in_calls = 1 - self.outside
         stepping = min(self._stepping / self.seconds, in_calls)
@@ -284,7 +284,7 @@ class Report:
         alone = ends[order[-1], columns] - ends[order[-2], columns]
         last_env = envs[order[-1], columns]
         waits = (alone > STRAGGLING * (calls["end"] - calls["start"])) & (last_env >= 0)
-        if not waits.any() or waits.sum() < RARE * len(calls):
+        if not waits.any() or waits.sum() < MIN_WAIT_SHARE * len(calls):
             return None
         counts = np.bincount(last_env[waits])
         most = int(counts.argmax())
@@ -331,14 +331,14 @@ class Report:
             "",
             "  busy: " + _busy(self.busy),
         ]
-        if max(self.core_waits.values(), default=0.0) >= RARE:
+        if max(self.core_waits.values(), default=0.0) >= MIN_WAIT_SHARE:
             lines.append("  waiting for a core: " + _busy(self.core_waits))
         if self.env_times:
-            shown = ", ".join(
+            slowest = ", ".join(
                 f"{each.env_id}: {each.mean:.3g} ms (at most {each.longest:.3g})"
                 for each in self.env_times[:SLOWEST]
             )
-            lines.append(f"  slowest environments: {shown}")
+            lines.append(f"  slowest environments: {slowest}")
         found = self.stragglers
         if found:
             lines.append(

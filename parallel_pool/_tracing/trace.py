@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from parallel_pool._engine.arguments import check_count, shown
+from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.outputs import check_file
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool._tracing import chrome
@@ -51,7 +51,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         check_file(given)
         return given.absolute()
     except (OSError, ValueError) as error:
-        raise type(error)(f"path={shown(os.fsdecode(path))}: {error}") from None
+        raise type(error)(f"path={quote(os.fsdecode(path))}: {error}") from None
 
 
 def warn_beside(error: BaseException, text: str) -> None:

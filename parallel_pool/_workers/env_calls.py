@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._engine.base_pool import FOREVER, BasePool, check, own_error, seconds
+from parallel_pool._engine.base_pool import FOREVER, BasePool, check, error_slot, seconds
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.watch import failures, wait_warnings
 from parallel_pool._workers.watch.failures import Cause
@@ -163,7 +163,7 @@ class EnvCalls(BasePool):
                 self._check_answered(lane)
             for lane, data in requests.items():
                 self._calls[lane] = call
-                error = own_error.raw
+                error = error_slot.raw
                 status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
                 if status < 0 and lane in self._supervisor.lost:
                     # the lane was given up after the check above
@@ -181,7 +181,7 @@ class EnvCalls(BasePool):
         if not earlier.is_awaited:
             # the caller gave up waiting; nobody wants the answer
             data, size = ffi.new("const void **"), ffi.new("int64_t *")
-            if lib.pp_pool_answer(self._handle, lane, 0, data, size, own_error.raw):
+            if lib.pp_pool_answer(self._handle, lane, 0, data, size, error_slot.raw):
                 return
         raise BusyError(
             f"worker process {lane} has a request already ({earlier.what}): take its answer first"
@@ -201,7 +201,7 @@ class EnvCalls(BasePool):
             if end is not None:
                 left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
             try:
-                status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
+                status = lib.pp_pool_answer(self._handle, lane, left, data, size, error_slot.raw)
             except KeyboardInterrupt as error:
                 self._note_interrupt(error, [self._describe_call(lane, call)])
                 raise

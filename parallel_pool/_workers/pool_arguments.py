@@ -8,7 +8,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, shown
+from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, quote
 from parallel_pool._engine.base_pool import seconds
 
 # most functions that an iterable without a length may yield, and most worker processes
@@ -22,7 +22,7 @@ def check_timeouts(timeout: float | None, start: float | None) -> tuple[float | 
     for name, value in (("timeout", timeout), ("start_timeout", start)):
         if isinstance(value, numbers.Real) and not value > 0:
             raise ValueError(
-                f"{name}={shown(value)}: choose more than 0 seconds, or None for no limit"
+                f"{name}={quote(value)}: choose more than 0 seconds, or None for no limit"
             )
     timeout, start = seconds(timeout), seconds(start, "start_timeout")
     if timeout == math.inf:
@@ -37,7 +37,7 @@ def check_local(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             raise ValueError(
-                f"{name}={shown(value)} is for worker processes, and num_workers=0 has none: leave"
+                f"{name}={quote(value)} is for worker processes, and num_workers=0 has none: leave"
                 f" {name} out, or choose num_workers >= 1"
             )
 

@@ -21,7 +21,7 @@ from parallel_pool._engine.base_pool import (
     IDLE,
     INTERRUPTED,
     check,
-    own_error,
+    error_slot,
     seconds,
     step_send,
 )
@@ -42,7 +42,7 @@ from parallel_pool._workers.pool_arguments import (
     listed,
 )
 from parallel_pool._workers.run import local_lane
-from parallel_pool._workers.run.local_lane import KEPT, LocalLane
+from parallel_pool._workers.run.local_lane import REPLY_IS_KEPT, LocalLane
 from parallel_pool._workers.run.step_waits import StepWaits
 from parallel_pool._workers.start import native_pool, startup
 from parallel_pool._workers.start.connection import by_reference
@@ -282,14 +282,14 @@ class ProcessPool(EnvCalls):
 
     # ------------------------------------------------------------------------------ stepping --
 
-    def step_shown(
+    def step_as(
         self,
-        show: Callable[[Views], T],
+        convert: Callable[[Views], T],
         actions: Any,
         env_ids: Any = None,
         timeout: float | None = None,
     ) -> T:
-        """Does a step and returns the result of `show`; see `BasePool.step_shown`."""
+        """Does a step and returns the result of `convert`; see `BasePool.step_as`."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
         shape = actions.shape if type(actions) is np.ndarray else None
@@ -298,55 +298,55 @@ class ProcessPool(EnvCalls):
             actions, payloads = self._encode(actions, env_ids)
             if payloads is not None:
                 with self._payloads(env_ids, payloads):
-                    return self._step_records(show, actions, env_ids, timeout)
+                    return self._step_records(convert, actions, env_ids, timeout)
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
-        return self._step_records(show, actions, env_ids, timeout)
+        return self._step_records(convert, actions, env_ids, timeout)
 
     def _step_records(
-        self, show: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
+        self, convert: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
     ) -> T:
         if self._local is not None:
-            return self._step_here(show, records, env_ids, timeout)
+            return self._step_here(convert, records, env_ids, timeout)
         waits = self._step_waits
         if waits is not None and waits.is_due():
-            shown: T = waits.watched(
-                self._worker_pids, super().step_shown, show, records, env_ids, timeout
+            result: T = waits.watched(
+                self._worker_pids, super().step_as, convert, records, env_ids, timeout
             )
         else:
-            shown = super().step_shown(show, records, env_ids, timeout)
+            result = super().step_as(convert, records, env_ids, timeout)
         # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
-        return shown
+        return result
 
-    def recv_shown(self, show: Callable[[Views], T], timeout: float | None = None) -> T:
-        """Receives and returns the result of `show`; see `BasePool.recv_shown`."""
+    def recv_as(self, convert: Callable[[Views], T], timeout: float | None = None) -> T:
+        """Receives and returns the result of `convert`; see `BasePool.recv_as`."""
         waits = self._step_waits
         if waits is not None and waits.is_due():
-            shown: T = waits.watched(self._worker_pids, super().recv_shown, show, timeout)
-            return shown
-        return super().recv_shown(show, timeout)
+            result: T = waits.watched(self._worker_pids, super().recv_as, convert, timeout)
+            return result
+        return super().recv_as(convert, timeout)
 
     def _step_here(
-        self, show: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
+        self, convert: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
     ) -> T:
         count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(records, count)
         if timeout is not None or self._receive_state != IDLE or self.is_async:
-            return self._step_within(show, ids, count, data, code, timeout)
+            return self._step_within(convert, ids, count, data, code, timeout)
         # what `_step_within` does, without its checks, which explain why a send is refused
         self._receive_state = BUSY
         try:
-            if step_send(self._handle, ids, count, data, code, own_error.raw) >= 0:
+            if step_send(self._handle, ids, count, data, code, error_slot.raw) >= 0:
                 self._work_here()
-                return self._receive(show)
+                return self._receive(convert)
             self._receive_state = IDLE
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
-        return self._step_within(show, ids, count, data, code, timeout)
+        return self._step_within(convert, ids, count, data, code, timeout)
 
     def check_idle(self) -> None:
         """Raises if another thread is receiving or stepping, or the pool can't be used."""
@@ -438,7 +438,7 @@ class ProcessPool(EnvCalls):
         """
         # without payloads there is nothing to take back
         ids = self._id_list(env_ids) if payloads else []
-        error = own_error.raw
+        error = error_slot.raw
         try:
             for env_id, data in zip(ids, payloads, strict=True):
                 check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), error))
@@ -519,7 +519,7 @@ class ProcessPool(EnvCalls):
         def send(is_undelivered: bool) -> None:
             if is_undelivered:
                 self._check_undelivered(ids, count)
-            null, error = ffi.NULL, own_error.raw
+            null, error = ffi.NULL, error_slot.raw
             check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
 
         return payloads, count, send
@@ -605,7 +605,7 @@ class ProcessPool(EnvCalls):
             if not data:
                 return {}
             raw = ffi.buffer(data, size[0])
-            if self._local is not None and raw[0] == KEPT:
+            if self._local is not None and raw[0] == REPLY_IS_KEPT:
                 return self._local.reply_of(env_id)
             if raw[0] == MARK:
                 return {INFOS: InfoColumns.read(raw[:])}

@@ -254,7 +254,7 @@ WRONG: dict[str, dict[str, object]] = {
 }
 
 
-def shown(row: dict[str, object]) -> dict[str, rivals.np.ndarray]:
+def quote(row: dict[str, object]) -> dict[str, rivals.np.ndarray]:
     """Returns the observation that belongs to a row."""
     names = ("life", "total", "episode", "step", "action")
     count = rivals.np.array([[1, *(row[name] for name in names)]])
@@ -268,7 +268,7 @@ def checked(history: Sequence[dict[str, object]]) -> Ledger:
     def column(row: dict[str, object], name: str, default: object) -> rivals.np.ndarray:
         return rivals.np.array([row.get(name, default)])
 
-    ledger = Ledger(shown(FIRST))
+    ledger = Ledger(quote(FIRST))
     for row in history:
         # the info `total` and the default reward match the row, so that only one column is wrong
         infos = {"total": rivals.np.array([row["total"]])}
@@ -276,7 +276,7 @@ def checked(history: Sequence[dict[str, object]]) -> Ledger:
         infos["_restart_seed"] = column(row, "seeded", False)
         flags = (column(row, name, False) for name in ("terminated", "truncated"))
         rewards = column(row, "reward", float(row["step"]))
-        ledger.check(rivals.np.array([4]), shown(row), rewards, *flags, infos)
+        ledger.check(rivals.np.array([4]), quote(row), rewards, *flags, infos)
     return ledger
 
 

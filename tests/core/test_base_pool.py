@@ -32,7 +32,7 @@ class OwnKind(BasePool):
     def __init__(self, num_envs: int, batch_size: int, **options: object) -> None:
         super().__init__()
         definition = registry.find("test/Fault-v0")
-        self.spec = definition.configure(registry.complete(definition, options))
+        self.spec = definition.configure(registry.fill_options(definition, options))
         raw = ffi.new("pp_pool_options *")
         raw.num_envs, raw.batch_size, raw.num_threads = num_envs, batch_size, 1
         raw.thread_affinity_offset = raw.max_episode_steps = -1

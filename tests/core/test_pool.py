@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool._engine import buffers
 from parallel_pool._engine.actions import ActionReader
-from parallel_pool._engine.buffers import ORDINARY
+from parallel_pool._engine.buffers import MAX_HELD_BLOCKS
 from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 from parallel_pool.testing import inspect
@@ -298,8 +298,8 @@ def test_any_view_of_an_array_keeps_its_memory(way: str) -> None:
         addresses.append(batch[0].ctypes.data)
         del batch
     # spare blocks, the few that C holds, the one that it gets next, and the one that it gave last
-    assert len(set(addresses[100:])) <= ORDINARY + 4
-    assert inspect(pool).blocks <= ORDINARY + 4
+    assert len(set(addresses[100:])) <= MAX_HELD_BLOCKS + 4
+    assert inspect(pool).blocks <= MAX_HELD_BLOCKS + 4
 
 
 def test_an_ordinary_loop_needs_no_more_memory() -> None:
@@ -310,8 +310,8 @@ def test_an_ordinary_loop_needs_no_more_memory() -> None:
         # an ordinary loop holds the last result while it receives the next
         batch = following
         addresses.add(batch[0].ctypes.data)
-    assert len(addresses) <= ORDINARY + 3
-    assert inspect(pool).blocks <= ORDINARY + 4
+    assert len(addresses) <= MAX_HELD_BLOCKS + 3
+    assert inspect(pool).blocks <= MAX_HELD_BLOCKS + 4
 
 
 class CountingLib:

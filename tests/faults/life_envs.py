@@ -92,7 +92,7 @@ def pool_of(env_fns: list[Any], **kwargs: Any) -> ProcessPool:
     )
 
 
-def shown(pool: ProcessPool, batch: Any) -> Any:
+def quote(pool: ProcessPool, batch: Any) -> Any:
     """Returns each environment's observation as (steps, drawn), None where there is none."""
     if pool.leaves is not None:
         return [tuple(map(int, row)) for row in batch[0]]

@@ -15,9 +15,9 @@ import pytest
 import parallel_pool
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._engine import arguments, seeds
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.base_pool import BasePool
-from parallel_pool._engine.pool import Pool, expose
+from parallel_pool._engine.pool import Pool, write_state
 from parallel_pool._native import ffi, lib, new_error, text
 from parallel_pool._workers.process_pool import ProcessPool
 from tests.support.python_ids import PYTHON_ID
@@ -230,8 +230,8 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda p: p.needs_reset(1.5), TypeError, r"env_id=1\.5 is a float: give an integer"),
     (lambda p: p.needs_reset(True), TypeError, "env_id=True is a bool: give an integer"),
     (lambda p: p.needs_reset(2**70), ValueError, "env_id 1180591620717411303424: choose 0 to 2"),
-    (lambda p: expose(p, [0, 1], 0), TypeError, r"env_id=\[0, 1\] is a list: give an integer"),
-    (lambda p: expose(p, 0, "a"), TypeError, "address='a' is a str: give an integer"),
+    (lambda p: write_state(p, [0, 1], 0), TypeError, r"env_id=\[0, 1\] is a list: give an integer"),
+    (lambda p: write_state(p, 0, "a"), TypeError, "address='a' is a str: give an integer"),
     (lambda p: p.observe({0}), TypeError, "is a set: give an integer"),
     (lambda p: p.get_state("x"), TypeError, "env_ids='x' is a str: give an integer"),
     (lambda p: p.render("x"), TypeError, "env_ids='x' is a str: give an integer"),
@@ -442,13 +442,13 @@ def test_seeds_are_split_into_words_of_32_bits() -> None:
 
 
 def test_messages_show_values_in_a_short_form() -> None:
-    assert shown(2.5) == "2.5"
-    assert shown("a\nb") == r"'a\nb'"
-    assert shown(10**30) == str(10**30)
-    assert shown(10**5000) == "an integer of 16610 bits"
-    assert len(shown("x" * 10**6)) < 80 and len(shown(list(range(10**6)))) < 80
-    assert "\n" not in shown(np.zeros((3, 3)))
-    assert "Shy" in shown(Shy())
+    assert quote(2.5) == "2.5"
+    assert quote("a\nb") == r"'a\nb'"
+    assert quote(10**30) == str(10**30)
+    assert quote(10**5000) == "an integer of 16610 bits"
+    assert len(quote("x" * 10**6)) < 80 and len(quote(list(range(10**6)))) < 80
+    assert "\n" not in quote(np.zeros((3, 3)))
+    assert "Shy" in quote(Shy())
 
 
 @pytest.mark.parametrize(

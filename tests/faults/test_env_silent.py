@@ -12,7 +12,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool._engine import registry
-from parallel_pool._engine.pool import Pool, expose
+from parallel_pool._engine.pool import Pool, write_state
 from parallel_pool._engine.specs import Definition
 
 SILENT = r"""
@@ -70,7 +70,7 @@ static int render(pp_env *env, pp_image *image) {
   (void)image;
   return FAILS("render");
 }
-static int expose(pp_env *env, void *target) {
+static int write_state(pp_env *env, void *target) {
   CHOSEN(env);
   (void)target;
   return FAILS("expose");
@@ -82,7 +82,7 @@ const pp_env_def pp_env_silent = {
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
     .configure = configure, .init = init, .seed = seed, .reset = reset, .step = step,
     .observe = observe, .check_reset = check_reset, .save = save, .load = load,
-    .render = render, .expose = expose,
+    .render = render, .expose = write_state,
 #ifdef MANY
     .step_many = step_many,
 #endif
@@ -122,7 +122,7 @@ CALLS: dict[str, tuple[Callable[[Pool], Any], str]] = {
     "load": (lambda pool: pool.set_state(pool.get_state()), "environment 0 can't be restored: {}"),
     "render": (Pool.render, "environment 0 can't be drawn: {}"),
     "expose": (
-        lambda pool: (pool.reset(), expose(pool, 0, 64)),
+        lambda pool: (pool.reset(), write_state(pool, 0, 64)),
         "environment 0 can't be exposed: {}",
     ),
 }

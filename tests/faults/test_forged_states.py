@@ -344,7 +344,7 @@ def test_a_state_that_is_none_of_the_two_is_refused(env: str, head: tuple[int, i
 
 @pytest.mark.parametrize("env", sampled(["Ant-v5", "Humanoid-v5", "Pusher-v5"], {"Ant-v5"}))
 def test_numbers_that_no_simulation_has_end_no_process(env: str) -> None:
-    """MuJoCo resets a simulation whose numbers are huge or NaN. `expose` simulates without that."""
+    """MuJoCo resets a simulation whose numbers are huge or NaN; `write_state` does not."""
 
     def forge() -> None:
         choose = random.Random(4)

@@ -26,7 +26,7 @@ from tests.faults.life_envs import (
     lives,
     lose,
     pool_of,
-    shown,
+    quote,
     texts,
 )
 
@@ -41,12 +41,12 @@ pytestmark = pytest.mark.usefixtures("alarm")
 def test_an_environment_that_raises_is_made_again(autoreset: str, envs: Any) -> None:
     with pool_of(envs(partial(Life, lose)), autoreset=autoreset) as pool:
         pids = pool.apply(lambda env: os.getpid())
-        shown(pool, pool.reset(seed=3))
+        quote(pool, pool.reset(seed=3))
         for _ in range(3):
-            before = shown(pool, pool.step(ALL))
+            before = quote(pool, pool.step(ALL))
             batch = pool.step(ONE)
             info = pool.replies()[1][INFO]
-            now = shown(pool, batch)
+            now = quote(pool, batch)
             assert info["worker_restarted"] is True
             assert (
                 flags(pool, batch)
@@ -68,10 +68,10 @@ def test_an_environment_that_raises_is_made_again(autoreset: str, envs: Any) -> 
                     batch = pool.step(ALL)
                     assert flags(pool, batch)[1] == (0, False, False)
                     assert INFO not in pool.replies().get(1, {})
-                    first = shown(pool, batch)[1]
+                    first = quote(pool, batch)[1]
             assert first == first_of(info["restart_seed"])
             batch = pool.step(ALL)
-            assert shown(pool, batch)[1] == (1, first[1])
+            assert quote(pool, batch)[1] == (1, first[1])
             assert flags(pool, batch)[1] == (1, False, False)
         # the worker processes are the same as before
         assert pool.apply(lambda env: os.getpid()) == pids

@@ -128,7 +128,7 @@ EXAMPLES = {
     "monkeypatch.setattr(registry, '_loaded', {})": ["_loaded"],
     "monkeypatch.setattr('parallel_pool._engine.registry._loaded', {})": ["_loaded"],
     "hasattr(env, '_pool')": ["_pool"],
-    "object.__new__(RowReader)": ["object.__new__(RowReader)"],
+    "object.__new__(ReplyReader)": ["object.__new__(ReplyReader)"],
     "self._x": [],
     "state._replace(seed=1)._asdict()": [],
     "os._exit(1)": [],

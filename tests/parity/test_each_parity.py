@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
 from parallel_pool import Pool, PoolVectorEnv, each, each_reset
-from parallel_pool._apis.common import ale_ids, physics
+from parallel_pool._apis.common import ale_ids
 from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool._engine import registry
 from tests.support.same import assert_same
@@ -145,9 +145,9 @@ def make_reference(case: Case, env_id: int) -> Any:
     definition = registry.find(case.id)
     if definition.family == ale_ids.FAMILY:
         ale_ids.register(case.id)
-    options, attributes = physics.split(definition, case.of_env(env_id))
+    options, attributes = attribute_options.split(definition, case.of_env(env_id))
     env = gymnasium.make(case.id, disable_env_checker=True, max_episode_steps=case.limit, **options)
-    physics.apply(env.unwrapped, attributes)
+    attribute_options.apply(env.unwrapped, attributes)
     return env
 
 

@@ -12,7 +12,7 @@ import pygame
 import pytest
 
 from parallel_pool import MissingDependencyError, Pool, PoolParallelEnv, PoolVectorEnv, StateError
-from parallel_pool._engine.pool import expose
+from parallel_pool._engine.pool import write_state
 from parallel_pool._families.mpe_renderer import Renderer
 from parallel_pool.compat import pettingzoo
 from tests.parity.test_mpe_single import WORLDS, draw
@@ -127,9 +127,9 @@ def test_all_forms_of_render_draw_the_same() -> None:
     # the factor 0.9
     own = pool.render([0])
     assert own.shape == (1, 700, 700, 3) and not np.array_equal(own[0], frame)
-    np.testing.assert_array_equal(Renderer(pool).paint(0), own[0])
+    np.testing.assert_array_equal(Renderer(pool).draw(0), own[0])
     flat = Renderer(pool, dynamic_rescaling=False)
-    np.testing.assert_array_equal(flat.paint(0), frame)
+    np.testing.assert_array_equal(flat.draw(0), frame)
     # a snapshot holds all that a picture shows
     pool.step(np.full((2, 4), 1))
     before = pool.render([0])
@@ -226,10 +226,10 @@ def test_room_of_a_wrong_size_is_refused() -> None:
     pool = Pool("mpe/simple_v3")
     view = np.zeros(20)
     with pytest.raises(StateError):
-        expose(pool, 0, view.ctypes.data)
+        write_state(pool, 0, view.ctypes.data)
     pool.reset(seed=1)
     view[0] = 20
     with pytest.raises(ValueError, match="room for 20 numbers, and the world has 10"):
-        expose(pool, 0, view.ctypes.data)
+        write_state(pool, 0, view.ctypes.data)
     assert not view[1:].any()
     pool.close()

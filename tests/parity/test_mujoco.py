@@ -218,7 +218,7 @@ def test_a_users_own_model_is_the_same(env: str, own_folder: Path) -> None:
 
 def parts_of(env: str, **options: Any) -> list[str]:
     """Returns the parts of a state that C copies itself."""
-    link = str(registry.complete(registry.find(env), options)["_link"])
+    link = str(registry.fill_options(registry.find(env), options)["_link"])
     return [line for line in link.splitlines() if line.startswith("part") and "_size" in line]
 
 

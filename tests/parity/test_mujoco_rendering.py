@@ -26,7 +26,7 @@ from gymnasium.vector import VectorEnv
 import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError
 from parallel_pool._engine import registry
-from parallel_pool._engine.pool import expose
+from parallel_pool._engine.pool import write_state
 from parallel_pool._families.mujoco_renderer import MODES, Renderer, model_of
 from tests.support.same import assert_same
 from tests.support.sampling import sampled, thinned
@@ -212,13 +212,13 @@ def test_the_free_camera_looks_at_the_first_picture() -> None:
         seen = []
         for env_id in (2, 0, 1):
             for drawn in (2, env_id):
-                seen.append(renderer.paint(drawn))
+                seen.append(renderer.draw(drawn))
                 assert_same(seen[-1], theirs.envs[drawn].render(), f"{drawn}")
             advance(theirs, ours, steps=20)
         renderer.close()
         # a new renderer's camera looks at the present positions
         late = Renderer(ours.pool, **SIZE)
-        assert not np.array_equal(late.paint(2), theirs.envs[2].render())
+        assert not np.array_equal(late.draw(2), theirs.envs[2].render())
         late.close()
 
 
@@ -264,15 +264,15 @@ def test_envpool_draws(api: str) -> None:
         core.reset(), pool.reset()
         free, fixed = Renderer(core, **SIZE), Renderer(core, **SIZE, camera_id=0)
         drawn = pool.render([2, 0])
-        assert_same(drawn, np.stack([free.paint(2), free.paint(0)]), "env_ids")
-        assert_same(pool.render(1, camera_id=0), fixed.paint(1)[None], "camera_id")
-        assert_same(pool.render(), free.paint(1)[None], "render_env_id")
+        assert_same(drawn, np.stack([free.draw(2), free.draw(0)]), "env_ids")
+        assert_same(pool.render(1, camera_id=0), fixed.draw(1)[None], "camera_id")
+        assert_same(pool.render(), free.draw(1)[None], "render_env_id")
         with pytest.raises(ValueError, match="camera_id=1: choose -1 to 0"):
             pool.render(camera_id=1)
         options |= {"width": 64, "height": 48, "render_camera_id": 0}
         with parallel_pool.make("Ant-v5", api, **options) as pool:
             pool.reset()
-            assert_same(pool.render(), fixed.paint(1)[None], "render_camera_id")
+            assert_same(pool.render(), fixed.draw(1)[None], "render_camera_id")
         free.close()
         fixed.close()
 
@@ -323,11 +323,11 @@ def test_from_any_thread() -> None:
     with Pool("Ant-v5", 2, seed=0) as pool:
         pool.reset()
         renderer = Renderer(pool, **SIZE)
-        expected = [renderer.paint(env_id) for env_id in (0, 1)]
+        expected = [renderer.draw(env_id) for env_id in (0, 1)]
         drawn: list[tuple[int, Any]] = []
 
         def draw(env_id: int) -> None:
-            drawn.extend((env_id, renderer.paint(env_id)) for _ in range(5))
+            drawn.extend((env_id, renderer.draw(env_id)) for _ in range(5))
 
         threads = [threading.Thread(target=draw, args=[i % 2]) for i in range(4)]
         for thread in threads:
@@ -339,7 +339,7 @@ def test_from_any_thread() -> None:
             assert_same(picture, expected[env_id], f"{env_id}")
         renderer.close()
         # a closed renderer can draw again
-        assert_same(renderer.paint(0), expected[0], "again")
+        assert_same(renderer.draw(0), expected[0], "again")
         renderer.close()
 
 
@@ -351,17 +351,17 @@ def test_others_keep_their_opengl() -> None:
     with Pool("Ant-v5", 1, seed=0) as ants, Pool("HalfCheetah-v5", 1, seed=0) as cheetahs:
         ants.reset(), cheetahs.reset()
         ant, cheetah = Renderer(ants, **SIZE), Renderer(cheetahs, **SIZE)
-        drawn = ant.paint(0), cheetah.paint(0)
+        drawn = ant.draw(0), cheetah.draw(0)
         swimmer = gymnasium.make("Swimmer-v5", **options)
         swimmer.reset(seed=0)
         alone = swimmer.render()
         context = mujoco.egl.EGL.eglGetCurrentContext()
         assert context
         for _ in range(2):
-            assert_same((ant.paint(0), cheetah.paint(0)), drawn, "ours")
+            assert_same((ant.draw(0), cheetah.draw(0)), drawn, "ours")
             assert_same(swimmer.render(), alone, "theirs")
         ant.close()
-        assert_same(cheetah.paint(0), drawn[1], "ours after a renderer was closed")
+        assert_same(cheetah.draw(0), drawn[1], "ours after a renderer was closed")
         assert_same(swimmer.render(), alone, "theirs after a renderer was closed")
         assert mujoco.egl.EGL.eglGetCurrentContext().address == context.address
         swimmer.close()
@@ -446,7 +446,7 @@ def test_too_many_shapes(folder: Path) -> None:
         pool.reset()
         renderer = Renderer(pool, **SIZE, max_geom=2)
         with pytest.warns(UserWarning, match="Ant-v5: Pre-allocated visual geom buffer is full"):
-            renderer.paint(0)
+            renderer.draw(0)
         renderer.close()
     assert not list(folder.iterdir())
 
@@ -586,7 +586,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
         for steps in (0, 1, 30):
             advance(theirs, ours, steps=steps)
             for env_id in (1, 0):
-                expose(pool, env_id, data._address)
+                write_state(pool, env_id, data._address)
                 expected: Any = theirs.envs[env_id].unwrapped
                 for name in FIELDS:
                     if name == "cfrc_ext" and not reads_forces(pool):
@@ -604,26 +604,26 @@ def test_expose_refused() -> None:
     with Pool("CartPole-v1", 1) as pool:
         pool.reset()
         with pytest.raises(StateError, match="CartPole-v1 keeps its simulation to itself"):
-            expose(pool, 0, 1)
+            write_state(pool, 0, 1)
     other = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
     with Pool("Ant-v5", 2) as pool:
         data = mujoco.MjData(model_of(pool))
         address = data._address
         with pytest.raises(StateError, match="environment 1 is not reset: there is nothing to see"):
-            expose(pool, 1, address)
+            write_state(pool, 1, address)
         pool.reset()
         with pytest.raises(ValueError, match="env_id 2: choose 0 to 1"):
-            expose(pool, 2, address)
+            write_state(pool, 2, address)
         with pytest.raises(ValueError, match="address 0"):
-            expose(pool, 0, 0)
+            write_state(pool, 0, 0)
         with pytest.raises(TypeError, match="address=inf is a float"):
-            expose(pool, 0, math.inf)  # type: ignore[arg-type]
+            write_state(pool, 0, math.inf)  # type: ignore[arg-type]
         with pytest.raises(PoolError, match="can't be exposed: MuJoCo: "):
-            expose(pool, 0, other._address)
+            write_state(pool, 0, other._address)
         pool.send(np.zeros((2, 8), np.float32))
         with pytest.raises(StateError, match="environment 0 is in flight"):
-            expose(pool, 0, address)
+            write_state(pool, 0, address)
         pool.recv()
-        expose(pool, 0, address)
+        write_state(pool, 0, address)
     with pytest.raises(parallel_pool.ClosedError):
-        expose(pool, 0, address)
+        write_state(pool, 0, address)

@@ -21,7 +21,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool import Pool, each, each_reset
-from parallel_pool._apis.common import physics
+from parallel_pool._apis.common import attribute_options
 from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
@@ -247,17 +247,17 @@ def test_cart_poles_physics(varied: tuple[str, ...], kind: str) -> None:
 def compare_physics(
     env_id: str, values: Mapping[str, float], varied: tuple[str, ...], kind: str, dtype: Any
 ) -> None:
-    """Compares environments with values of a type for attributes that physics.NAMES lists."""
+    """Compares environments with values of a type for attributes of attribute_options.NAMES."""
     make = TYPES[kind]
     options = {
         name: make(max(1, round(values[name])) if kind in INTEGERS else values[name])
         for name in varied
     }
-    taken, attributes = physics.split(registry.find(env_id), options)
+    taken, attributes = attribute_options.split(registry.find(env_id), options)
     theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync", **taken)
     ours = parallel_pool.make_vec(env_id, 2, backend="native", **options)
     for env in theirs.envs:
-        physics.apply(env.unwrapped, attributes)
+        attribute_options.apply(env.unwrapped, attributes)
     theirs.action_space.seed(5)
     actions = [theirs.action_space.sample() for _ in range(40)]
     actions = actions if dtype is None else [action.astype(dtype) for action in actions]

@@ -168,7 +168,7 @@ def test_what_is_stepped_and_received_is_told(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            pool.recv_shown(interrupt)
+            pool.recv_as(interrupt)
         assert (inspect(pool).state, inspect(pool).in_flight) == ("interrupted", 4)
         pool.recv()
         assert inspect(pool).state == "idle"

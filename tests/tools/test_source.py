@@ -86,7 +86,7 @@ def set_number(source: Path, value: int) -> None:
     os.utime(header, ns=(hour_ago, hour_ago))
 
 
-def shown(env: Any = "mine/Number-v0") -> int:
+def quote(env: Any = "mine/Number-v0") -> int:
     with Pool(env) as pool:
         return int(pool.reset().obs[0])
 
@@ -229,7 +229,7 @@ def test_the_same_source_is_compiled_once(
 ) -> None:
     assert parallel_pool.load_source(number) == ["mine/Number-v0"]
     first = registry.find("mine/Number-v0")
-    assert shown() == 7
+    assert quote() == 7
     assert parallel_pool.load_source(str(number)) == ["mine/Number-v0"]
     assert parallel_pool.load_source(os.fsencode(number)) == ["mine/Number-v0"]  # type: ignore[arg-type]
     assert registry.find("mine/Number-v0") is first
@@ -249,16 +249,16 @@ def test_a_changed_source_replaces_its_environments_in_new_pools(
         # a header is a part of the source
         set_number(number, 8)
         parallel_pool.load_source(number)
-        assert shown() == 8 and int(old.step([0]).obs[0]) == 7
+        assert quote() == 8 and int(old.step([0]).obs[0]) == 7
         number.write_text(NUMBER.replace("= NUMBER", "= NUMBER + 10"))
         parallel_pool.load_source(number)
-        assert shown() == 18 and int(old.step([0]).obs[0]) == 7
+        assert quote() == 18 and int(old.step([0]).obs[0]) == 7
     assert int(gymnasium.make("mine/Number-v0").reset()[0]) == 18
     # and back: this one is in the cache
     number.write_text(NUMBER)
     set_number(number, 7)
     parallel_pool.load_source(number)
-    assert shown() == 7 and len(compilations) == 3
+    assert quote() == 7 and len(compilations) == 3
 
 
 def test_an_id_of_another_file_is_taken(number: Path, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_an_id_of_another_file_is_taken(number: Path, tmp_path: Path) -> None:
     other.write_text(NUMBER.replace("mine/Number-v0", "CartPole-v1"))
     with pytest.raises(ValueError, match="'CartPole-v1' is taken, it is built in: choose another"):
         parallel_pool.load_source(other)
-    assert shown() == 7
+    assert quote() == 7
 
 
 @pytest.mark.quick(1)
@@ -532,7 +532,7 @@ def test_a_file_that_changes_while_it_is_compiled_is_compiled_again(
 
     monkeypatch.setattr(toolchain, "build", changing)
     parallel_pool.load_source(number)
-    assert shown() == 22
+    assert quote() == 22
     monkeypatch.setattr(cache, "MAX_TRIES", 1)
     made.clear()
     number.write_text(NUMBER + "\n")
@@ -631,7 +631,7 @@ static int configure(pp_config *config) {
     callbacks = NUMBER[:start].replace("= NUMBER", "= *(const int64_t *)env->shared")
     number.write_text(callbacks + configure + one + two.replace("&seven", "&nine"))
     assert parallel_pool.load_source(number) == ["mine/Number-v0", "mine/Other-v0"]
-    assert shown("mine/Number-v0") == 7 and shown("mine/Other-v0") == 9
+    assert quote("mine/Number-v0") == 7 and quote("mine/Other-v0") == 9
     with Pool("mine/Other-v0") as pool:
         assert pool.spec.fields[0].high == 9
 
@@ -706,7 +706,7 @@ def test_names_of_libc_are_not_interposed(number: Path) -> None:
     )
     number.write_text(text.replace("= NUMBER", "= rand()"))
     parallel_pool.load_source(number)
-    assert shown() == 42
+    assert quote() == 42
 
 
 # --------------------------------------------------------------------------- other processes --
@@ -731,7 +731,7 @@ def test_a_library_that_a_worker_cannot_find_is_named(number: Path) -> None:
         Pool("mine/Number-v0")
     # until it is loaded here
     registry.remember([origin])
-    assert shown() == 7
+    assert quote() == 7
 
 
 # ---------------------------------------------------------------------------------- commands --

@@ -21,14 +21,14 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._engine.buffers import Column
 from parallel_pool._native import ffi
 from parallel_pool._workers import process_pool
 from parallel_pool._workers.data.info_columns import InfoColumns
 from parallel_pool._workers.data.info_records import InfoPacker, Single
-from parallel_pool._workers.data.info_rows import InfoRows
+from parallel_pool._workers.data.local_infos import LocalInfos
 from parallel_pool._workers.data.messages import INFO, INFOS, Reply
 from parallel_pool._workers.process_pool import ProcessPool
 
@@ -172,7 +172,7 @@ ENGINE = ("reward", "terminated", "truncated")
 def put_together(replies: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
     columns = [Column(name, np.dtype(bool), (), -1, False) for name in ENGINE]
     pool: Any = SimpleNamespace(leaves=None, num_envs=num_envs, columns=columns)
-    reader = RowReader(pool, spaces.Text(1))
+    reader = ReplyReader(pool, spaces.Text(1))
     shown: Any = (None, np.zeros(num_envs), None, None, ())
     return reader.infos(Adder(num_envs)._add_info, replies, shown)
 
@@ -229,7 +229,7 @@ def test_infos_of_each_environment_are_unchanged(infos: list[dict[Any, Any]]) ->
 def kept_replies(infos: list[dict[Any, Any]]) -> dict[int, Reply]:
     """Returns the replies of a pool without workers."""
     singles = [(i, info) for i, info in enumerate(infos) if info]
-    rows = InfoRows.of(singles, InfoPacker()) if singles else None
+    rows = LocalInfos.of(singles, InfoPacker()) if singles else None
     if rows is None:
         return {i: {INFO: info} for i, info in singles}
     return {singles[0][0]: {INFOS: rows}}
@@ -257,7 +257,7 @@ def test_infos_without_workers_are_put_together_as_by_sync_vector_env(
 
 def test_rows_of_infos_can_be_left_out() -> None:
     infos = [(i, {"first": i, "value": np.full(2, i), "last": None}) for i in (1, 2, 4)]
-    rows = InfoRows.of(infos, InfoPacker())
+    rows = LocalInfos.of(infos, InfoPacker())
     assert rows is not None and rows.without({3}) is rows
     assert bits([*rows.without({2, 3}).dicts()]) == bits([infos[0], infos[2]])
 

@@ -1,4 +1,4 @@
-"""Programs: the functions with which compiled programs step an `AtariVectorEnv`."""
+"""XlaFunctions: the functions with which compiled programs step an `AtariVectorEnv`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Result = tuple[Any, tuple[Any, ...]]
 NONE = -1
 
 
-class Programs:
+class XlaFunctions:
     """The functions of one `AtariVectorEnv`; it refers to the pool only by its number.
 
     A handle of a synchronous pool is that of `Calls`, int32 (2,). That of an asynchronous one also
@@ -42,10 +42,10 @@ class Programs:
         self._read_actions = read_actions
         own = {c.name: i for i, c in enumerate(pool.columns) if not c.is_final}
         self._infos = [own[name] for name in ("lives", "frame_number", "episode_frame_number")]
-        self._shown = [0, *self._infos]
+        self._result_columns = [0, *self._infos]
         self._engine = [own[name] for name in ("reward", "terminated", "truncated", "lost_life")]
         self._env_id = own["env_id"]
-        self._calls = Calls(pool, sorted({*self._shown, *self._engine, self._env_id}))
+        self._calls = Calls(pool, sorted({*self._result_columns, *self._engine, self._env_id}))
 
     @property
     def count(self) -> int:
@@ -85,7 +85,7 @@ class Programs:
             own = self._calls.reset(own, seed, env_ids, are_signed=True)
             own, columns = self._calls.recv(own)
         if count < self._num_envs:
-            own, columns = self._calls.observe(own, self._shown)
+            own, columns = self._calls.observe(own, self._result_columns)
             columns[self._env_id] = jnp.arange(self._num_envs, dtype=np.int32)
         return self._join(own, columns), (columns[0], self._make_infos(columns))
 

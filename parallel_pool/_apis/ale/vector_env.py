@@ -17,9 +17,9 @@ from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, shown
-from parallel_pool._engine.base_pool import show_batch
-from parallel_pool._engine.pool import Pool, check_count, check_sizes, show_all
+from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.pool import Pool, all_arrays, check_count, check_sizes
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._families import atari
 from parallel_pool.errors import EnvError, StateError, UnprovenError
@@ -139,11 +139,11 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             UnprovenError: the engine is not known to play this game as ALE does.
         """
         if type(frameskip) is not int or frameskip <= 0:
-            raise error.Error(f"frameskip={shown(frameskip)}: give a positive int")
+            raise error.Error(f"frameskip={quote(frameskip)}: give a positive int")
         if continuous and not isinstance(continuous_action_threshold, (int, float, np.number)):
             kind = a_type(continuous_action_threshold)
             raise TypeError(
-                f"continuous_action_threshold={shown(continuous_action_threshold)} is {kind}:"
+                f"continuous_action_threshold={quote(continuous_action_threshold)} is {kind}:"
                 " give a number"
             )
         self.autoreset_mode = _check_mode(autoreset_mode)
@@ -299,10 +299,10 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             batch = self.pool.reset(seed=seeds)
         except EnvError as failure:
             self._was_reset = True
-            failure.batch = self._show([array.view for array in failure.batch])
+            failure.batch = self._convert([array.view for array in failure.batch])
             raise
         self._was_reset = True
-        observations, _, _, _, infos = show_batch(self._show, batch)
+        observations, _, _, _, infos = convert_batch(self._convert, batch)
         return observations, infos
 
     # ------------------------------------------------------------------------------- stepping --
@@ -311,10 +311,10 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         """Sends actions and receives results; see `send` and `recv`."""
         arranged = self._arrange(actions)
         try:
-            step: Step = self.pool.step_shown(self._show, arranged, self._sent_to)
+            step: Step = self.pool.step_as(self._convert, arranged, self._sent_to)
             return step
         except EnvError as failure:
-            failure.batch = self._show([array.view for array in failure.batch])
+            failure.batch = self._convert([array.view for array in failure.batch])
             raise
 
     def send(self, actions: np.ndarray[Any, Any]) -> None:
@@ -347,10 +347,10 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             ClosedError: after `close`.
         """
         try:
-            step: Step = self.pool.recv_shown(self._show)
+            step: Step = self.pool.recv_as(self._convert)
             return step
         except EnvError as failure:
-            failure.batch = self._show([array.view for array in failure.batch])
+            failure.batch = self._convert([array.view for array in failure.batch])
             raise
 
     def _arrange(self, actions: Any) -> Array:
@@ -377,9 +377,9 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         threshold = self.continuous_action_threshold if self.continuous else None
         return partial(_read_actions, self.batch_size, threshold, self.map_action_idx)
 
-    def _show(self, views: Views) -> Step:
+    def _convert(self, views: Views) -> Step:
         """Returns a result from a batch's views."""
-        arrays = show_all(views)
+        arrays = all_arrays(views)
         observations, terminated = arrays[0], arrays[self._terminated]
         ended = terminated | arrays[self._truncated]
         reported = terminated | arrays[self._lost_life]
@@ -426,12 +426,12 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
                 f"autoreset_mode={self.autoreset_mode}: compiled programs have NEXT_STEP only"
             )
         # raises MissingDependencyError without JAX
-        from parallel_pool._apis.ale.programs import Programs
+        from parallel_pool._apis.ale.programs import XlaFunctions
         from parallel_pool._apis.jax import programs as _  # noqa: F401
 
         self.pool.share()
         if self._programs is None:
-            self._programs, self._seen_calls = Programs(self.pool, self._reader()), 0
+            self._programs, self._seen_calls = XlaFunctions(self.pool, self._reader()), 0
         elif self.pool.is_async and self._has_program_stepped():
             raise StateError(
                 "a compiled program has made calls, and only its handle says for which environments"
@@ -488,10 +488,10 @@ def _read_joysticks(xp: Any, joysticks: Any, threshold: float, numbers: Array) -
 
 def _check_mode(mode: Any) -> AutoresetMode:
     if not isinstance(mode, (str, AutoresetMode)):
-        raise TypeError(f"autoreset_mode={shown(mode)} is {a_type(mode)}: give an AutoresetMode")
+        raise TypeError(f"autoreset_mode={quote(mode)} is {a_type(mode)}: give an AutoresetMode")
     names = [each.value for each in AUTORESET]
     if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
-        raise ValueError(f"autoreset_mode={shown(mode)}: choose {' or '.join(map(repr, names))}")
+        raise ValueError(f"autoreset_mode={quote(mode)}: choose {' or '.join(map(repr, names))}")
     return AutoresetMode(mode)
 
 
@@ -499,7 +499,7 @@ def _read_rom(game: Any) -> bytes:
     """Returns a game's ROM; raises UnprovenError if the engine may not play it as ALE does."""
     if not isinstance(game, str) or game not in ale_ids.by_game():
         raise AssertionError(
-            f"game={shown(game)} is not a game of ale-py: give its name in lower case, such as"
+            f"game={quote(game)} is not a game of ale-py: give its name in lower case, such as"
             ' "space_invaders"'
         )
     rom = atari.read_rom(game)
@@ -518,7 +518,7 @@ def _spread(seed: Any, count: int) -> list[int | None]:
     if isinstance(seed, int):
         each = list(range(int(seed), int(seed) + count))
     elif not isinstance(seed, np.ndarray):
-        raise TypeError(f"seed={shown(seed)} is {a_type(seed)}: give an int or an array")
+        raise TypeError(f"seed={quote(seed)} is {a_type(seed)}: give an int or an array")
     elif seed.shape != (count,):
         raise ValueError(
             f"seeds have shape {seed.shape}: give one for each that is reset, ({count},)"
@@ -529,5 +529,5 @@ def _spread(seed: Any, count: int) -> list[int | None]:
         each = seed.tolist()
     wrong = [one for one in each if not INT32.min <= one <= INT32.max]
     if wrong:
-        raise TypeError(f"seed={shown(wrong[0])}: choose -2**31 to 2**31 - 1")
+        raise TypeError(f"seed={quote(wrong[0])}: choose -2**31 to 2**31 - 1")
     return [None if one < 0 else one for one in each]

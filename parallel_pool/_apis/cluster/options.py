@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, is_number, one_of, shown
+from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, is_number, one_of, quote
 
 NO_TRACE = (
     "trace() of environments on a cluster, whose pools are in other processes: trace a"
@@ -21,13 +21,13 @@ NO_TRACE = (
 def check_choice_of_loss(on_worker_loss: Any) -> None:
     """Refuses anything but the two choices."""
     if on_worker_loss not in ("restart", "raise"):
-        raise ValueError(f"on_worker_loss={shown(on_worker_loss)}: choose 'restart' or 'raise'")
+        raise ValueError(f"on_worker_loss={quote(on_worker_loss)}: choose 'restart' or 'raise'")
 
 
 def flag(name: str, value: Any) -> bool:
     """Returns a bool; raises TypeError that names it."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give True or False")
+        raise TypeError(f"{name}={quote(value)} is {a_type(value)}: give True or False")
     return bool(value)
 
 
@@ -35,7 +35,7 @@ def check_rule(sync: Any) -> None:
     """Raises TypeError unless `sync` is a rule: it says when a worker fetches a new policy."""
     if isinstance(sync, type) or not callable(getattr(sync, "wants", None)):
         raise TypeError(
-            f"sync={shown(sync)} is no rule: give Every(n), Adaptive(threshold), or None"
+            f"sync={quote(sync)} is no rule: give Every(n), Adaptive(threshold), or None"
         )
     check_count("sync.sample", getattr(sync, "sample", None), 0)
 
@@ -49,19 +49,19 @@ def checked_resources(resources: Any) -> dict[str, float]:
     if resources is None:
         return {}
     if not isinstance(resources, Mapping):
-        raise TypeError(f"resources={shown(resources)}: give a dict, such as {{'simulator': 1}}")
+        raise TypeError(f"resources={quote(resources)}: give a dict, such as {{'simulator': 1}}")
     for name, need in resources.items():
         if not isinstance(name, str):
             raise TypeError(
-                f"resources={shown(resources)} has the name {shown(name)}: give names as texts"
+                f"resources={quote(resources)} has the name {quote(name)}: give names as texts"
             )
         if name in ("CPU", "num_cpus"):
             raise ValueError(
-                f"resources={shown(resources)} names cores: give cpus_per_worker instead"
+                f"resources={quote(resources)} names cores: give cpus_per_worker instead"
             )
         if not is_number(need) or not need > 0:
             raise ValueError(
-                f"resources={shown(resources)}: give a number above 0 for {shown(name)}"
+                f"resources={quote(resources)}: give a number above 0 for {quote(name)}"
             )
     return dict(resources)
 
@@ -97,7 +97,7 @@ def slices(count: int, parts: int) -> list[slice]:
 def seconds(name: str, value: Any) -> float:
     """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
     if not is_number(value):
-        raise TypeError(f"{name}={shown(value)} is {a_type(value)}: give seconds")
+        raise TypeError(f"{name}={quote(value)} is {a_type(value)}: give seconds")
     if not 0 < value < math.inf:
-        raise ValueError(f"{name}={shown(value)}: choose seconds above 0")
+        raise ValueError(f"{name}={quote(value)}: choose seconds above 0")
     return float(value)

@@ -27,7 +27,7 @@ from parallel_pool._apis.cluster.options import (
 from parallel_pool._apis.cluster.session import Session
 from parallel_pool._apis.cluster.sync import Adaptive, Rule, divergence
 from parallel_pool._engine import seeds
-from parallel_pool._engine.arguments import check_count, shown
+from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._workers.data import messages
 from parallel_pool.errors import ClosedError, StateError
@@ -240,7 +240,7 @@ class Rollouts:
         self._ordered, self._overlap = flag("ordered", ordered), flag("overlap", overlap)
         needed = checked_resources(resources)
         if not callable(policy_fn):
-            raise TypeError(f"policy_fn={shown(policy_fn)}: give a function that makes a policy")
+            raise TypeError(f"policy_fn={quote(policy_fn)}: give a function that makes a policy")
         first_seeds = None if seed is None else [seeds.check(seed) + i for i in range(count)]
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)

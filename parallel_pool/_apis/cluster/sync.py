@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from parallel_pool._engine.arguments import check_count, shown
+from parallel_pool._engine.arguments import check_count, quote
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -77,7 +77,7 @@ class Adaptive:
             sample: states of a batch that the divergence is measured on.
         """
         if not threshold >= 0:
-            raise ValueError(f"threshold={shown(threshold)}: choose 0 or more")
+            raise ValueError(f"threshold={quote(threshold)}: choose 0 or more")
         self.threshold = float(threshold)
         self.max_age = check_count("max_age", max_age, 1)
         self.sample = check_count("sample", sample, 1)

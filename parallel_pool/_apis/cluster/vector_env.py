@@ -13,7 +13,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool._apis.cluster import rows, runtime
+from parallel_pool._apis.cluster import results, runtime
 from parallel_pool._apis.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
 from parallel_pool._apis.cluster.options import (
     NO_TRACE,
@@ -25,7 +25,7 @@ from parallel_pool._apis.cluster.options import (
 )
 from parallel_pool._apis.cluster.session import Session
 from parallel_pool._apis.cluster.worker import Raised, Task
-from parallel_pool._apis.cluster.worker_rows import AGAIN, REPORT, WorkerRows
+from parallel_pool._apis.cluster.worker_slice import AGAIN, REPORT, WorkerSlice
 from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool._apis.common.vector_options import VectorOptions
@@ -33,12 +33,12 @@ from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, take_array
-from parallel_pool._engine.arguments import check_count, shown
+from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._workers.data import messages
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.cluster.rows import Part
+    from parallel_pool._apis.cluster.results import Part
     from parallel_pool._engine.buffers import Array, Observations
 
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
@@ -146,7 +146,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             check_count("max_restarts", max_restarts, 0),
         )
         if cpus_per_worker is not None and not cpus_per_worker > 0:
-            raise ValueError(f"cpus_per_worker={shown(cpus_per_worker)}: choose a number above 0")
+            raise ValueError(f"cpus_per_worker={quote(cpus_per_worker)}: choose a number above 0")
         if num_workers is not None:
             check_count("num_workers", num_workers, 1, count)
         needed = checked_resources(resources)
@@ -175,7 +175,7 @@ class ClusterVectorEnv(PoolVectorEnv):
         self._group = WorkerGroup(session, tasks, self._rows, cores, limits, needed)
         self._describe()
         self._workers = [
-            WorkerRows(
+            WorkerSlice(
                 index,
                 own,
                 self._group,
@@ -259,16 +259,16 @@ class ClusterVectorEnv(PoolVectorEnv):
             )
         actions = self._checked(actions, self.num_envs)
         for worker in self._workers:
-            worker.step(rows.part_of_actions(actions, self.single_action_space, worker.rows))
+            worker.step(results.part_of_actions(actions, self.single_action_space, worker.rows))
         return self._received(self._workers)
 
-    def _received(self, workers: Sequence[WorkerRows]) -> Step:
+    def _received(self, workers: Sequence[WorkerSlice]) -> Step:
         """Waits for these workers; returns their rows, one worker's after another's."""
         while not all(worker.index in self._taken for worker in workers):
             self._take(workers, None)
         return self._joined(workers)
 
-    def _take(self, workers: Sequence[WorkerRows], timeout: float | None) -> bool:
+    def _take(self, workers: Sequence[WorkerSlice], timeout: float | None) -> bool:
         """Waits until a worker is done, and takes its result; returns False after the timeout."""
         asked = [worker for worker in workers if worker.index not in self._taken]
         reports = [(worker.index, None) for worker in asked if worker.asked == REPORT]
@@ -280,7 +280,7 @@ class ClusterVectorEnv(PoolVectorEnv):
                 self._taken[index] = result
         return bool(found)
 
-    def _joined(self, workers: Sequence[WorkerRows]) -> Step:
+    def _joined(self, workers: Sequence[WorkerSlice]) -> Step:
         """Returns the rows of workers whose results were taken; raises the first failure."""
         parts, failed, count = [], [], 0
         for worker in workers:
@@ -300,7 +300,7 @@ class ClusterVectorEnv(PoolVectorEnv):
         return step
 
     def _note_ends(
-        self, workers: Sequence[WorkerRows], whole: Any, failed: Sequence[WorkerRows]
+        self, workers: Sequence[WorkerSlice], whole: Any, failed: Sequence[WorkerSlice]
     ) -> None:
         """Notes which environments the caller must reset."""
         if whole:
@@ -458,7 +458,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             chosen.append((worker, slice(start, start + worker.count)))
             start += worker.count
         for worker, own in chosen:
-            worker.step(rows.part_of_actions(actions, self.single_action_space, own))
+            worker.step(results.part_of_actions(actions, self.single_action_space, own))
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -623,7 +623,7 @@ def _check_range(actions: Array, space: Space[Any]) -> None:
 def _join(parts: Sequence[Part], count: int) -> Step:
     """Returns the results of workers as one."""
     observations, rewards, terminated, truncated = (
-        rows.joined([(step[i], own) for step, own in parts], count) for i in range(4)
+        results.joined([(step[i], own) for step, own in parts], count) for i in range(4)
     )
     infos = vector_infos.joined([(step[4], own) for step, own in parts], count)
     return observations, rewards, terminated, truncated, infos

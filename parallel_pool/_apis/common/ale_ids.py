@@ -16,7 +16,7 @@ import numpy as np
 
 from parallel_pool._apis.common.warn_once import warn_once
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._families import atari
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class InexactError(ValueError):
     """The native console does not play this game exactly as ale_py does."""
 
 
-def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
+def definition_of(task_id: str, kwargs: Mapping[str, Any]) -> Definition:
     """Returns the native environment of an id whose entry point is AtariEnv.
 
     Args:
-        env_id: the id, for messages.
+        task_id: the id, for messages.
         kwargs: of AtariEnv; "game" among them names the game.
 
     Raises:
@@ -50,7 +50,7 @@ def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
     game = kwargs.get("game")
     definition = by_game().get(game) if isinstance(game, str) else None
     if definition is None:
-        raise ValueError(f"{env_id} with game={shown(game)} has no native environment")
+        raise ValueError(f"{task_id} with game={quote(game)} has no native environment")
     why = inexact(definition, kwargs)
     if why is not None:
         raise InexactError(why)
@@ -79,16 +79,16 @@ def is_installed() -> bool:
     return False
 
 
-def register(env_id: str) -> None:
+def register(task_id: str) -> None:
     """Imports ale_py, if it is installed, for an id that looks like one of its ids.
 
     ale_py then registers them, and Gymnasium's error about a misspelt id suggests similar ids.
     """
-    if env_id.startswith("ALE/") or registry.is_old_game(env_id):
+    if task_id.startswith("ALE/") or registry.is_old_game(task_id):
         is_installed()
 
 
-def why_not_preprocessed(
+def unfused_reason(
     definition: Definition,
     spec: EnvSpec,
     preprocessing: Mapping[str, Any],
@@ -113,7 +113,7 @@ def why_not_preprocessed(
         return f"AtariPreprocessing(frame_skip={preprocessing['frame_skip']}) needs frameskip=1"
     if obs_type not in (("rgb", "grayscale") if is_gray else ("rgb",)):
         return (
-            f"AtariPreprocessing(grayscale_obs={is_gray}) does not take obs_type={shown(obs_type)}"
+            f"AtariPreprocessing(grayscale_obs={is_gray}) does not take obs_type={quote(obs_type)}"
         )
     if values["continuous"] and preprocessing["noop_max"] > 0:
         return f"AtariPreprocessing(noop_max={preprocessing['noop_max']}) needs continuous=False"
@@ -121,7 +121,7 @@ def why_not_preprocessed(
         return f"max_episode_steps={limit} also counts the steps that AtariPreprocessing skips"
     if str(options.get("render_mode")).endswith("_list"):
         return (
-            f"render_mode={shown(options['render_mode'])} also collects pictures of skipped steps"
+            f"render_mode={quote(options['render_mode'])} also collects pictures of skipped steps"
         )
     return None
 
@@ -133,9 +133,9 @@ def by_game() -> Mapping[str, Definition]:
     return {each.variant: each for each in found if each.family == FAMILY}
 
 
-def warn(env_id: str, reason: str) -> None:
+def warn(task_id: str, reason: str) -> None:
     """Warns, once for each id, that ale_py plays the game instead of the native console."""
-    warn_once(f"{env_id} runs on ale_py in worker processes: {reason}")
+    warn_once(f"{task_id} runs on ale_py in worker processes: {reason}")
 
 
 def seeds_of(seed: int) -> tuple[Any, Any]:

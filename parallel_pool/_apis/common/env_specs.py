@@ -15,7 +15,7 @@ from parallel_pool._apis.common import ale_ids, dependencies, renderer
 from parallel_pool._apis.common.gymnasium_ids import ENTRY_POINT, MODE, is_native, of_definition
 from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import MAX_NAME, a_type, check_limit, shown
+from parallel_pool._engine.arguments import MAX_NAME, a_type, check_limit, quote
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool._families import toy_text
@@ -61,10 +61,10 @@ def _check_form(env: str) -> None:
     """Raises UnregisteredEnv for what can't be an id; Gymnasium's messages repeat all of it."""
     colons = env.count(":")
     if colons > 1:
-        raise UnregisteredEnv(f"env={shown(env)} has {colons} colons: give an id, or module:id")
+        raise UnregisteredEnv(f"env={quote(env)} has {colons} colons: give an id, or module:id")
     if len(env) > MAX_NAME:
         raise UnregisteredEnv(
-            f"env={shown(env)} has {len(env)} characters, and no such id is registered:"
+            f"env={quote(env)} has {len(env)} characters, and no such id is registered:"
             f" {registry.hint(env)}"
         )
 
@@ -97,18 +97,18 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     is_replaced = is_native(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
     if entry is not None and not is_replaced:
         raise ValueError(
-            f"{env_id} is registered with entry_point={shown(entry)}, which the native {env_id}"
+            f"{env_id} is registered with entry_point={quote(entry)}, which the native {env_id}"
             " does not replace"
         )
     found = known[env_id]
     if found.family == "toy_text":
-        why = toy_text.why_not_native(found, {**spec.kwargs, **(options or {})})
+        why = toy_text.non_native_reason(found, {**spec.kwargs, **(options or {})})
         if why is not None:
             raise ValueError(f"{env_id} has no native environment for these options: {why}")
     return found
 
 
-class Stored(NamedTuple):
+class StoredVectorArguments(NamedTuple):
     """What the spec of a vector environment holds besides the options of its environments."""
 
     num_envs: int | None
@@ -116,7 +116,7 @@ class Stored(NamedTuple):
     wrappers: Any
 
 
-def unfold(spec: EnvSpec) -> Stored:
+def pop_vector_arguments(spec: EnvSpec) -> StoredVectorArguments:
     """Removes from a spec's kwargs what make_vec put there; the environments' options remain."""
     spec.kwargs.pop("vectorization_mode", None)
     vector_kwargs = spec.kwargs.pop("vector_kwargs", None)
@@ -124,12 +124,12 @@ def unfold(spec: EnvSpec) -> Stored:
     among = {name: spec.kwargs.pop(name) for name in DEFAULTS if name in spec.kwargs}
     if among:
         vector_kwargs = {**among, **(vector_kwargs or {})}
-    return Stored(
+    return StoredVectorArguments(
         spec.kwargs.pop("num_envs", None), vector_kwargs, spec.kwargs.pop("wrappers", None)
     )
 
 
-def describe(
+def vector_spec(
     spec: EnvSpec,
     num_envs: int,
     kwargs: Mapping[str, Any],

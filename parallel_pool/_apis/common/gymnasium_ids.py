@@ -16,12 +16,12 @@ ENTRY_POINT = "parallel_pool.compat.entry_points:"
 SINGLE_ENTRY_POINT = "parallel_pool.compat.single_entry_points:"
 
 
-def of_definition(definition: Definition, env_id: str) -> EnvSpec:
+def of_definition(definition: Definition, task_id: str) -> EnvSpec:
     """Returns a spec from which gymnasium.make makes an environment, and make_vec a pool."""
     from gymnasium.envs.registration import EnvSpec
 
     return EnvSpec(
-        id=env_id,
+        id=task_id,
         reward_threshold=definition.reward_threshold,
         max_episode_steps=definition.max_episode_steps,
         entry_point=SINGLE_ENTRY_POINT + definition.id,

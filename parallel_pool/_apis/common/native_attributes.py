@@ -11,11 +11,11 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Space
 
-from parallel_pool._apis.common import physics, renderer
+from parallel_pool._apis.common import attribute_options, renderer
 from parallel_pool._apis.common.assignments import Assignments
 from parallel_pool._engine.arguments import named
 from parallel_pool._engine.pool import Pool
-from parallel_pool._engine.variation import of_first
+from parallel_pool._engine.variation import first_options
 
 # the seeds of the episodes in which constants are compared, and the most steps of one
 SEEDS, STEPS = (0, 1, 2), 20
@@ -27,7 +27,7 @@ PLAIN = (bool, int, float, str, np.generic, np.ndarray, Space, type(None))
 CURE = 'make Python environments: backend="process", or Gymnasium\'s vectorization_mode="sync"'
 
 
-class Reference:
+class ReferenceEnv:
     """The Gymnasium environment that native ones equal, as the source of constant attributes.
 
     It is made at its first use.
@@ -44,7 +44,9 @@ class Reference:
             pool: the native environments.
         """
         self._spec, self._draws = spec, draws
-        self._options, self._physics = physics.split(pool.definition, of_first(options))
+        self._options, self._physics = attribute_options.split(
+            pool.definition, first_options(options)
+        )
         self._env: Any = None
         self._values: dict[str, Any] = {}
 
@@ -65,7 +67,7 @@ class Reference:
                 # this Gymnasium has no such environment, or a package of it is missing
                 return self._values
             self._env = env = made.unwrapped
-            physics.apply(env, self._physics)
+            attribute_options.apply(env, self._physics)
             found = self._plain_attributes(env)
             for seed in SEEDS:
                 for later in self._play(made, seed):
@@ -153,7 +155,7 @@ def get(
     pool: Pool,
     known: Mapping[str, Any],
     instead: str,
-    reference: Reference | None = None,
+    reference: ReferenceEnv | None = None,
 ) -> Any:
     """Returns an attribute whose value is the same for every environment.
 
@@ -162,7 +164,8 @@ def get(
         pool: of the environments.
         known: attributes that need no reference, or that the reference lacks.
         instead: the cure, for the error message.
-        reference: its attributes win over `known`, except those in SHOWN; None if there is none.
+        reference: its attributes win over `known`, except those in GYMNASIUM_NAMES; None if there
+            is none.
 
     Raises:
         AttributeError: there is no such attribute, or its value depends on the state.
@@ -170,7 +173,7 @@ def get(
     constant: Mapping[str, Any] = {}
     is_known = name in known
     # where options differ, an attribute that depends on them is not constant
-    if reference is not None and name not in SHOWN and not pool.varied:
+    if reference is not None and name not in GYMNASIUM_NAMES and not pool.varied:
         constant = reference.values()
         is_known = is_known and not reference.changes(name)
     if name in constant:
@@ -185,4 +188,4 @@ def get(
 
 
 # attributes that vector environments answer themselves
-SHOWN = {"spec", "metadata", "render_mode", "observation_space", "action_space"}
+GYMNASIUM_NAMES = {"spec", "metadata", "render_mode", "observation_space", "action_space"}

@@ -10,13 +10,13 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import DependencyNotInstalled
 
-from parallel_pool._apis.common import dependencies, physics
+from parallel_pool._apis.common import attribute_options, dependencies
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import Definition
-from parallel_pool._engine.variation import of_first
+from parallel_pool._engine.variation import first_options
 from parallel_pool.errors import MissingDependencyError, StateError
 
 # How many float64 numbers a native state begins with, and whether Gymnasium sometimes keeps them in
@@ -33,7 +33,7 @@ STATES = {
 class EnvRenderer(Protocol):
     """Draws one environment of a pool at a time."""
 
-    def paint(self, env_id: int, action: Array | None) -> Any:
+    def draw(self, env_id: int, action: Array | None) -> Any:
         """Draws an environment; `action` is the one of its last step, None after a reset."""
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class NativeRenderer:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def paint(self, env_id: int, action: Array | None) -> Any:
+    def draw(self, env_id: int, action: Array | None) -> Any:
         return self._pool.render([env_id])[0]
 
     def close(self) -> None:
@@ -58,17 +58,21 @@ class ReferenceRenderer:
 
     def __init__(self, pool: Pool, spec: EnvSpec, mode: str) -> None:
         self._pool = pool
-        options, attributes = physics.split(pool.definition, of_first(pool.spec.options))
+        options, attributes = attribute_options.split(
+            pool.definition, first_options(pool.spec.options)
+        )
         made = gymnasium.make(spec, disable_env_checker=True, render_mode=mode, **options)
         self._env: Any = made.unwrapped
-        physics.apply(self._env, attributes)
+        attribute_options.apply(self._env, attributes)
         self._size, self._may_be_narrow = STATES[spec.name]
 
-    def paint(self, env_id: int, action: Array | None) -> Any:
+    def draw(self, env_id: int, action: Array | None) -> Any:
         self._env.state = self.state(env_id)
         if self._pool.varied:
-            _, attributes = physics.split(self._pool.definition, self._pool.options_of(env_id))
-            physics.apply(self._env, attributes)
+            _, attributes = attribute_options.split(
+                self._pool.definition, self._pool.options_of(env_id)
+            )
+            attribute_options.apply(self._env, attributes)
         limit = getattr(self._env, "max_torque", None)
         if limit is not None:
             # the arrow over a pendulum shows its torque
@@ -113,11 +117,11 @@ def check_mode(mode: str | None, known: Sequence[str]) -> None:
     """Raises ValueError for a render mode that is neither known nor None."""
     if mode is not None and mode not in known:
         raise ValueError(
-            f"render_mode={shown(mode)}: choose {' or '.join(map(repr, known)) or None}"
+            f"render_mode={quote(mode)}: choose {' or '.join(map(repr, known)) or None}"
         )
 
 
-def prepare(
+def make_renderer(
     pool: Pool,
     reference: EnvSpec | None,
     mode: str | None,
@@ -239,8 +243,8 @@ class Renderer:
     def _paint(self, env_id: int) -> Any:
         actions = self._actions
         if actions is None or not self._has_acted[env_id]:
-            return self._env_renderer.paint(env_id, None)
-        return self._env_renderer.paint(env_id, actions[env_id])
+            return self._env_renderer.draw(env_id, None)
+        return self._env_renderer.draw(env_id, actions[env_id])
 
     def render(self) -> tuple[Any, ...]:
         """Returns a picture of each environment; in list modes, its frames since the last call."""

@@ -8,9 +8,9 @@ from typing import Any
 from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 
-Spaces = str | tuple[Space[Any], Space[Any]]
+ObservationMode = str | tuple[Space[Any], Space[Any]]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class VectorOptions:
     num_threads: int = 0
     thread_affinity_offset: int = -1
     copy: bool = True
-    observation_mode: Spaces = "same"
+    observation_mode: ObservationMode = "same"
     backend: str = "auto"
 
     def given(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class VectorOptions:
         except ValueError:
             known = " or ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
             raise ValueError(
-                f"autoreset_mode={shown(self.autoreset_mode)}: choose {known}"
+                f"autoreset_mode={quote(self.autoreset_mode)}: choose {known}"
             ) from None
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.envpool import actions
-from parallel_pool._apis.envpool.rows import Rows
-from parallel_pool._apis.envpool.spec import is_list, show_config, spread_seeds
+from parallel_pool._apis.envpool.results import ResultBuilder
+from parallel_pool._apis.envpool.spec import config_repr, is_list, spread_seeds
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.base_pool import seconds
 from parallel_pool._engine.pool import check_count
 from parallel_pool._engine.uncopied import Uncopied
@@ -68,11 +68,11 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         has_steps adds dm_env's step types and discounts to results.
         """
         if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode={shown(render_mode)}: choose None or 'rgb_array'")
+            raise ValueError(f"render_mode={quote(render_mode)}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
         self.pool = spec.make_pool(step_type=has_steps, discount=has_steps)
         # dm_env's results have one row for each player
-        self._rows = Rows(self.pool, hides_players=not has_steps)
+        self._rows = ResultBuilder(self.pool, hides_players=not has_steps)
         # the common case: actions go to the core unchanged
         self._is_plain = not self.pool.is_async and spec.num_players == 1
         self._has_players = spec.num_players > 1
@@ -181,7 +181,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
     ) -> tuple[Any, Seed, dict[str, Any]]:
         """Returns a reset's environments, their seeds, and the environment's reset options."""
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+            raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         own = dict(options or {})
         if "reset_mask" in own:
             mask = own.pop("reset_mask")
@@ -214,7 +214,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
     def seed(self, seed: Any = None) -> None:
         """Does nothing but warn, as EnvPool's; give seeds to `make` or `reset`."""
         warnings.warn(
-            f"seed({shown(seed)}) changes nothing, as in EnvPool: give the seed to make(...,"
+            f"seed({quote(seed)}) changes nothing, as in EnvPool: give the seed to make(...,"
             " seed=...), or to reset(seed=...)",
             stacklevel=2,
         )
@@ -248,9 +248,9 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
                 f"{self.spec.id}: the number of rows changes while players drop out, which compiled"
                 " programs can't have: call step() in Python"
             )
-        return (self.pool, *self._shows())
+        return (self.pool, *self._converters())
 
-    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns functions of columns: the result of a step, and of a reset."""
         raise NotImplementedError
 
@@ -279,13 +279,13 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         definition = self.pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
         if view and "camera_id" not in getattr(registry.renderer_module(definition), "OPTIONS", ()):
-            raise ValueError(f"camera_id={shown(camera_id)}: {self.spec.id} has no cameras")
+            raise ValueError(f"camera_id={quote(camera_id)}: {self.spec.id} has no cameras")
         if definition.can_render:
             return self.pool.render(ids)
         if self._renderer is None:
             self._renderer = self._make_renderer()
         env_ids = np.atleast_1d(ids).tolist()
-        return np.stack([self._renderer.paint(env_id, None, **view) for env_id in env_ids])
+        return np.stack([self._renderer.draw(env_id, None, **view) for env_id in env_ids])
 
     def _make_renderer(self) -> Any:
         import gymnasium
@@ -299,7 +299,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         """Returns a snapshot of each environment of env_id (None: all); see `Pool.get_state`."""
         states = self.pool.get_state(env_id)
         players = self._rows.live_players
-        return states if players is None else players.sealed(states, self._named(env_id))
+        return states if players is None else players.add_players(states, self._named(env_id))
 
     def set_state(self, states: list[bytes], env_id: Any = None) -> None:
         """Restores snapshots into the environments of env_id (None: all); see `Pool.set_state`."""
@@ -307,7 +307,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if players is None:
             self.pool.set_state(states, env_id)
             return
-        own, records = players.opened(states)
+        own, records = players.split_players(states)
         self.pool.set_state(own, env_id)
         players.restore(records, self._named(env_id))
 
@@ -346,7 +346,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.spec.id}, {show_config(self.config)})"
+        return f"{type(self).__name__}({self.spec.id}, {config_repr(self.config)})"
 
     # instead of gymnasium.Env's
     __str__ = __repr__

@@ -15,7 +15,7 @@ from parallel_pool._apis.envpool.fields import nest
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.envpool.rows import Rows
+    from parallel_pool._apis.envpool.results import ResultBuilder
     from parallel_pool._apis.envpool.spec import EnvSpec
     from parallel_pool._engine.pool import Batch
     from parallel_pool._engine.seeds import Seed
@@ -146,9 +146,9 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     def _result(self, batch: Batch) -> Any:
         return _time_step(self._rows, self._state, self._num_players, batch)
 
-    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        show = partial(_time_step, self._rows, self._state, self._num_players)
-        return show, show
+    def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        convert = partial(_time_step, self._rows, self._state, self._num_players)
+        return convert, convert
 
     # --------------------------------------------------------------------------------- specs --
 
@@ -169,7 +169,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")
 
 
-def _time_step(rows: Rows, state: Structure, num_players: int, batch: Batch) -> Any:
+def _time_step(rows: ResultBuilder, state: Structure, num_players: int, batch: Batch) -> Any:
     """Returns a batch as a time step; its arrays may be NumPy's or JAX's."""
     discount = batch[rows.discount]
     if num_players > 1:

@@ -13,7 +13,7 @@ from parallel_pool._apis.common.import_hook import after_import
 from parallel_pool._apis.common.warn_once import warn_once
 from parallel_pool._apis.envpool import actions, dummy_vec_env
 from parallel_pool._apis.envpool.base import EnvPool
-from parallel_pool._apis.envpool.rows import Rows, Step
+from parallel_pool._apis.envpool.results import ResultBuilder, Step
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
-            step: Step = self.pool.step_shown(self._rows.show, action, env_id, timeout)
+            step: Step = self.pool.step_as(self._rows.convert, action, env_id, timeout)
             return step
         except EnvError as error:
             error.batch = self._rows.results(error.batch)
@@ -171,7 +171,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             return self._recv_some(reset, return_info, timeout, min_rows)
         try:
             if not reset:
-                return self.pool.recv_shown(self._rows.show, timeout)
+                return self.pool.recv_as(self._rows.convert, timeout)
             batch = self.pool.recv(timeout=timeout)
         except EnvError as error:
             error.batch = self._received(error.batch, reset, return_info)
@@ -243,11 +243,11 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         with_info = self._returns_info if with_info is None else with_info
         return _reset_result(self._rows, with_info, batch)
 
-    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         return self._rows.results, partial(_reset_result, self._rows, self._returns_info)
 
 
-def _reset_result(rows: Rows, with_info: bool, batch: Batch) -> Any:
+def _reset_result(rows: ResultBuilder, with_info: bool, batch: Batch) -> Any:
     """Returns what a reset returns; the batch's arrays may be NumPy's or JAX's."""
     observation, _, _, _, info = rows.results(batch)
     return (observation, info) if with_info else observation

@@ -16,24 +16,24 @@ MAGIC = b"PLAYERS1"
 INT64_MAX = 2**63 - 1
 
 
-class Plan(NamedTuple):
+class RowPlan(NamedTuple):
     """Which rows the result of some environments has; `LivePlayers.commit` takes it over.
 
     Attributes:
         env_ids: an index of the environments.
-        shown: bool (count, k): which players have a row.
+        has_row: bool (count, k): which players have a row.
         live: bool (count, k): which players act in the next step.
         ended: bool (count, k): whose own episode is over.
-        owed: float64 (count, k): rewards of players that have no row.
-        rows: of the players that are shown in arrays (count * k, ...).
+        unpaid: float64 (count, k): rewards of players that have no row.
+        rows: of the players that are has_row in arrays (count * k, ...).
         rewards: float32 (rows,): the sum since each player's last row.
     """
 
     env_ids: Any
-    shown: Array
+    has_row: Array
     live: Array
     ended: Array
-    owed: Array
+    unpaid: Array
     rows: Array
     rewards: Array
 
@@ -59,10 +59,10 @@ class LivePlayers:
         self._action = action
         shape = num_envs, num_players
         # before the first reset actions are ignored: any player may have one
-        self._shown: Array = np.ones(shape, np.bool_)
+        self._has_row: Array = np.ones(shape, np.bool_)
         self._live: Array = np.zeros(shape, np.bool_)
         self._ended: Array = np.zeros(shape, np.bool_)
-        self._owed: Array = np.zeros(shape)
+        self._unpaid: Array = np.zeros(shape)
         self._all: Array = np.arange(num_envs)
 
     # --------------------------------------------------------------------------------- results --
@@ -75,7 +75,7 @@ class LivePlayers:
         live: Array,
         terminated: Array | None,
         rewards: Array,
-    ) -> Plan:
+    ) -> RowPlan:
         """Returns the rows of a result, without changing anything.
 
         Args:
@@ -91,24 +91,24 @@ class LivePlayers:
         live = live & ~over
         # a player may rejoin within an episode
         ended = self._ended[index] & ~(is_first | live)
-        owed = np.where(is_first, 0, self._owed[index]) + rewards
+        unpaid = np.where(is_first, 0, self._unpaid[index]) + rewards
         ends = over if terminated is None else terminated | over
-        shown = live | (ends & ~ended)
-        rows = np.flatnonzero(shown)
-        earned = owed.reshape(-1)[rows].astype(rewards.dtype)
-        owed[shown] = 0
-        return Plan(index, shown, live, (ended | ends) & ~live, owed, rows, earned)
+        has_row = live | (ends & ~ended)
+        rows = np.flatnonzero(has_row)
+        earned = unpaid.reshape(-1)[rows].astype(rewards.dtype)
+        unpaid[has_row] = 0
+        return RowPlan(index, has_row, live, (ended | ends) & ~live, unpaid, rows, earned)
 
     def _index(self, env_ids: Array) -> Any:
         """Returns an index of environments; a slice, which is quicker, for all in order."""
         is_all = len(env_ids) == len(self._all) and bool((env_ids == self._all).all())
         return slice(None) if is_all else env_ids
 
-    def commit(self, plan: Plan) -> None:
+    def commit(self, plan: RowPlan) -> None:
         """Takes over the rows of a result, which the next actions are for."""
         ids = plan.env_ids
-        self._shown[ids], self._live[ids] = plan.shown, plan.live
-        self._ended[ids], self._owed[ids] = plan.ended, plan.owed
+        self._has_row[ids], self._live[ids] = plan.has_row, plan.live
+        self._ended[ids], self._unpaid[ids] = plan.ended, plan.unpaid
 
     # --------------------------------------------------------------------------------- actions --
 
@@ -179,14 +179,14 @@ class LivePlayers:
     def _in_order(self, count: int, ids: Array) -> Array:
         """Returns the place of each row, env * k + player, if rows are in order."""
         index = self._index(ids)
-        live, shown = self._live[index], self._shown[index]
-        for mask in (live, shown):
+        live, has_row = self._live[index], self._has_row[index]
+        for mask in (live, has_row):
             slots = np.flatnonzero(mask)
             if len(slots) == count:
                 return slots
         raise ValueError(
             f"{count} actions for {len(ids)} environments: give one for each of the"
-            f" {live.sum()} players that act, or for each of the {shown.sum()} rows of their last"
+            f" {live.sum()} players that act, or for each of the {has_row.sum()} rows of their last"
             " results"
         )
 
@@ -203,25 +203,25 @@ class LivePlayers:
                 f"players.env_id names environment {owners[np.argmin(at)]}, env_id {ids.tolist()}:"
                 " name the same"
             )
-        live, shown = self._live[ids], self._shown[ids]
+        live, has_row = self._live[ids], self._has_row[ids]
         if players is not None:
             return self._of_players(at, _integers("players.id", players, len(rows)), ids), rows
         counts = np.bincount(at, minlength=len(ids))
         is_live = counts == live.sum(axis=1)
-        wrong = np.flatnonzero(~is_live & (counts != shown.sum(axis=1)))
+        wrong = np.flatnonzero(~is_live & (counts != has_row.sum(axis=1)))
         if wrong.size:
             self._refuse_count(int(ids[wrong[0]]), int(counts[wrong[0]]))
         order = np.argsort(at, kind="stable")
-        return np.flatnonzero(np.where(is_live[:, np.newaxis], live, shown)), rows[order]
+        return np.flatnonzero(np.where(is_live[:, np.newaxis], live, has_row)), rows[order]
 
     def _of_players(self, at: Array, players: Array, ids: Array) -> Array:
         k = self._k
         _check_range("players.id has", players, k)
         slots: Array = at * k + players
         counts = np.bincount(slots, minlength=len(ids) * k)
-        live, shown = self._live[ids].reshape(-1), self._shown[ids].reshape(-1)
+        live, has_row = self._live[ids].reshape(-1), self._has_row[ids].reshape(-1)
         missing = live & (counts == 0)
-        wrong = np.flatnonzero((counts > 1) | missing | ((counts > 0) & ~shown))
+        wrong = np.flatnonzero((counts > 1) | missing | ((counts > 0) & ~has_row))
         if wrong.size:
             slot = int(wrong[0])
             self._refuse_player(int(ids[slot // k]), slot % k, int(counts[slot]))
@@ -237,15 +237,15 @@ class LivePlayers:
         raise ValueError(f"{whose} does not act: give actions of players {acting}")
 
     def _refuse_count(self, env_id: int, count: int) -> NoReturn:
-        live, shown = (np.flatnonzero(m[env_id]).tolist() for m in (self._live, self._shown))
+        live, has_row = (np.flatnonzero(m[env_id]).tolist() for m in (self._live, self._has_row))
         raise ValueError(
             f"environment {env_id} has {count} actions: give one for each of its players that act,"
-            f" {live}, or for each row of its last result, {shown}"
+            f" {live}, or for each row of its last result, {has_row}"
         )
 
     # ------------------------------------------------------------------------------- snapshots --
 
-    def sealed(self, states: Sequence[bytes], env_ids: Sequence[int]) -> list[bytes]:
+    def add_players(self, states: Sequence[bytes], env_ids: Sequence[int]) -> list[bytes]:
         """Returns snapshots of environments with what is known of their players."""
         return [state + self._record(i) for state, i in zip(states, env_ids, strict=True)]
 
@@ -254,9 +254,9 @@ class LivePlayers:
         return MAGIC + b"".join(parts)
 
     def _tables(self) -> tuple[Array, ...]:
-        return self._shown, self._live, self._ended, self._owed
+        return self._has_row, self._live, self._ended, self._unpaid
 
-    def opened(self, states: Any) -> tuple[Any, list[bytes]]:
+    def split_players(self, states: Any) -> tuple[Any, list[bytes]]:
         """Returns the environments' own snapshots, and what is known of their players.
 
         Raises:

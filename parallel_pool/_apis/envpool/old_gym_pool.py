@@ -16,7 +16,7 @@ from parallel_pool.errors import EnvError
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from parallel_pool._apis.envpool.rows import Rows
+    from parallel_pool._apis.envpool.results import ResultBuilder
     from parallel_pool._apis.envpool.spec import EnvSpec
 
 
@@ -74,11 +74,11 @@ class OldGymEnvPool(GymnasiumEnvPool):
             error.batch = convert(error.batch)
             raise
 
-    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-        return partial(_done_of, self._rows), super()._shows()[1]
+    def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        return partial(_done_of, self._rows), super()._converters()[1]
 
 
-def _done_of(rows: Rows, batch: Any) -> Any:
+def _done_of(rows: ResultBuilder, batch: Any) -> Any:
     return _with_done(rows.results(batch))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from parallel_pool._apis.envpool import tasks
 from parallel_pool._apis.envpool.spec import EnvSpec
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 
 if TYPE_CHECKING:
     import os
@@ -84,9 +84,9 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
     """
     choices = ", ".join(map(repr, MAKERS))
     if not isinstance(env_type, str):
-        raise TypeError(f"env_type={shown(env_type)} is {a_type(env_type)}: give {choices}")
+        raise TypeError(f"env_type={quote(env_type)} is {a_type(env_type)}: give {choices}")
     if env_type not in MAKERS:
-        raise ValueError(f"env_type={shown(env_type)}: choose {choices}")
+        raise ValueError(f"env_type={quote(env_type)}: choose {choices}")
     pool: DMEnvPool | GymnasiumEnvPool = MAKERS[env_type](task_id, **config)
     return pool
 
@@ -175,7 +175,7 @@ def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool |
     from parallel_pool._apis.envpool.single_dm_env import SingleDMEnv
 
     if not isinstance(batched, bool):
-        raise TypeError(f"batched={shown(batched)} is {a_type(batched)}: give True or False")
+        raise TypeError(f"batched={quote(batched)} is {a_type(batched)}: give True or False")
     spec, render = _split(task_id, config)
     return (DMEnvPool if batched else SingleDMEnv)(spec, **render)
 
@@ -235,7 +235,7 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
     definition = registry.load(path, symbol)
     same = taken is None or taken.raw == definition.raw
     if not same or tasks.registered.get(task_id, (definition, defaults))[1] != defaults:
-        raise ValueError(f"the id {shown(task_id)} is taken: choose another")
+        raise ValueError(f"the id {quote(task_id)} is taken: choose another")
     EnvSpec(task_id, definition, {}, defaults)
     tasks.registered[task_id] = (definition, defaults)
 
@@ -254,7 +254,7 @@ def _split(task_id: str, config: dict[str, Any]) -> tuple[EnvSpec, dict[str, Any
 
 def _check_id(task_id: Any) -> None:
     if not isinstance(task_id, str):
-        raise TypeError(f"task_id={shown(task_id)} is {a_type(task_id)}: give a string")
+        raise TypeError(f"task_id={quote(task_id)} is {a_type(task_id)}: give a string")
 
 
 def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from parallel_pool._engine.arguments import (
     check_sizes,
     is_number,
     named,
-    shown,
+    quote,
 )
 from parallel_pool._engine.pool import Pool
 
@@ -122,7 +122,7 @@ class EnvSpec:
             if name in definition.options or name not in COMMON
         }
         # by the definition's option names; EnvPool and Gymnasium may use others
-        own = registry.complete(definition, variation.of_first(given_own))
+        own = registry.fill_options(definition, variation.first_options(given_own))
         unknown = [name for name in own if name not in definition.options]
         if unknown:
             public = [name for name, it in definition.options.items() if not it.is_hidden]
@@ -136,7 +136,7 @@ class EnvSpec:
         self._own: Mapping[str, Any] = self._core.options
         if variation.differs(given_own):
             count, _ = check_sizes(chosen["num_envs"], chosen["batch_size"])
-            self._core = variation.Plan(definition, given_own, count).spec
+            self._core = variation.OptionPlan(definition, given_own, count).spec
             self._own = given_own
         self.num_players = self._core.num_players
         self._action = self._core.action
@@ -176,7 +176,7 @@ class EnvSpec:
         returns_info = chosen["gym_reset_return_info"]
         if not isinstance(returns_info, (bool, np.bool_)):
             kind = a_type(returns_info)
-            raise TypeError(f"gym_reset_return_info={shown(returns_info)} is {kind}: give a bool")
+            raise TypeError(f"gym_reset_return_info={quote(returns_info)} is {kind}: give a bool")
         if chosen["reward_threshold"] is None:
             chosen["reward_threshold"] = self.definition.reward_threshold
         threshold = chosen["reward_threshold"]
@@ -184,7 +184,7 @@ class EnvSpec:
             del chosen["reward_threshold"]
         elif not is_number(threshold):
             kind = a_type(threshold)
-            raise TypeError(f"reward_threshold={shown(threshold)} is {kind}: give a number or None")
+            raise TypeError(f"reward_threshold={quote(threshold)} is {kind}: give a number or None")
         return chosen
 
     def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
@@ -195,7 +195,7 @@ class EnvSpec:
             chosen["seed"], each = 0, seed
         if each is not None and not is_list(each):
             raise TypeError(
-                f"env_seed={shown(each)} is {a_type(each)}: give a list with one seed for each"
+                f"env_seed={quote(each)} is {a_type(each)}: give a list with one seed for each"
                 " environment, or seed=..."
             )
         chosen["env_seed"] = [] if each is None else list(each)
@@ -211,7 +211,7 @@ class EnvSpec:
         each = spread_seeds(seed, env_ids)
         if each and self.definition.family == "atari" and CLOCK_SEED in each:
             raise ValueError(
-                f"seed={shown(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
+                f"seed={quote(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
                 f" -1 ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"
             )
         return each
@@ -336,7 +336,7 @@ class EnvSpec:
         return _find, (self.id, self._given), {"additional_wrappers": self.additional_wrappers}
 
     def __repr__(self) -> str:
-        return f"EnvSpec({self.id}, {show_config(self.config._asdict())})"
+        return f"EnvSpec({self.id}, {config_repr(self.config._asdict())})"
 
 
 def _pool_limit(limit: Any) -> Any:
@@ -351,7 +351,7 @@ def _find(task_id: str, given: dict[str, Any]) -> EnvSpec:
     return EnvSpec(task_id, definition, given, defaults)
 
 
-def show_config(config: Mapping[str, Any]) -> str:
+def config_repr(config: Mapping[str, Any]) -> str:
     """Returns options in the form of keyword arguments."""
     return ", ".join(f"{name}={value!r}" for name, value in config.items())
 

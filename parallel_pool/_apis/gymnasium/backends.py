@@ -22,7 +22,7 @@ from parallel_pool._engine import registry, variation
 from parallel_pool._engine.arguments import (
     check_limit,
     named,
-    shown,
+    quote,
 )
 
 if TYPE_CHECKING:
@@ -93,12 +93,12 @@ def choose(
     # a sequence, not an iterator: wrappers are read several times
     if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
         raise TypeError(
-            f"wrappers={shown(wrappers)}: give a sequence of functions that wrap an environment"
+            f"wrappers={quote(wrappers)}: give a sequence of functions that wrap an environment"
         )
     for each in wrappers or ():
         if not callable(each):
             raise TypeError(
-                f"wrappers holds {shown(each)}: give functions that wrap an environment"
+                f"wrappers holds {quote(each)}: give functions that wrap an environment"
             )
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
@@ -108,7 +108,7 @@ def choose(
         reason = "the environments are made by functions"
         return _check_allowed(_requested(given), Choice(PROCESS, reason, env_fns))
     spec = env_specs.find(env)
-    stored = env_specs.unfold(spec)
+    stored = env_specs.pop_vector_arguments(spec)
     given = given if stored.vector_kwargs is None else stored.vector_kwargs
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
     requested = _requested(given)
@@ -153,7 +153,7 @@ def _requested(vector_kwargs: Mapping[str, Any]) -> str:
     requested = vector_kwargs.get("backend", AUTO)
     if requested not in (AUTO, NATIVE, PROCESS, CLUSTER):
         raise ValueError(
-            f"backend={shown(requested)}: choose 'auto', 'native', 'process' or 'cluster'"
+            f"backend={quote(requested)}: choose 'auto', 'native', 'process' or 'cluster'"
         )
     return str(requested)
 
@@ -170,7 +170,7 @@ def _check_functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], An
     for each in env_fns:
         if not callable(each):
             raise TypeError(
-                f"env holds {shown(each)}: give an id, an EnvSpec, or functions that make"
+                f"env holds {quote(each)}: give an id, an EnvSpec, or functions that make"
                 " environments"
             )
     if wrappers:
@@ -187,19 +187,21 @@ def _find_native(
     """Returns the native definition and chain of wrappers, or why there is none."""
     chain = fusion.recognise(wrappers, spec)
     try:
-        definition, *_ = [env_specs.definition_of(spec, it) for it in variation.of_all(options)]
+        definition, *_ = [
+            env_specs.definition_of(spec, it) for it in variation.options_of_each(options)
+        ]
     except ValueError as error:
         if isinstance(error, ale_ids.InexactError) and requested == AUTO:
             ale_ids.warn(spec.id, str(error))
         return chain if isinstance(chain, Refusal) else Refusal(str(error))
     if isinstance(chain, Refusal):
         return replace(chain, native_id=definition.id)
-    why = registry.why_not(definition)
+    why = registry.unavailable_reason(definition)
     if why is not None:
         return Refusal(why, definition.id)
     if chain.options:
-        for it in variation.of_all(options):
-            why = ale_ids.why_not_preprocessed(definition, spec, chain.options, it)
+        for it in variation.options_of_each(options):
+            why = ale_ids.unfused_reason(definition, spec, chain.options, it)
             if why is not None:
                 return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
@@ -237,7 +239,7 @@ def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[
         return set()
     try:
         # a family may have other names for its options
-        own = registry.complete(definition, variation.of_first(own))
+        own = registry.fill_options(definition, variation.first_options(own))
     except Exception:
         # wrong values are reported when the environments are made
         return set()

@@ -10,7 +10,7 @@ import numpy as np
 
 from parallel_pool._apis.common.vector_infos import put, spread
 from parallel_pool._apis.gymnasium.fusion import Chain, Clip, Limit, Statistics
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import Array, engine_indices
 from parallel_pool._engine.pool import Batch, Pool
 
@@ -172,6 +172,6 @@ class FusedWrappers:
 def _check_key(key: str, pool: Pool) -> None:
     if any(key == field.name for field in pool.spec.infos):
         raise ValueError(
-            f"RecordEpisodeStatistics(stats_key={shown(key)}): {pool.definition.id} has an info of"
+            f"RecordEpisodeStatistics(stats_key={quote(key)}): {pool.definition.id} has an info of"
             " that name: choose another"
         )

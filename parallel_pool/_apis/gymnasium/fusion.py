@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import wrappers as known
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.variation import Each, EachReset
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Chain:
         if isinstance(own, (Each, EachReset)):
             if limits:
                 raise ValueError(
-                    f"max_episode_steps={shown(own)} and TimeLimit({limits[0]}): give one of them"
+                    f"max_episode_steps={quote(own)} and TimeLimit({limits[0]}): give one of them"
                 )
             return own
         return min([*limits, *([own] if own else [])], default=None)
@@ -160,14 +160,14 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
     # not isinstance: a class derived from partial may do anything when called
     if type(wrapper) is functools.partial:
         if wrapper.args:
-            raise _Unknown(f"{shown(wrapper)} gives arguments by position: give them by keyword")
+            raise _Unknown(f"{quote(wrapper)} gives arguments by position: give them by keyword")
         kind, given = wrapper.func, wrapper.keywords
     else:
         kind, given = wrapper, {}
     if not isinstance(kind, type):
         raise _Unknown(
-            f"the wrapper {_shown(wrapper)} is a function that could do anything (a class of"
-            " gymnasium.wrappers, and functools.partial of one with keyword arguments, can be"
+            f"the wrapper {_function_repr(wrapper)} is a function that could do anything (a class"
+            " of gymnasium.wrappers, and functools.partial of one with keyword arguments, can be"
             " recognised)"
         )
     if kind not in READERS:
@@ -175,7 +175,7 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
     return kind, _arguments(kind, given)
 
 
-def _shown(function: Any) -> str:
+def _function_repr(function: Any) -> str:
     """Returns a function's name if it has one, else its repr."""
     return str(getattr(function, "__qualname__", None) or repr(function))
 
@@ -217,7 +217,7 @@ def _read_limit(max_episode_steps: Any) -> Limit:
     # True is an int and so a limit of 1, as in Gymnasium
     if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
         raise _Unknown(
-            f"TimeLimit(max_episode_steps={shown(max_episode_steps)}) needs an int of 1 to"
+            f"TimeLimit(max_episode_steps={quote(max_episode_steps)}) needs an int of 1 to"
             f" {MOST_STEPS}"
         )
     return Limit(int(max_episode_steps))
@@ -227,13 +227,13 @@ def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
     # keys that begin with _ are masks, and final_... belong to SAME_STEP
     if type(stats_key) is not str or stats_key.startswith(("_", "final_")):
         raise _Unknown(
-            f"RecordEpisodeStatistics(stats_key={shown(stats_key)}) clashes with other infos"
+            f"RecordEpisodeStatistics(stats_key={quote(stats_key)}) clashes with other infos"
         )
     if buffer_length is not None and not (
         type(buffer_length) is int and 0 <= buffer_length <= sys.maxsize
     ):
         raise _Unknown(
-            f"RecordEpisodeStatistics(buffer_length={shown(buffer_length)}) needs an int >= 0 or"
+            f"RecordEpisodeStatistics(buffer_length={quote(buffer_length)}) needs an int >= 0 or"
             " None"
         )
     return Statistics(stats_key, buffer_length)
@@ -242,7 +242,7 @@ def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
 def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
     for bound in (min_reward, max_reward):
         _check_bound("ClipReward", bound)
-    given = f"ClipReward({shown(min_reward)}, {shown(max_reward)})"
+    given = f"ClipReward({quote(min_reward)}, {quote(max_reward)})"
     if min_reward is None and max_reward is None:
         raise _Unknown(f"{given} has no bound, which Gymnasium forbids")
     if min_reward is not None and max_reward is not None and max_reward - min_reward < 0:
@@ -251,20 +251,20 @@ def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
 
 
 def _read_transform(func: Any) -> Clip:
-    shown = f"TransformReward({_shown(func)})"
+    text = f"TransformReward({_function_repr(func)})"
     if type(func) is not functools.partial or func.func is not np.clip or func.args:
         raise _Unknown(
-            f"{shown} could do anything (functools.partial(numpy.clip, a_min=..., a_max=...) can be"
+            f"{text} could do anything (functools.partial(numpy.clip, a_min=..., a_max=...) can be"
             " recognised)"
         )
     if not func.keywords.keys() <= {"a_min", "a_max", "min", "max"}:
-        raise _Unknown(f"{shown} does more than clip")
+        raise _Unknown(f"{text} does more than clip")
     for bound in func.keywords.values():
         _check_bound("TransformReward", bound)
     try:
         func(0.0)
     except (TypeError, ValueError) as error:
-        raise _Unknown(f"{shown}: {error}") from None
+        raise _Unknown(f"{text}: {error}") from None
     return Clip(func)
 
 
@@ -277,7 +277,7 @@ def _check_bound(name: str, bound: Any) -> None:
             return
     elif type(bound) in FLOATS and not np.isnan(bound):
         return
-    raise _Unknown(f"{name}: a bound of {shown(bound)} is not a plain number")
+    raise _Unknown(f"{name}: a bound of {quote(bound)} is not a plain number")
 
 
 def _read_preprocessing(
@@ -289,7 +289,7 @@ def _read_preprocessing(
     plain = all(type(flag) is bool for flag in flags.values())
     if not (whole and plain and len(size) == 2 and noop_max >= 0 and min(frame_skip, *size) >= 1):
         given = ", ".join(
-            f"{k}={shown(v)}" for k, v in {**counts, "screen_size": size, **flags}.items()
+            f"{k}={quote(v)}" for k, v in {**counts, "screen_size": size, **flags}.items()
         )
         raise _Unknown(f"AtariPreprocessing({given}) has arguments that can't be native")
     if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
@@ -299,7 +299,7 @@ def _read_preprocessing(
 
 
 def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
-    given = f"FrameStackObservation({shown(stack_size)}, padding_type={shown(padding_type)})"
+    given = f"FrameStackObservation({quote(stack_size)}, padding_type={quote(padding_type)})"
     if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
         raise _Unknown(f"{given} does not stack 1 to {MOST_STACKED} frames")
     if type(padding_type) is not str or padding_type not in ("reset", "zero"):

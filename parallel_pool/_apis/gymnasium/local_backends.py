@@ -16,7 +16,7 @@ from parallel_pool._apis.gymnasium.backends import (
     process_class,
     process_options,
 )
-from parallel_pool._engine.arguments import MAX_ENVS, check_count, check_memory, one_of, shown
+from parallel_pool._engine.arguments import MAX_ENVS, check_count, check_memory, one_of, quote
 
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.native_vector_env import NativeVectorEnv
@@ -87,8 +87,10 @@ def _make_processes(
         check_memory(count, PYTHON_ENV_BYTES, "Python environments")
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
         env = kind(env_fns_of(choice, options, wrappers, count), **vector)
-        shown = {name: everything[name] for name in everything if name in taken | {"backend"}}
-        env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
+        vector_arguments = {
+            name: everything[name] for name in everything if name in taken | {"backend"}
+        }
+        env.spec = env_specs.vector_spec(choice.spec, count, options, vector_arguments, wrappers)
     env.backend, env.backend_reason = PROCESS, choice.reason
     return env
 
@@ -99,7 +101,7 @@ def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
         value = options.pop(name)
         if name != "backend" and value != DEFAULTS[name]:
             raise TypeError(
-                f"{name}={shown(value)} is for native environments, but {choice.reason}: leave it"
+                f"{name}={quote(value)} is for native environments, but {choice.reason}: leave it"
                 " out"
             )
 

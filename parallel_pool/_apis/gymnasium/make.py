@@ -11,7 +11,7 @@ from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.local_backends import make_local
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv as PoolVectorEnv
-from parallel_pool._engine.arguments import a_type, one_of, shown
+from parallel_pool._engine.arguments import a_type, one_of, quote
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -107,13 +107,13 @@ def make_vec(
         >>> envs.close()
     """
     spec = env_specs.find(id)
-    stored = env_specs.unfold(spec)
+    stored = env_specs.pop_vector_arguments(spec)
     # as in Gymnasium, a spec's kwargs win over arguments
     num_envs = stored.num_envs or num_envs
     vector_kwargs = (vector_kwargs or {}) if stored.vector_kwargs is None else stored.vector_kwargs
     if not isinstance(vector_kwargs, Mapping):
         raise TypeError(
-            f"vector_kwargs={shown(vector_kwargs)} is {a_type(vector_kwargs)}: give a dict"
+            f"vector_kwargs={quote(vector_kwargs)} is {a_type(vector_kwargs)}: give a dict"
         )
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
     for name in kwargs.keys() & DEFAULTS.keys():
@@ -123,7 +123,7 @@ def make_vec(
     kwargs = {**spec.kwargs, **kwargs}
     spec.kwargs = {}
     env = PoolVectorEnv(spec, num_envs, wrappers=wrappers, **vector_kwargs, **kwargs)
-    env.spec = env_specs.describe(spec, num_envs, kwargs, vector_kwargs, wrappers)
+    env.spec = env_specs.vector_spec(spec, num_envs, kwargs, vector_kwargs, wrappers)
     return env
 
 
@@ -138,7 +138,7 @@ def make_vector_env(
     """Makes what `PoolVectorEnv(...)` returns; for arguments and errors see there."""
     if rest:
         raise TypeError(
-            f"PoolVectorEnv takes env and num_envs by position, and {shown(rest[0])} follows: give"
+            f"PoolVectorEnv takes env and num_envs by position, and {quote(rest[0])} follows: give"
             " it by name"
         )
     choice = backends.chosen(one_of(env=env, env_fns=env_fns), wrappers, given)
@@ -182,7 +182,9 @@ def _make_cluster(
         made = ClusterVectorEnv(spec, count, wrappers=wrappers, **everything)
         of_vector = backends.parameter_names(ClusterVectorEnv) | DEFAULTS.keys()
         options = {name: value for name, value in everything.items() if name not in of_vector}
-        shown = {name: value for name, value in everything.items() if name in of_vector}
-        shown["backend"] = backends.CLUSTER
-        made.spec = env_specs.describe(choice.spec, made.num_envs, options, shown, wrappers)
+        vector_arguments = {name: value for name, value in everything.items() if name in of_vector}
+        vector_arguments["backend"] = backends.CLUSTER
+        made.spec = env_specs.vector_spec(
+            choice.spec, made.num_envs, options, vector_arguments, wrappers
+        )
     return made

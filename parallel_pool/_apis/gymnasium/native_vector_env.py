@@ -22,7 +22,7 @@ from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import FusedWrappers
 from parallel_pool._apis.gymnasium.infos import VectorInfos
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Batch, Pool, Views
 from parallel_pool._engine.trees import map_leaves
@@ -32,7 +32,7 @@ from parallel_pool.errors import EnvError, StateError
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
-    from parallel_pool._apis.common.vector_options import Spaces
+    from parallel_pool._apis.common.vector_options import ObservationMode
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
     from parallel_pool._apis.gymnasium.infos import DTypes
     from parallel_pool._engine.buffers import Array
@@ -50,7 +50,7 @@ class Sent(NamedTuple):
     dtypes: DTypes
 
 
-def show_plain(views: Views) -> Step:
+def plain_step(views: Views) -> Step:
     """Returns a step's result for environments with one observation array and no infos."""
     observation, reward, terminated, truncated = views[:4]
     return observation(), reward(), terminated(), truncated(), {}
@@ -90,7 +90,7 @@ class NativeVectorEnv(AsyncCalls):
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
         copy: bool = True,
-        observation_mode: Spaces = "same",
+        observation_mode: ObservationMode = "same",
         **options: Any,
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVectorEnv`.
@@ -125,7 +125,7 @@ class NativeVectorEnv(AsyncCalls):
         vector = replace(vector, **choice.vector_kwargs or {})
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
         self.num_envs = choice.num_envs or (1 if num_envs is None else num_envs)
-        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given(), wrappers)
+        self.spec = env_specs.vector_spec(spec, self.num_envs, kwargs, vector.given(), wrappers)
 
         self.autoreset_mode = vector.mode()
         limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
@@ -152,7 +152,7 @@ class NativeVectorEnv(AsyncCalls):
         self.num_envs = self.pool.num_envs
         self._set_spaces(vector.observation_mode)
         self._read_columns()
-        self._reference = native_attributes.Reference(
+        self._reference = native_attributes.ReferenceEnv(
             reference,
             {**kwargs, **self._drawing},
             draws=self.render_mode is not None,
@@ -160,7 +160,7 @@ class NativeVectorEnv(AsyncCalls):
         )
         # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
-        self._renderer = renderer.prepare(
+        self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
         # of the step in flight
@@ -186,7 +186,7 @@ class NativeVectorEnv(AsyncCalls):
         if self.render_mode is not None and self.render_mode.endswith("_list"):
             self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
 
-    def _set_spaces(self, observation_mode: Spaces) -> None:
+    def _set_spaces(self, observation_mode: ObservationMode) -> None:
         self.single_action_space = self.pool.spec.action_space()
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         single = self.pool.spec.observation_space()
@@ -204,7 +204,7 @@ class NativeVectorEnv(AsyncCalls):
             self.observation_space, self.single_observation_space = observation_mode
         else:
             raise ValueError(
-                f"observation_mode={shown(observation_mode)}: choose 'same', 'different' or a tuple"
+                f"observation_mode={quote(observation_mode)}: choose 'same', 'different' or a tuple"
                 " of a batched and a single space"
             )
 
@@ -263,7 +263,7 @@ class NativeVectorEnv(AsyncCalls):
         if self._fused is not None:
             self._fused.begin(mask)
         if not self._was_reset:
-            self._plain_step = self.pool.step_shown if self._is_plain() else None
+            self._plain_step = self.pool.step_as if self._is_plain() else None
         if self._renderer is not None:
             self._renderer.after_reset(mask)
         return observations, infos
@@ -291,7 +291,7 @@ class NativeVectorEnv(AsyncCalls):
             self._check_idle("step")
         try:
             if self._plain_step is not None:
-                step: Step = self._plain_step(show_plain, actions)
+                step: Step = self._plain_step(plain_step, actions)
                 return step
             self._check_can_step()
             batch = self.pool.step(actions)
@@ -499,7 +499,7 @@ class NativeVectorEnv(AsyncCalls):
             )
         if self.render_mode not in (None, "rgb_array"):
             raise ValueError(
-                f"render_mode={shown(self.render_mode)} shows every step, which a compiled program"
+                f"render_mode={quote(self.render_mode)} shows every step, which a compiled program"
                 " can't do: choose None or 'rgb_array'"
             )
         results = VectorResults(
@@ -596,7 +596,7 @@ class NativeVectorEnv(AsyncCalls):
         """
         self._one_each(values)
         raise AttributeError(
-            f"{named(name)}={shown(values)}: attributes of native environments are fixed when they"
+            f"{named(name)}={quote(values)}: attributes of native environments are fixed when they"
             f" are made: give {named(name)}=... to make_vec if it is an option, or"
             f" {native_attributes.CURE}"
         )

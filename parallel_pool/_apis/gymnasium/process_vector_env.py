@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
-from parallel_pool._engine.arguments import shown
-from parallel_pool._engine.base_pool import show_batch
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.base_pool import convert_batch
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.process_pool import Call, ProcessPool, listed
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.common.row_reader import Shown
+    from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
     from parallel_pool._workers.data.messages import Description
     from parallel_pool.errors import EnvError
@@ -116,7 +116,7 @@ class ProcessVectorEnv(AsyncCalls):
         """
         if worker is not None:
             raise TypeError(
-                f"worker={shown(worker)}: workers run the engine's own function: leave it out, or"
+                f"worker={quote(worker)}: workers run the engine's own function: leave it out, or"
                 " use gymnasium.vector.AsyncVectorEnv"
             )
         # the pool refuses anything that is not iterable
@@ -143,10 +143,10 @@ class ProcessVectorEnv(AsyncCalls):
         self.metadata = {**self.pool.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = self.pool.render_mode
 
-        self._rows = RowReader(self.pool, self.single_observation_space)
+        self._rows = ReplyReader(self.pool, self.single_observation_space)
         # Not a method of this object, which would be a reference cycle: worker processes of an
         # object dropped without close() would stay until the garbage collector runs.
-        self._show = self._rows.show
+        self._convert = self._rows.convert
         self._sends_objects = self.pool.sends_objects
         self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
         # DISABLED: environments that the caller must reset
@@ -194,11 +194,11 @@ class ProcessVectorEnv(AsyncCalls):
         try:
             if self._sends_objects:
                 actions = iterate_objects(self.action_space, actions, self.num_envs)
-            shown: Shown = self.pool.step_shown(self._show, actions)
+            converted: Converted = self.pool.step_as(self._convert, actions)
         except BaseException as error:
             self._note_failure(error, STEP)
             raise
-        return self._step_result(shown)
+        return self._step_result(converted)
 
     def _send_step(self, actions: Any) -> None:
         self._check_ended()
@@ -207,7 +207,7 @@ class ProcessVectorEnv(AsyncCalls):
         self.pool.send(actions)
 
     def _receive_step(self, timeout: float | None) -> Step:
-        return self._step_result(self.pool.recv_shown(self._show, timeout))
+        return self._step_result(self.pool.recv_as(self._convert, timeout))
 
     def _check_ended(self) -> None:
         if self._is_disabled and self._ended.any():
@@ -216,23 +216,23 @@ class ProcessVectorEnv(AsyncCalls):
                 ' autoreset is disabled: reset(options={"reset_mask": terminations | truncations})'
             )
 
-    def _step_result(self, shown: Shown) -> Step:
-        observations, infos = self._observations_and_infos(shown)
-        _, rewards, terminated, truncated, _ = shown
+    def _step_result(self, converted: Converted) -> Step:
+        observations, infos = self._observations_and_infos(converted)
+        _, rewards, terminated, truncated, _ = converted
         if self._is_disabled:
             self._ended = terminated | truncated
         return observations, rewards, terminated, truncated, infos
 
-    def _observations_and_infos(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
+    def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
         whole = self.pool.whole_infos()
         if whole is not None:
-            return shown[0], whole
+            return converted[0], whole
         replies = self.pool.column_replies()
         if not replies:
-            return shown[0], {}
-        infos = self._rows.infos(self._add_info, replies, shown)
-        return (self._rows.batch(replies) if self._rows.has_objects else shown[0]), infos
+            return converted[0], {}
+        infos = self._rows.infos(self._add_info, replies, converted)
+        return (self._rows.batch(replies) if self._rows.has_objects else converted[0]), infos
 
     def _note_failed(self, error: EnvError, kind: str) -> None:
         if kind == STEP:
@@ -248,16 +248,16 @@ class ProcessVectorEnv(AsyncCalls):
 
     def _reset_now(self, request: ResetRequest) -> Reset:
         batch = self.pool.reset(seed=request.seeds, options=request.options, mask=request.mask)
-        return self._reset_result(request, show_batch(self._show, batch))
+        return self._reset_result(request, convert_batch(self._convert, batch))
 
     def _send_reset(self, request: ResetRequest) -> None:
         self.pool.send_reset(seed=request.seeds, options=request.options, mask=request.mask)
 
     def _receive_reset(self, timeout: float | None) -> Reset:
-        return self._reset_result(self._request, self.pool.recv_shown(self._show, timeout))
+        return self._reset_result(self._request, self.pool.recv_as(self._convert, timeout))
 
-    def _reset_result(self, request: ResetRequest, shown: Shown) -> Reset:
-        result = self._observations_and_infos(shown)
+    def _reset_result(self, request: ResetRequest, converted: Converted) -> Reset:
+        result = self._observations_and_infos(converted)
         self._note_reset(request)
         return result
 
@@ -319,7 +319,7 @@ def _worker_count(
         return num_workers
     # a ValueError for a wrong type too, as in AsyncVectorEnv
     if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
-        raise ValueError(f"max_concurrency={shown(max_concurrency)}: choose 1 or more, or None")
+        raise ValueError(f"max_concurrency={quote(max_concurrency)}: choose 1 or more, or None")
     if num_workers is None:
         return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
     if num_workers > max_concurrency:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.common.vector_errors import NotResetError
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -35,7 +35,7 @@ def split(
         NotResetError: the mask leaves out environments that were never reset.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+        raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
     if options is None or KEY not in options:
         return None, options
     mask = options[KEY]

@@ -30,11 +30,11 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
     has no time limit: gymnasium.make adds its wrapper TimeLimit.
 
     Attributes:
-        env_id: of the definition; classes of `class_of` have one.
+        task_id: of the definition; classes of `class_of` have one.
         pool: the `parallel_pool.Pool` underneath, for snapshots.
     """
 
-    env_id: ClassVar[str]
+    task_id: ClassVar[str]
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
         """Makes the environment.
@@ -50,17 +50,17 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         # for close() after an __init__ that failed halfway
         self.pool: Pool | None = None
         self._renderer: renderer.Renderer | None = None
-        definition = registry.find(self.env_id)
+        definition = registry.find(self.task_id)
         reference = env_specs.registered_reference(definition)
         renderer.check_mode(render_mode, renderer.modes(definition, reference))
         self.render_mode = render_mode
         drawing = {
             name: options.pop(name) for name in renderer.defaults(definition) if name in options
         }
-        spec = definition.configure(registry.complete(definition, options))
+        spec = definition.configure(registry.fill_options(definition, options))
         if spec.num_players != 1:
             raise ValueError(
-                f"{self.env_id} has {spec.num_players} players, and gymnasium.make is for one: use"
+                f"{self.task_id} has {spec.num_players} players, and gymnasium.make is for one: use"
                 " parallel_pool.PoolParallelEnv"
             )
         self.pool = Pool(
@@ -74,7 +74,9 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         self.observation_space = spec.observation_space()
         self.action_space = spec.action_space()
         self.metadata = dict(self.metadata)
-        self._renderer = renderer.prepare(self.pool, reference, render_mode, drawing, self.metadata)
+        self._renderer = renderer.make_renderer(
+            self.pool, reference, render_mode, drawing, self.metadata
+        )
         self._read_columns(self.pool)
 
     def _read_columns(self, pool: Pool) -> None:
@@ -185,13 +187,13 @@ def _value(space: gymnasium.Space[Any], rows: Any) -> Any:
     return of_row(rows, 0) if isinstance(space, spaces.Discrete) else np.array(rows[0])
 
 
-def class_of(env_id: str) -> type[PoolEnv]:
+def class_of(task_id: str) -> type[PoolEnv]:
     """Returns the class of an environment, with the metadata that gymnasium.make reads.
 
     Raises:
         ValueError: there is no such environment.
     """
-    definition = registry.find(env_id)
+    definition = registry.find(task_id)
     reference = env_specs.registered_reference(definition)
-    members = {"env_id": env_id, "metadata": env_specs.metadata(definition, reference)}
+    members = {"task_id": task_id, "metadata": env_specs.metadata(definition, reference)}
     return type("PoolEnv", (PoolEnv,), members)

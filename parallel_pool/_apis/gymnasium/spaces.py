@@ -10,7 +10,7 @@ from gymnasium.spaces import Space
 from gymnasium.spaces.utils import is_space_dtype_shape_equiv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 
 AnySpace = Space[Any]
 
@@ -45,7 +45,7 @@ def combine(
         for space in observation_mode:
             if not isinstance(space, Space):
                 raise TypeError(
-                    f"observation_mode holds {shown(space)}, {a_type(space)}: give a tuple of"
+                    f"observation_mode holds {quote(space)}, {a_type(space)}: give a tuple of"
                     " a batched and a single space"
                 )
         batched, single = observation_mode
@@ -84,12 +84,12 @@ def _check_observation(observation_mode: Any, i: int, space: AnySpace, single: A
             )
     elif not is_space_dtype_shape_equiv(space, single):
         raise RuntimeError(
-            f"PoolVectorEnv(..., observation_mode={_shown(observation_mode)}) however the"
+            f"PoolVectorEnv(..., observation_mode={_mode_repr(observation_mode)}) however the"
             " sub-environments observation spaces do not share a common shape and dtype."
             f" Environment {i} has {space}, which can't be batched with {single}: make"
             " environments whose spaces differ in their bounds alone"
         )
 
 
-def _shown(observation_mode: Any) -> str:
+def _mode_repr(observation_mode: Any) -> str:
     return repr(observation_mode) if isinstance(observation_mode, str) else "custom space"

@@ -11,13 +11,13 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.torch.torch_method import TorchMethod
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
-    from parallel_pool._apis.common.vector_options import Spaces
+    from parallel_pool._apis.common.vector_options import ObservationMode
     from parallel_pool._engine.variation import Each, EachReset
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class PoolVectorEnv(
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
         copy: bool = True,
-        observation_mode: Spaces = "same",
+        observation_mode: ObservationMode = "same",
         **options: Any,
     ) -> None:
         """Makes the environments.
@@ -191,4 +191,4 @@ class PoolVectorEnv(
 def check_call(name: str) -> None:
     """Refuses the names that `call` can't be given; raises ValueError."""
     if name in ("reset", "step", "close"):
-        raise ValueError(f"call({shown(name)}): call {name} directly instead")
+        raise ValueError(f"call({quote(name)}): call {name} directly instead")

@@ -59,14 +59,14 @@ class Calls:
     is an error of the compiled program, a `jax.errors.JaxRuntimeError`.
     """
 
-    def __init__(self, pool: Pool, shown: Sequence[int]) -> None:
+    def __init__(self, pool: Pool, result_columns: Sequence[int]) -> None:
         """
         Args:
             pool: native environments.
-            shown: the indices of the columns that results need; the others are not copied.
+            result_columns: the indices of the columns that results need; the others are not copied.
         """
-        self._shown = tuple(shown)
-        self._columns = {i: (pool.columns[i].shape, pool.columns[i].dtype) for i in shown}
+        self._result_columns = tuple(result_columns)
+        self._columns = {i: (pool.columns[i].shape, pool.columns[i].dtype) for i in result_columns}
         self._count, self._batch_size = len(pool.columns), pool.batch_size
         self._num_envs = pool.num_envs
         action = pool.spec.action
@@ -110,14 +110,16 @@ class Calls:
         return handle
 
     def recv(self, handle: Any) -> tuple[Any, list[Any]]:
-        """Receives the next batch; returns the next handle and the columns, None if not shown."""
-        handle, *found = self._call("recv", (handle,), columns=self._shown)
+        """Receives the next batch; returns the next handle, and the columns or None."""
+        handle, *found = self._call("recv", (handle,), columns=self._result_columns)
         return handle, self._spread(found)
 
     def step(self, handle: Any, action: Any, env_id: Any = None) -> tuple[Any, list[Any]]:
-        """Sends and receives; returns the next handle and the columns, None if not shown."""
+        """Sends and receives; returns the next handle, and the columns or None."""
         arrays, has_ids = self._actions(action, env_id)
-        handle, *found = self._call("step", (handle, *arrays), columns=self._shown, has_ids=has_ids)
+        handle, *found = self._call(
+            "step", (handle, *arrays), columns=self._result_columns, has_ids=has_ids
+        )
         return handle, self._spread(found)
 
     def observe(self, handle: Any, indices: Sequence[int]) -> tuple[Any, list[Any]]:
@@ -130,10 +132,10 @@ class Calls:
         Returns:
             The next handle and the columns, None if not named.
         """
-        shown = tuple(i for i in self._shown if i in indices)
-        handle, *found = self._call("observe", (handle,), columns=shown)
+        result_columns = tuple(i for i in self._result_columns if i in indices)
+        handle, *found = self._call("observe", (handle,), columns=result_columns)
         columns: list[Any] = [None] * self._count
-        for i, array in zip(shown, found, strict=True):
+        for i, array in zip(result_columns, found, strict=True):
             columns[i] = array
         return handle, columns
 
@@ -150,13 +152,13 @@ class Calls:
         if "columns" in kinds:
             for shape, dtype in (self._columns[i] for i in kinds["columns"]):
                 # without jax_enable_x64 an array of 64 bits becomes one of 32
-                shown = jax.dtypes.canonicalize_dtype(dtype)
-                results.append(((self._batch_size, *shape), shown))
+                result_dtype = jax.dtypes.canonicalize_dtype(dtype)
+                results.append(((self._batch_size, *shape), result_dtype))
         return CALLS[name].bind(handle, *arrays[1:], results=tuple(results), **kinds)
 
     def _spread(self, found: Sequence[Any]) -> list[Any]:
         columns: list[Any] = [None] * self._count
-        for i, array in zip(self._shown, found, strict=True):
+        for i, array in zip(self._result_columns, found, strict=True):
             columns[i] = array
         return columns
 

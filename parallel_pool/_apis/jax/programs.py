@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
     # returns what the user sees of a batch: arrays by column, None if not asked for before
-    Show = Callable[[Any], Any]
+    Convert = Callable[[Any], Any]
 
 
 class Functions(NamedTuple):
@@ -98,11 +98,11 @@ def xla(envs: Any) -> Functions:
         >>> batches.obs.shape
         (5, 4, 4)
     """
-    pool, show, show_reset = _parts(envs)
+    pool, convert, convert_reset = _parts(envs)
     number = pool.share()
     found = functions_by_number.get(number)
     if found is None:
-        found = functions_by_number[number] = _functions(pool, show, show_reset)
+        found = functions_by_number[number] = _functions(pool, convert, convert_reset)
         weakref.finalize(pool, functions_by_number.pop, number, None)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
@@ -113,27 +113,27 @@ def xla(envs: Any) -> Functions:
 functions_by_number: dict[int, Functions] = {}
 
 
-def _parts(envs: Any) -> tuple[Pool, Show, Show]:
-    """Returns the pool of environments, and how steps and resets are shown."""
+def _parts(envs: Any) -> tuple[Pool, Convert, Convert]:
+    """Returns the pool of environments, and how steps and resets are converted."""
     if isinstance(envs, Pool):
-        show = _named(envs)
-        return envs, show, show
+        convert = _named(envs)
+        return envs, convert, convert
     if not hasattr(envs, "xla_parts"):
         raise TypeError(
             f"{type(envs).__name__}: give a Pool, a native PoolVectorEnv, or a pool of"
             " parallel_pool.make"
         )
-    parts: tuple[Pool, Show, Show] = envs.xla_parts()
+    parts: tuple[Pool, Convert, Convert] = envs.xla_parts()
     return parts
 
 
-def _named(pool: Pool) -> Show:
+def _named(pool: Pool) -> Convert:
     """Returns a function that makes a `NamedBatch`, whose final columns are 0 in other rows."""
     make = batch_class(field_names(pool.columns))._make
     engine = engine_indices(pool.columns)
     finals = [i for i, column in enumerate(pool.columns) if column.is_final]
 
-    def show(columns: Any) -> Any:
+    def convert(columns: Any) -> Any:
         arrays = list(columns)
         ended = arrays[engine["terminated"]] | arrays[engine["truncated"]]
         for i in finals:
@@ -141,30 +141,30 @@ def _named(pool: Pool) -> Show:
             arrays[i] = jax.numpy.where(mask, arrays[i], jax.numpy.zeros_like(arrays[i]))
         return make(arrays)
 
-    return show
+    return convert
 
 
-def _functions(pool: Pool, show: Show, show_reset: Show) -> Functions:
+def _functions(pool: Pool, convert: Convert, convert_reset: Convert) -> Functions:
     """Returns the functions of one pool; their handle is to be filled in."""
-    calls = Calls(pool, _needed(pool, show))
+    calls = Calls(pool, _needed(pool, convert))
     is_async = pool.is_async
 
     def recv(handle: Any) -> tuple[Any, Any]:
         """Receives the next batch; returns the next handle and what `step` returns in Python."""
         handle, columns = calls.recv(handle)
-        return handle, show(columns)
+        return handle, convert(columns)
 
     def step(handle: Any, action: Any, env_id: Any = None) -> tuple[Any, Any]:
         """Sends actions and receives; returns the next handle and what `step` returns in Python."""
         handle, columns = calls.step(handle, action, env_id)
-        return handle, show(columns)
+        return handle, convert(columns)
 
     def reset(handle: Any, seeds: Any = None) -> tuple[Any, Any]:
         """Resets all environments; returns the next handle and what `reset` returns in Python."""
         if is_async:
             raise TypeError("reset() of an asynchronous pool: use async_reset(), then recv()")
         handle, columns = calls.recv(calls.reset(handle, seeds))
-        return handle, show_reset(columns)
+        return handle, convert_reset(columns)
 
     return Functions(None, recv, calls.send, step, reset, calls.reset)
 
@@ -191,8 +191,8 @@ class _Asked(Sequence[Any]):
         return (self[i] for i in range(len(self)))
 
 
-def _needed(pool: Pool, show: Show) -> list[int]:
+def _needed(pool: Pool, convert: Convert) -> list[int]:
     """Returns the indices of the columns that a form of results reads."""
     asked = _Asked(pool)
-    jax.eval_shape(lambda: show(asked))
+    jax.eval_shape(lambda: convert(asked))
     return sorted(asked.indices)

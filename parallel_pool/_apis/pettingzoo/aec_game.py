@@ -15,7 +15,7 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._engine import seeds
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
 
     is_parallelizable = False
 
-    def __init__(self, env_id: str, *, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, task_id: str, *, render_mode: str | None = None, **options: Any) -> None:
         """Makes the game; see `parallel_pool.compat.pettingzoo.env`."""
-        EzPickle.__init__(self, env_id, render_mode=render_mode, **options)
+        EzPickle.__init__(self, task_id, render_mode=render_mode, **options)
         super().__init__()
         self.pool = Pool(
-            env_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
+            task_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
         )
         definition, spec = self.pool.definition, self.pool.spec
         modes = renderer.modes(definition, None)
@@ -52,7 +52,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
         self.render_mode = render_mode
         self.metadata = {
             "render_modes": modes,
-            "name": env_id.rpartition("/")[2],
+            "name": task_id.rpartition("/")[2],
             "is_parallelizable": self.is_parallelizable,
             "render_fps": renderer.render_fps(self.pool),
         }
@@ -128,7 +128,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
     # --------------------------------------------------------------------------------- private --
 
     def _paint(self) -> Any:
-        return self._renderer.paint(0)
+        return self._renderer.draw(0)
 
     def _show(self) -> None:
         """Draws what a window shows after each move."""
@@ -143,7 +143,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
     def _player(self, agent: Any) -> int:
         if agent not in self.possible_agents:
             raise ValueError(
-                f"there is no agent {shown(agent)}: choose one of {self.possible_agents}"
+                f"there is no agent {quote(agent)}: choose one of {self.possible_agents}"
             )
         return self.possible_agents.index(agent)
 
@@ -155,10 +155,10 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
             try:
                 row[0, self._player(agent)] = operator.index(action)
             except TypeError:
-                raise TypeError(f"action={shown(action)}: give an integer") from None
+                raise TypeError(f"action={quote(action)}: give an integer") from None
             except OverflowError:
                 space = self._action_spaces[agent]
-                raise ValueError(f"action={shown(action)}: choose from {space}") from None
+                raise ValueError(f"action={quote(action)}: choose from {space}") from None
         self._batch = batch = self.pool.step(row)
         self.rewards = dict(zip(self.agents, batch.reward[0].tolist(), strict=True))
         self.terminations = dict.fromkeys(self.agents, bool(batch.terminated[0]))

@@ -12,15 +12,15 @@ from gymnasium.vector.utils import batch_space
 from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.gymnasium import reset_mask
-from parallel_pool._apis.pettingzoo.agent_rows import AgentRows
+from parallel_pool._apis.pettingzoo.agent_table import AgentTable
 from parallel_pool._apis.torch.torch_method import TorchMethod
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import put_rows, row_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agent_rows import Policy
+    from parallel_pool._apis.pettingzoo.agent_table import Policy
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool._engine import seeds
@@ -84,7 +84,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             parallel_pool.errors.StateError: the pool is asynchronous.
         """
         if not hasattr(envs, "step_arrays"):
-            raise TypeError(f"envs={shown(envs)} is {a_type(envs)}: give a PoolParallelEnv")
+            raise TypeError(f"envs={quote(envs)} is {a_type(envs)}: give a PoolParallelEnv")
         if envs.is_async:
             raise StateError(
                 f"the pool is asynchronous (batch_size={envs.batch_size} <"
@@ -92,7 +92,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             )
         self.envs = envs
         self.pool = envs.pool
-        self._rows = rows = AgentRows(envs, agents, others)
+        self._rows = rows = AgentTable(envs, agents, others)
         self._restarts = envs.autoreset_mode is AutoresetMode.SAME_STEP
         self.agents = rows.agents
         self.num_envs = rows.num_rows
@@ -142,7 +142,7 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             row = int(left_out[0])
             raise ValueError(
                 f"options['reset_mask'] names rows of environment {row // k}, but not row {row}"
-                f" (agent {shown(self.agents[row % k])}), which is live: its agents are reset"
+                f" (agent {quote(self.agents[row % k])}), which is live: its agents are reset"
                 " together. Name all rows of an environment that is over:"
                 f" ~info['live'].reshape(-1, {k}).any(1).repeat({k})"
             )

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.common.vector_infos import of_last_steps
 from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
-from parallel_pool._apis.pettingzoo.process_agents import columns_of, joint_functions, numbered
-from parallel_pool._engine.base_pool import show_batch
+from parallel_pool._apis.pettingzoo.process_agents import (
+    by_group_number,
+    joint_columns,
+    joint_functions,
+)
+from parallel_pool._engine.base_pool import convert_batch
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Pool
 from parallel_pool._workers.process_pool import ProcessPool
@@ -35,13 +39,13 @@ class AsyncNativeAgents:
     """
 
     def __init__(
-        self, env_id: str, num_envs: int, batch_size: int, mode: AutoresetMode, **arguments: Any
+        self, task_id: str, num_envs: int, batch_size: int, mode: AutoresetMode, **arguments: Any
     ) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
         threads = {name: arguments.pop(name) for name in ("num_threads", "thread_affinity_offset")}
         self._restarts = mode is AutoresetMode.SAME_STEP
         self.pool = Pool(
-            env_id,
+            task_id,
             num_envs,
             batch_size=batch_size,
             autoreset=mode.name.lower(),
@@ -130,13 +134,13 @@ class AsyncProcessAgents:
             **arguments,
         )
         try:
-            self._columns = columns_of(self.pool)
+            self._columns = joint_columns(self.pool)
             if self.pool.leaves is None:
                 raise TypeError(
                     "observations of these environments are no arrays, or too many: leave"
                     " batch_size out"
                 )
-            self._rows = RowReader(self.pool, self.pool.single_observation_space)
+            self._rows = ReplyReader(self.pool, self.pool.single_observation_space)
         except BaseException:
             self.pool.close()
             raise
@@ -152,18 +156,18 @@ class AsyncProcessAgents:
 
     def send(self, blocks: Sequence[Any], env_ids: Any) -> None:
         """Queues the actions of these environments."""
-        self.pool.send(numbered(blocks), env_ids)
+        self.pool.send(by_group_number(blocks), env_ids)
 
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
         batch = self.pool.recv(timeout=timeout)
         env_ids = batch.env_id
-        shown = show_batch(self._rows.show, batch)
+        converted = convert_batch(self._rows.convert, batch)
         rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
         replies = {rows[env_id]: reply for env_id, reply in self.pool.replies().items()}
-        infos = self._rows.infos(self._merger._add_info, replies, shown)
+        infos = self._rows.infos(self._merger._add_info, replies, converted)
         arrays = self._columns.arrays(
-            shown[0], infos, env_ids, self.live[env_ids], restarts=self._restarts
+            converted[0], infos, env_ids, self.live[env_ids], restarts=self._restarts
         )
         self.live[env_ids] = arrays.live
         return arrays

@@ -30,15 +30,15 @@ FPS = 60
 ZOOM = 4
 
 
-def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
+def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     """Returns a game in turns, in the wrappers that PettingZoo puts around its own."""
-    game = parallel_to_aec_wrapper(AtariGame(env_id, **options))
+    game = parallel_to_aec_wrapper(AtariGame(task_id, **options))
     return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
 
 
-def parallel_env(env_id: str, **options: Any) -> ParallelGame:
+def parallel_env(task_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    return ParallelGame(env(env_id, **options))
+    return ParallelGame(env(task_id, **options))
 
 
 class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
@@ -51,11 +51,11 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
         render_mode: how `render` draws; None: not at all.
     """
 
-    def __init__(self, env_id: str, *, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, task_id: str, *, render_mode: str | None = None, **options: Any) -> None:
         """Makes the game.
 
         Args:
-            env_id: such as "atari/pong_v3".
+            task_id: such as "atari/pong_v3".
             render_mode: "rgb_array", or "human": a window that shows every step.
             options: of the game's constructor.
 
@@ -64,15 +64,15 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
             parallel_pool.errors.UnprovenError: our console is not proven to play the game's ROM.
             MissingDependencyError: ale-py, which has the ROMs, is not installed.
         """
-        EzPickle.__init__(self, env_id, render_mode=render_mode, **options)
+        EzPickle.__init__(self, task_id, render_mode=render_mode, **options)
         self.pool = Pool(
-            env_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
+            task_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
         )
         renderer.check_mode(render_mode, MODES)
         self.render_mode = render_mode
         self.metadata = {
             "render_modes": list(MODES),
-            "name": env_id.rpartition("/")[2],
+            "name": task_id.rpartition("/")[2],
             "render_fps": FPS,
         }
         spec = self.pool.spec

@@ -89,7 +89,7 @@ def has_arrays(space: Space[Any]) -> bool:
     return type(space) in ARRAYS
 
 
-def grouped(
+def group_agents(
     agents: Sequence[Any],
     observation_spaces: Mapping[Any, Space[Any]],
     action_spaces: Mapping[Any, Space[Any]],

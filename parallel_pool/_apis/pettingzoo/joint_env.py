@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.joint_results import RESET, STEP, ResultCheck
 from parallel_pool._engine.actions import described
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
@@ -27,9 +27,9 @@ LIVE, TERMINATED, TRUNCATED = range(3)
 class JointEnv(gymnasium.Env[Any, Any]):
     """All agents of a PettingZoo `ParallelEnv` as one Gymnasium environment.
 
-    Observations and actions have a part for each group of agents (see `groups.grouped`): the key is
-    the group's number, as a string, and the value is an array, or a tree of arrays, with a first
-    axis of agents. A group without arrays has one agent, and the value is that agent's own.
+    Observations and actions have a part for each group of agents (see `groups.group_agents`): the
+    key is the group's number, as a string, and the value is an array, or a tree of arrays, with a
+    first axis of agents. A group without arrays has one agent, and the value is that agent's own.
 
     An action is a dict of such parts; actions of agents that are not live are ignored. An
     observation is a dict of
@@ -50,13 +50,13 @@ class JointEnv(gymnasium.Env[Any, Any]):
 
     ADAPTED = "env"
 
-    def __init__(self, make: Callable[[], Any], carries: bool = False) -> None:
+    def __init__(self, make: Callable[[], Any], keeps_last_step: bool = False) -> None:
         """Makes the environment.
 
         Args:
             make: returns a `ParallelEnv`.
-            carries: whether a reset right after the end of an episode repeats the rewards and
-                marks of the episode's last step; for SAME_STEP, where the reset replaces that step.
+            keeps_last_step: whether a reset right after the end of an episode repeats the rewards
+                and marks of the episode's last step; for SAME_STEP, where the reset replaces that step.
 
         Raises:
             TypeError, ValueError: make returned no `ParallelEnv`, or one with an agent twice.
@@ -66,13 +66,13 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self.metadata = dict(getattr(env, "metadata", None) or {})
         self.render_mode = getattr(env, "render_mode", None)
         self._check = ResultCheck(self.possible_agents)
-        self._carries = carries
+        self._keeps_last_step = keeps_last_step
         self._carried: tuple[Array, Array] | None = None
         self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
         k = len(self._indices)
         seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
         acts = {agent: env.action_space(agent) for agent in self.possible_agents}
-        self.groups = groups.grouped(self.possible_agents, seen, acts)
+        self.groups = groups.group_agents(self.possible_agents, seen, acts)
         # a list of pairs keeps its order; spaces.Dict sorts the keys of a dict
         self.observation_space = spaces.Dict(
             [
@@ -133,7 +133,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self._mark_live(marks)
         is_over = not live
         is_terminated = is_over and bool(marks[TERMINATED].any())
-        if is_over and self._carries:
+        if is_over and self._keeps_last_step:
             self._carried = reward.copy(), marks.copy()
         observation = self._observation("step", observations, reward, marks)
         total = float(reward.sum())
@@ -269,7 +269,7 @@ def _agents(env: Any) -> list[Any]:
         return list(env.possible_agents)
     except AttributeError as error:
         raise TypeError(
-            f"{shown(env)} has no possible_agents: give functions that make PettingZoo parallel"
+            f"{quote(env)} has no possible_agents: give functions that make PettingZoo parallel"
             " environments with a fixed set of agents"
         ) from error
 

@@ -28,11 +28,11 @@ class NativeAgents:
         live: bool (n, k): which agents act in the next step.
     """
 
-    def __init__(self, env_id: str, num_envs: int, mode: AutoresetMode, **arguments: Any) -> None:
+    def __init__(self, task_id: str, num_envs: int, mode: AutoresetMode, **arguments: Any) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
         self._restarts = mode is AutoresetMode.SAME_STEP
         self.vector_env = NativeVectorEnv(
-            env_id, num_envs, backend="native", autoreset_mode=mode, **arguments
+            task_id, num_envs, backend="native", autoreset_mode=mode, **arguments
         )
         self.pool = self.vector_env.pool
         self._columns = PlayerColumns(self.pool.spec)

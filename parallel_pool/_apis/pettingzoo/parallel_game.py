@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 
 Step = tuple[
     dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]
@@ -57,12 +57,12 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
         for agent in actions:
             if agent not in self.possible_agents:
                 raise ValueError(
-                    f"there is no agent {shown(agent)}: choose of {self.possible_agents}"
+                    f"there is no agent {quote(agent)}: choose of {self.possible_agents}"
                 )
         for agent in self.agents:
             if agent not in actions:
                 raise KeyError(
-                    f"no action for agent {shown(agent)}: give one for each of {self.agents}"
+                    f"no action for agent {quote(agent)}: give one for each of {self.agents}"
                 )
             self._check_action(agent, actions[agent])
 
@@ -72,22 +72,22 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
         if not isinstance(space, Box):
             if not space.contains(action):
                 raise AssertionError(
-                    f"action is not in action space: {shown(action)} of {shown(agent)}: choose from"
+                    f"action is not in action space: {quote(action)} of {quote(agent)}: choose from"
                     f" {space}"
                 )
             return
         if not isinstance(action, np.ndarray) and not space.contains(action):
             raise TypeError(
-                f"the action of {shown(agent)} is {shown(action)}: give an array of shape"
+                f"the action of {quote(agent)} is {quote(action)}: give an array of shape"
                 f" {space.shape}"
             )
         values = np.asarray(action)
         if values.dtype.kind not in "if":
-            raise TypeError(f"the action of {shown(agent)} has dtype {values.dtype}: give floats")
+            raise TypeError(f"the action of {quote(agent)} has dtype {values.dtype}: give floats")
         if np.isnan(values).any():
             EnvLogger.error_nan_action()
         if values.shape != space.shape:
             raise AssertionError(
                 f"action should have shape {space.shape}, has shape {values.shape}: that of"
-                f" {shown(agent)}"
+                f" {quote(agent)}"
             )

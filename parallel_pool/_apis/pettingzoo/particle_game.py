@@ -16,9 +16,9 @@ from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame
 from parallel_pool._engine import seeds
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.pool import Pool
-from parallel_pool._engine.variation import of_env
+from parallel_pool._engine.variation import value_for_env
 from parallel_pool._families import mpe, mpe_renderer
 from parallel_pool.errors import ClosedError
 
@@ -34,9 +34,9 @@ CONTROLS = 5
 AXES = (2, 1), (4, 3)
 
 
-def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
+def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     """Returns a game in turns, in the wrappers that mpe2 puts around its own."""
-    game: AECEnv[Any, Any, Any] = ParticleGame(env_id, **options)
+    game: AECEnv[Any, Any, Any] = ParticleGame(task_id, **options)
     if game.unwrapped.is_continuous:
         game = wrappers.ClipOutOfBoundsWrapper(game)
     else:
@@ -44,9 +44,9 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     return wrappers.OrderEnforcingWrapper(game)
 
 
-def parallel_env(env_id: str, **options: Any) -> ParallelGame:
+def parallel_env(task_id: str, **options: Any) -> ParallelGame:
     """Returns a game whose agents act at the same time."""
-    return ParallelGame(env(env_id, **options))
+    return ParallelGame(env(task_id, **options))
 
 
 class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
@@ -67,11 +67,11 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
         is_continuous: whether actions are arrays.
     """
 
-    def __init__(self, env_id: str, *, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, task_id: str, *, render_mode: str | None = None, **options: Any) -> None:
         """Makes the world.
 
         Args:
-            env_id: such as "mpe/simple_spread_v3".
+            task_id: such as "mpe/simple_spread_v3".
             render_mode: "rgb_array", or "human": a window that shows every step.
             options: of the world's constructor, and mpe2's drawing option dynamic_rescaling.
 
@@ -79,12 +79,12 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
             TypeError, ValueError: an option is wrong.
             MissingDependencyError: a render_mode is given, and mpe2 is not installed.
         """
-        EzPickle.__init__(self, env_id, render_mode=render_mode, **options)
+        EzPickle.__init__(self, task_id, render_mode=render_mode, **options)
         renderer.check_mode(render_mode, mpe_renderer.MODES)
         drawing = {name: options.pop(name) for name in mpe_renderer.OPTIONS if name in options}
         self.render_mode = render_mode
         self.pool = Pool(
-            env_id,
+            task_id,
             num_threads=1,
             reward_dtype="float64",
             autoreset="disabled",
@@ -92,12 +92,12 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
         )
         self._renderer = mpe_renderer.Renderer(self.pool, render_mode or "rgb_array", **drawing)
         if render_mode is not None:
-            mpe_renderer.load(env_id)
+            mpe_renderer.load(task_id)
         self.metadata = {
             "render_modes": list(mpe_renderer.MODES),
             "is_parallelizable": True,
             "render_fps": mpe_renderer.FPS,
-            "name": env_id.removeprefix("mpe/"),
+            "name": task_id.removeprefix("mpe/"),
         }
         spec = self.pool.spec
         self.possible_agents = list(spec.player_names)
@@ -136,7 +136,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
             parallel_pool.errors.ClosedError: the game is closed.
         """
         if not isinstance(options, Mapping | None):
-            raise TypeError(f"options={shown(options)} is {a_type(options)}: give a dict")
+            raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
         batch = self.pool.begin_again(seed=seeds.of_one(seed), options=given)
@@ -189,7 +189,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
             self.truncations.update(dict.fromkeys(self.agents, True))
         if batch.terminated[0]:
             self.terminations.update(dict.fromkeys(self.agents, True))
-        if of_env(self.pool.spec.options["benchmark_data"], 0):
+        if value_for_env(self.pool.spec.options["benchmark_data"], 0):
             self._put_benchmark(batch)
 
     def _put_benchmark(self, batch: Any) -> None:
@@ -213,18 +213,18 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
         if not self.is_continuous:
             if not space.contains(action):
                 raise ValueError(
-                    f"the action of {shown(agent)} is {shown(action)}: choose from {space}"
+                    f"the action of {quote(agent)} is {quote(action)}: choose from {space}"
                 )
             self._actions[index] = action
             return
         values = np.asarray(action)
         if values.dtype.kind not in "if":
             raise TypeError(
-                f"the action of {shown(agent)} is {shown(action)}: give an array of floats"
+                f"the action of {quote(agent)} is {quote(action)}: give an array of floats"
             )
         if values.shape != space.shape or not ((values >= 0) & (values <= 1)).all():
             raise ValueError(
-                f"the action of {shown(agent)} is {shown(action)}: choose from {space}"
+                f"the action of {quote(agent)} is {quote(action)}: choose from {space}"
             )
         self._put_row(index, values)
 
@@ -283,7 +283,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
                 f'render() of {self} draws nothing: make it with render_mode="rgb_array" or "human"'
             )
             return None
-        return self._renderer.paint(0)
+        return self._renderer.draw(0)
 
     def close(self, timeout: float | None = None) -> None:
         """Ends the game, and closes its window.

@@ -41,7 +41,7 @@ class PlayerColumns:
         names = self.possible_agents
         seen = [_space(spec.observations, player) for player in players]
         acts = [spec.action.of_player(player).space() for player in players]
-        self.groups = groups.grouped(
+        self.groups = groups.group_agents(
             names, dict(zip(names, seen, strict=True)), dict(zip(names, acts, strict=True))
         )
         # where a group's part of a column per player lies
@@ -206,10 +206,10 @@ class PlayerColumns:
     def _finals(self, finals: Array, is_final: Array) -> dict[Any, Any]:
         """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
         found: dict[Any, Any] = {}
-        shown = [final for final, ended in zip(finals, is_final, strict=True) if ended]
+        ended_finals = [final for final, ended in zip(finals, is_final, strict=True) if ended]
         for group in self.groups:
             block = groups.zeros(group.observation_space, (len(finals), len(group.agents)))
-            rows = self._block(group, map_leaves(lambda *each: np.stack(each), *shown))
+            rows = self._block(group, map_leaves(lambda *each: np.stack(each), *ended_finals))
             put_rows(block, is_final, rows)
             found.update(groups.by_agent(group, block))
         return {agent: found[agent] for agent in self.possible_agents}

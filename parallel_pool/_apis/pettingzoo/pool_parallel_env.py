@@ -19,7 +19,7 @@ from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool._apis.pettingzoo.native_agents import NativeAgents
 from parallel_pool._apis.pettingzoo.process_agents import ProcessAgents
 from parallel_pool._engine.actions import check_sequence
-from parallel_pool._engine.arguments import a_type, check_sizes, one_of, shown
+from parallel_pool._engine.arguments import a_type, check_sizes, one_of, quote
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gymnasium.spaces import Space
 
-    from parallel_pool._apis.pettingzoo.agent_rows import Policy
+    from parallel_pool._apis.pettingzoo.agent_table import Policy
     from parallel_pool._apis.pettingzoo.agent_vector_env import AgentVectorEnv
     from parallel_pool._engine import seeds
     from parallel_pool._engine.buffers import Array
@@ -362,7 +362,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         for group in self.groups:
             if not group.has_arrays:
                 raise TypeError(
-                    f"agent {shown(group.agents[0])} has spaces without arrays"
+                    f"agent {quote(group.agents[0])} has spaces without arrays"
                     f" ({group.observation_space}, {group.action_space}): use reset() and step()"
                 )
 
@@ -409,7 +409,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         unknown = [agent for agent in actions if agent not in self._action_spaces]
         if unknown:
             raise ValueError(
-                f"there is no agent {shown(unknown[0])}: choose one of {self.possible_agents}"
+                f"there is no agent {quote(unknown[0])}: choose one of {self.possible_agents}"
             )
         found: dict[Any, Any] = {}
         for column, agent in enumerate(self.possible_agents):
@@ -419,7 +419,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             is_live = self._agents.live[:, column]
             if is_live.any():
                 raise ValueError(
-                    f"no actions for agent {shown(agent)}, which is live in environment"
+                    f"no actions for agent {quote(agent)}, which is live in environment"
                     f" {int(np.argmax(is_live))}: give {self.num_envs}"
                 )
             found[agent] = create_empty_array(self._action_spaces[agent], self.num_envs)
@@ -475,7 +475,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
     def _space_of(self, agent: Any, spaces: Mapping[Any, Space[Any]]) -> Space[Any]:
         if agent not in self.possible_agents:
             raise KeyError(
-                f"there is no agent {shown(agent)}: choose one of {self.possible_agents}"
+                f"there is no agent {quote(agent)}: choose one of {self.possible_agents}"
             )
         return spaces[agent]
 
@@ -530,7 +530,7 @@ def _either(env: Any, env_fns: Any) -> Any:
     """Returns the argument that was given of two that mean the same."""
     if isinstance(env_fns, str):
         raise TypeError(
-            f"env_fns={shown(env_fns)} is a str: give a list of functions that make PettingZoo"
+            f"env_fns={quote(env_fns)} is a str: give a list of functions that make PettingZoo"
             " parallel environments, or give an id as env"
         )
     if env is None and env_fns is None:
@@ -542,7 +542,7 @@ def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[st
     """Raises TypeError for an argument that is not for this kind of environments."""
     for name, value in arguments.items():
         if value != defaults.get(name):
-            raise TypeError(f"{name}={shown(value)} is for {whose}: leave it out")
+            raise TypeError(f"{name}={quote(value)} is for {whose}: leave it out")
 
 
 def _length(env: Any) -> int | None:

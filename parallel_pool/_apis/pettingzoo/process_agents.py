@@ -46,7 +46,7 @@ class ProcessAgents:
             raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
         self.pool = self.vector_env.pool
         try:
-            self._columns = columns_of(self.pool)
+            self._columns = joint_columns(self.pool)
         except BaseException:
             self.vector_env.close()
             raise
@@ -67,7 +67,7 @@ class ProcessAgents:
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
         """Steps with the actions of each group."""
-        joint, _, _, _, infos = self.vector_env.step(numbered(blocks))
+        joint, _, _, _, infos = self.vector_env.step(by_group_number(blocks))
         return self._arrays(joint, infos)
 
     def _arrays(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
@@ -92,11 +92,11 @@ def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
     """Returns functions that make `JointEnv`s; what is not iterable is left for the pool."""
     if not isinstance(env_fns, Iterable):
         return env_fns
-    carries = mode is AutoresetMode.SAME_STEP
-    return [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
+    keeps_last_step = mode is AutoresetMode.SAME_STEP
+    return [partial(JointEnv, fn, keeps_last_step) if callable(fn) else fn for fn in env_fns]
 
 
-def columns_of(pool: ProcessPool) -> JointColumns:
+def joint_columns(pool: ProcessPool) -> JointColumns:
     """Returns the columns of a pool of `JointEnv`s, all of which must have the same agents.
 
     Raises:
@@ -111,7 +111,7 @@ def columns_of(pool: ProcessPool) -> JointColumns:
     return JointColumns(lists[0], pool.apply(_groups_of, env_ids=[0])[0])
 
 
-def numbered(blocks: Sequence[Any]) -> dict[str, Any]:
+def by_group_number(blocks: Sequence[Any]) -> dict[str, Any]:
     """Returns the actions of each group under the keys of a `JointEnv`."""
     return {str(number): block for number, block in enumerate(blocks)}
 

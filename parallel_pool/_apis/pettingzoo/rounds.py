@@ -58,4 +58,4 @@ class RoundEnv(AECGame):
         return hand
 
     def _paint(self) -> Any:
-        return self._renderer.paint(0, hands=list(self._chosen.values()), agents=self.agents)
+        return self._renderer.draw(0, hands=list(self._chosen.values()), agents=self.agents)

@@ -9,7 +9,7 @@ from gymnasium.error import UnregisteredEnv
 
 from parallel_pool._apis.common import dependencies
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ GAMES = {
 }
 
 
-def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
+def parallel_env(task_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
     """Returns one native game whose agents act at the same time.
 
     It equals what the reference's own `parallel_env(**options)` returns.
 
     Args:
-        env_id: such as "mpe/simple_spread_v3".
+        task_id: such as "mpe/simple_spread_v3".
         options: of the game, and render_mode.
 
     Raises:
@@ -47,11 +47,11 @@ def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
         (18,)
         >>> env.close()
     """
-    made: ParallelEnv[Any, Any, Any] = _module_of(env_id).parallel_env(env_id, **options)
+    made: ParallelEnv[Any, Any, Any] = _module_of(task_id).parallel_env(task_id, **options)
     return made
 
 
-def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
+def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     """Returns one native game whose agents act in turn.
 
     It equals what the reference's own `env(**options)` returns. Arguments and exceptions are those
@@ -66,26 +66,26 @@ def env(env_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
         ...     game.step(0)
         >>> game.close()
     """
-    made: AECEnv[Any, Any, Any] = _module_of(env_id).env(env_id, **options)
+    made: AECEnv[Any, Any, Any] = _module_of(task_id).env(task_id, **options)
     return made
 
 
-def _module_of(env_id: str) -> Any:
+def _module_of(task_id: str) -> Any:
     """Returns the module that makes a game."""
-    if not isinstance(env_id, str):
-        raise TypeError(f"env_id={shown(env_id)} is {a_type(env_id)}: give a string")
+    if not isinstance(task_id, str):
+        raise TypeError(f"env_id={quote(task_id)} is {a_type(task_id)}: give a string")
     try:
-        definition = registry.find(env_id)
+        definition = registry.find(task_id)
     except ValueError as error:
         raise UnregisteredEnv(str(error)) from None
     module = GAMES.get(definition.family)
     if module is None:
         known = [each.id for each in registry.definitions().values() if each.family in GAMES]
-        raise ValueError(f"{env_id} is not a game of PettingZoo: choose one of {', '.join(known)}")
+        raise ValueError(f"{task_id} is not a game of PettingZoo: choose one of {', '.join(known)}")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            f"{env_id} with PettingZoo's API needs PettingZoo, which can't be imported ({error}):"
+            f"{task_id} with PettingZoo's API needs PettingZoo, which can't be imported ({error}):"
             f" {dependencies.install('pettingzoo')}"
         ) from error

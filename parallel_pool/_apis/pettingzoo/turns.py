@@ -11,7 +11,7 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 from parallel_pool._apis.pettingzoo.aec_game import AECGame
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame
 from parallel_pool._apis.pettingzoo.rounds import RoundEnv
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -21,14 +21,14 @@ ROUNDS = ("classic/rps_v2",)
 MASK = "action_mask"
 
 
-def env(env_id: str, **options: Any) -> Any:
+def env(task_id: str, **options: Any) -> Any:
     """Makes one native game as PettingZoo's `env()` of the same game does.
 
     Agents, spaces, observations, masks, rewards, ends, infos and pictures equal PettingZoo's at
     every step, an agent's last steps with the action None included. An illegal move ends the game.
 
     Args:
-        env_id: such as "classic/connect_four_v3".
+        task_id: such as "classic/connect_four_v3".
         options: the game's constructor options, and render_mode: "human", "rgb_array" or None.
 
     Returns:
@@ -39,23 +39,23 @@ def env(env_id: str, **options: Any) -> Any:
         TypeError: an option is unknown or has the wrong type.
         ValueError: there is no such id, or an option is out of range.
     """
-    kind = RoundEnv if env_id in ROUNDS else TurnEnv
-    checked = wrappers.AssertOutOfBoundsWrapper(kind(env_id, **options))
+    kind = RoundEnv if task_id in ROUNDS else TurnEnv
+    checked = wrappers.AssertOutOfBoundsWrapper(kind(task_id, **options))
     return wrappers.OrderEnforcingWrapper(checked)
 
 
-def parallel_env(env_id: str, **options: Any) -> ParallelGame:
+def parallel_env(task_id: str, **options: Any) -> ParallelGame:
     """Makes one native game whose players act at the same time; see `env`.
 
     Raises:
         ValueError: they act in turn.
     """
-    if env_id not in ROUNDS:
+    if task_id not in ROUNDS:
         raise ValueError(
-            f"the agents of {env_id} act in turn: call env({shown(env_id)}) for one game, or"
-            f" PoolParallelEnv({shown(env_id)}, num_envs), whose `live` says who moves"
+            f"the agents of {task_id} act in turn: call env({quote(task_id)}) for one game, or"
+            f" PoolParallelEnv({quote(task_id)}, num_envs), whose `live` says who moves"
         )
-    return ParallelGame(env(env_id, **options))
+    return ParallelGame(env(task_id, **options))
 
 
 class TurnEnv(AECGame):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
-from parallel_pool._apis.sb3.agents import Agents
+from parallel_pool._apis.sb3.agents import AgentBackend
 from parallel_pool._apis.sb3.vec_env import PoolVecEnv
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agent_rows import Policy
+    from parallel_pool._apis.pettingzoo.agent_table import Policy
 
 
 class AgentVecEnv(PoolVecEnv):
@@ -51,7 +51,7 @@ class AgentVecEnv(PoolVecEnv):
         >>> envs.close()
     """
 
-    _backend: Agents
+    _backend: AgentBackend
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class AgentVecEnv(PoolVecEnv):
                 )
             envs = PoolParallelEnv(env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         try:
-            self._backend = Agents(envs, agents, others)
+            self._backend = AgentBackend(envs, agents, others)
             self._adopt(seed)
             self.envs, self.agents = envs, self._backend.vector_env.agents
             is_native = isinstance(env, str) or hasattr(self.pool, "definition")

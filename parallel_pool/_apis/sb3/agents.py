@@ -1,4 +1,4 @@
-"""Agents: the backend of `AgentVecEnv`, the agents of parallel environments."""
+"""AgentBackend: the backend of `AgentVecEnv`, the agents of parallel environments."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.agent_rows import Policy
+    from parallel_pool._apis.pettingzoo.agent_table import Policy
     from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool._apis.sb3.backend import Options, Step
     from parallel_pool._engine.buffers import Array
 
 
-class Agents(VectorBackend):
+class AgentBackend(VectorBackend):
     """Steps n environments with k agents as n * k rows; see `Backend` for the methods.
 
     Ids of environments are rows here: row env * k + i is agent i of environment env.

@@ -32,7 +32,7 @@ def each_reset(
 
 
 class Backend(Protocol):
-    """Steps the environments; implemented by `native.Native` and `process.Process`.
+    """Steps the environments; implemented by `native.NativeBackend` and `process.ProcessBackend`.
 
     Attributes:
         pool: the pool underneath.

@@ -1,4 +1,4 @@
-"""Cluster: the backend of `ClusterVecEnv`, environments on the machines of a Ray cluster."""
+"""ClusterBackend: the backend of `ClusterVecEnv`, environments on the machines of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from parallel_pool._apis.sb3.backend import Options, Step
 
 
-class Cluster(VectorBackend):
+class ClusterBackend(VectorBackend):
     """Steps the environments of a `ClusterVectorEnv`; see `Backend` for the methods.
 
     Attributes:

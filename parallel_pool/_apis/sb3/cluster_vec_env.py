@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.cluster.vector_env import ClusterVectorEnv
 from parallel_pool._apis.gymnasium import backends
-from parallel_pool._apis.sb3.cluster import Cluster
+from parallel_pool._apis.sb3.cluster import ClusterBackend
 from parallel_pool._apis.sb3.vec_env import PoolVecEnv
 
 # options of `ClusterVectorEnv` that a VecEnv has no use for
@@ -59,7 +59,7 @@ class ClusterVecEnv(PoolVecEnv):
             if name in options:
                 raise TypeError(f"{name} {why}: leave it out")
         envs = ClusterVectorEnv(env, n_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
-        self._backend = Cluster(envs)
+        self._backend = ClusterBackend(envs)
         self.backend, self.backend_reason = backends.CLUSTER, envs.backend_reason
         try:
             self._adopt(seed)

@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.run.make_env import make_env
 
 
@@ -28,7 +28,7 @@ class CheckedEnvFn:
         env = make_env(self.function)
         if not isinstance(env, gymnasium.Env):
             raise ValueError(
-                f"the function {shown(self.function)} returned {shown(env)}, which is a"
+                f"the function {quote(self.function)} returned {quote(env)}, which is a"
                 f" {type(env).__name__}, not a gymnasium.Env: return one, derived from that class"
                 " or wrapped (the package shimmy has wrappers)"
             )

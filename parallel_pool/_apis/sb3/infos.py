@@ -16,7 +16,7 @@ from parallel_pool._engine.specs import Definition, Field, Spec
 TRUNCATED = "TimeLimit.truncated"
 
 
-class RowInfos:
+class InfoDicts:
     """Reads the infos of each environment from batches of a pool with autoreset="same_step".
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Native: the backend of `PoolVecEnv` for native environments."""
+"""NativeBackend: the backend of `PoolVecEnv` for native environments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, re
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.sb3.backend import each_reset
-from parallel_pool._apis.sb3.infos import RowInfos, ids
-from parallel_pool._engine.arguments import named, shown
+from parallel_pool._apis.sb3.infos import InfoDicts, ids
+from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Batch, Pool, check_count
 from parallel_pool._engine.specs import Definition
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parallel_pool._apis.sb3.backend import Options, Step
 
 
-class Native:
+class NativeBackend:
     """Steps native environments; see `Backend` for the methods.
 
     Attributes:
@@ -78,13 +78,13 @@ class Native:
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
-        self._reference = native_attributes.Reference(
+        self._reference = native_attributes.ReferenceEnv(
             reference,
             {**kwargs, **self._drawing},
             draws=self.render_mode is not None,
             pool=self.pool,
         )
-        self._renderer = renderer.prepare(
+        self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -116,7 +116,7 @@ class Native:
             )
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space: gymnasium.Space[Any] = spec.action_space()
-        self._infos = RowInfos(self.pool.definition, spec, columns)
+        self._infos = InfoDicts(self.pool.definition, spec, columns)
         engine = engine_indices(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
@@ -286,7 +286,7 @@ class Native:
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         raise AttributeError(
-            f"{named(name)}({', '.join(map(shown, args))}): {self.pool.definition.id} is native,"
+            f"{named(name)}({', '.join(map(quote, args))}): {self.pool.definition.id} is native,"
             f" and its only method is render(): {_instead(self.pool.definition.id)}"
         )
 
@@ -303,9 +303,9 @@ class Native:
         return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
 
 
-def _instead(env_id: str) -> str:
+def _instead(task_id: str) -> str:
     """Returns the cure for what native environments can't do."""
     return (
         f"make Python environments by functions: PoolVecEnv([lambda:"
-        f" gymnasium.make({shown(env_id)})] * n)"
+        f" gymnasium.make({quote(task_id)})] * n)"
     )

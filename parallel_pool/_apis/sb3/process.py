@@ -1,4 +1,4 @@
-"""Process: the backend of `PoolVecEnv` for Python environments in worker processes."""
+"""ProcessBackend: the backend of `PoolVecEnv` for Python environments in worker processes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.spaces import Dict, Space, Tuple
 
-from parallel_pool._apis.common.row_reader import RowReader
+from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import TRUNCATED, ids
-from parallel_pool._engine.base_pool import show_batch
+from parallel_pool._engine.base_pool import convert_batch
 from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
 from parallel_pool._workers.process_pool import ProcessPool, listed
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.common.row_reader import Shown
+    from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.sb3.backend import Options, Step
     from parallel_pool._workers.data.messages import Description, Reply
 
 
-class Process:
+class ProcessBackend:
     """Steps Python environments in worker processes; see `Backend` for the methods.
 
     Attributes:
@@ -64,7 +64,7 @@ class Process:
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         # environments that failed: each starts a new episode at its next step
         self._failed: tuple[int, ...] = ()
-        self._rows = RowReader(pool, self.observation_space)
+        self._rows = ReplyReader(pool, self.observation_space)
         self._is_tree = isinstance(self.action_space, (Dict, Tuple)) and not pool.sends_objects
 
     # ------------------------------------------------------------------------------ stepping --
@@ -78,22 +78,24 @@ class Process:
         for _ in self.pool.drain():
             pass
         try:
-            shown = self._reset(resets)
+            converted = self._reset(resets)
         except Exception as error:
-            self._note_failure(error, lambda shown: self._observations(shown, self.pool.replies()))
+            self._note_failure(
+                error, lambda converted: self._observations(converted, self.pool.replies())
+            )
             raise
         replies = self.pool.replies()
         self._failed = ()
         self.reset_infos[:] = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
-        return self._observations(shown, replies)
+        return self._observations(converted, replies)
 
-    def _reset(self, resets: Sequence[dict[str, Any]]) -> Shown:
-        show: Callable[[Any], Shown] = self._rows.show
+    def _reset(self, resets: Sequence[dict[str, Any]]) -> Converted:
+        convert: Callable[[Any], Converted] = self._rows.convert
         if len(resets) == 1:
-            return show_batch(show, self.pool.reset(**resets[0]))
+            return convert_batch(convert, self.pool.reset(**resets[0]))
         for reset in resets:
             self.pool.send_reset(**reset)
-        return self.pool.recv_shown(show)
+        return self.pool.recv_as(convert)
 
     def send(self, actions: Any) -> None:
         if self._is_tree:
@@ -104,26 +106,26 @@ class Process:
 
     def receive(self) -> Step:
         try:
-            shown: Shown = self.pool.recv_shown(self._rows.show)
+            converted: Converted = self.pool.recv_as(self._rows.convert)
         except Exception as error:
             self._note_failure(error, self._result)
             raise
-        return self._result(shown)
+        return self._result(converted)
 
-    def _result(self, shown: Shown) -> Step:
+    def _result(self, converted: Converted) -> Step:
         """Returns a step's result, with the infos that environments sent with their rows."""
-        _, rewards, terminated, truncated, _ = shown
+        _, rewards, terminated, truncated, _ = converted
         dones = terminated | truncated
         replies = self.pool.replies()
         infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
         if replies or self._failed:
-            self._fill_infos(infos, shown, ids(dones), replies)
-        return self._observations(shown, replies), rewards, dones, infos
+            self._fill_infos(infos, converted, ids(dones), replies)
+        return self._observations(converted, replies), rewards, dones, infos
 
     def _fill_infos(
         self,
         infos: list[dict[str, Any]],
-        shown: Shown,
+        converted: Converted,
         ended: Sequence[int],
         replies: Mapping[int, Reply],
     ) -> None:
@@ -138,29 +140,29 @@ class Process:
                 infos[i] = info = reply[INFO]
                 info[TRUNCATED] = False
         for i in ended:
-            infos[i] = self._end(shown, i, replies.get(i, {}))
+            infos[i] = self._end(converted, i, replies.get(i, {}))
 
-    def _end(self, shown: Shown, i: int, reply: Reply) -> dict[str, Any]:
+    def _end(self, converted: Converted, i: int, reply: Reply) -> dict[str, Any]:
         """Returns the infos of the step that ended an environment's episode."""
-        _, _, terminated, truncated, _ = shown
+        _, _, terminated, truncated, _ = converted
         info: dict[str, Any] = reply.get(FINAL_INFO, {})
         info[TRUNCATED] = bool(truncated[i]) and not terminated[i]
-        info["terminal_observation"] = self._rows.final_observation(i, reply, shown)
+        info["terminal_observation"] = self._rows.final_observation(i, reply, converted)
         self.reset_infos[i] = reset_info = reply.get(INFO, {})
         for name in RESTARTED:
             if name in reset_info:
                 info[name] = reset_info[name]
         return info
 
-    def _observations(self, shown: Shown, replies: Mapping[int, Reply]) -> Any:
+    def _observations(self, converted: Converted, replies: Mapping[int, Reply]) -> Any:
         """Returns the observations of all environments."""
-        return self._rows.batch(replies) if self._rows.has_objects else shown[0]
+        return self._rows.batch(replies) if self._rows.has_objects else converted[0]
 
-    def _note_failure(self, error: Exception, convert: Callable[[Shown], Any]) -> None:
+    def _note_failure(self, error: Exception, convert: Callable[[Converted], Any]) -> None:
         """Remembers the environments that failed, and converts the exception's batch."""
         failure = error if isinstance(error, EnvError) else error.__cause__
         if isinstance(failure, EnvError) and failure.batch:
-            failure.batch = convert(show_batch(self._rows.show, failure.batch))
+            failure.batch = convert(convert_batch(self._rows.convert, failure.batch))
             self._failed = failure.env_ids
 
     def close(self, timeout: float | None = None) -> None:

@@ -14,10 +14,10 @@ from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.gymnasium import backends
-from parallel_pool._apis.sb3.native import Native
-from parallel_pool._apis.sb3.process import Process
+from parallel_pool._apis.sb3.native import NativeBackend
+from parallel_pool._apis.sb3.process import ProcessBackend
 from parallel_pool._engine import seeds
-from parallel_pool._engine.arguments import a_type, named, one_of, shown
+from parallel_pool._engine.arguments import a_type, named, one_of, quote
 from parallel_pool._engine.pool import MAX_ENVS, check_count
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import MissingDependencyError, StateError
@@ -231,7 +231,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         """
         if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
             raise TypeError(
-                f"seed={shown(seed)} is {a_type(seed)}: give one integer, and environment i"
+                f"seed={quote(seed)} is {a_type(seed)}: give one integer, and environment i"
                 " gets seed + i"
             )
         return super().seed(seeds.of_one(seed))
@@ -245,7 +245,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         if not isinstance(options, (Mapping, NoneType)):
             if not isinstance(options, (list, tuple)):
                 raise TypeError(
-                    f"options={shown(options)} is {a_type(options)}: give a dict, or a list of"
+                    f"options={quote(options)} is {a_type(options)}: give a dict, or a list of"
                     " one for each environment"
                 )
             if len(options) != self.num_envs:
@@ -255,7 +255,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
                 )
             for i, each in enumerate(options):
                 if not isinstance(each, Mapping):
-                    raise TypeError(f"options[{i}]={shown(each)} is {a_type(each)}: give a dict")
+                    raise TypeError(f"options[{i}]={quote(each)} is {a_type(each)}: give a dict")
         super().set_options(options)
 
     def step_async(self, actions: Any) -> None:
@@ -320,7 +320,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         """
         if self.render_mode != "rgb_array":
             warnings.warn(
-                f'render_mode={shown(self.render_mode)} gives no images: choose "rgb_array" when'
+                f'render_mode={quote(self.render_mode)} gives no images: choose "rgb_array" when'
                 " making"
                 " the environments",
                 stacklevel=2,
@@ -386,7 +386,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             IndexError: there is no such environment.
         """
         if not isinstance(wrapper_class, type):
-            raise TypeError(f"wrapper_class={shown(wrapper_class)}: give a class, such as Monitor")
+            raise TypeError(f"wrapper_class={quote(wrapper_class)}: give a class, such as Monitor")
         return self._backend.is_wrapped(wrapper_class, self._env_ids(indices))
 
     def _env_ids(self, indices: VecEnvIndices) -> list[int]:
@@ -397,7 +397,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             return [known[_index(each)] for each in found]
         except (IndexError, TypeError) as error:
             raise type(error)(
-                f"indices={shown(indices)}: choose 0 to {self.num_envs - 1}, a list of such, or"
+                f"indices={quote(indices)}: choose 0 to {self.num_envs - 1}, a list of such, or"
                 " None for all"
             ) from None
 
@@ -435,18 +435,18 @@ def _by_id(
     if choice.backend == backends.PROCESS:
         for name in _given({name: of_threads[name] for name in OF_THREADS}):
             raise TypeError(
-                f"{named(name)}={shown(of_threads[name])} is for native environments, but"
+                f"{named(name)}={quote(of_threads[name])} is for native environments, but"
                 f" {choice.reason}: {FOR_FUNCTIONS[name]}"
             )
         env_fns = backends.env_fns_of(choice, {**spec.kwargs, **given}, (), count)
-        return Process(env_fns, **of_processes), choice
+        return ProcessBackend(env_fns, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
-            f"{named(name)}={shown(of_processes[name])}: {choice.reason}, and needs no processes:"
-            f" leave it out, or give [lambda: gymnasium.make({shown(spec.id)})] * n"
+            f"{named(name)}={quote(of_processes[name])}: {choice.reason}, and needs no processes:"
+            f" leave it out, or give [lambda: gymnasium.make({quote(spec.id)})] * n"
         )
     assert choice.definition is not None
-    return Native(spec, choice.definition, count, options=options, **of_threads), choice
+    return NativeBackend(spec, choice.definition, count, options=options, **of_threads), choice
 
 
 def _process(
@@ -455,24 +455,24 @@ def _process(
     of_threads: dict[str, Any],
     of_processes: dict[str, Any],
     options: dict[str, Any],
-) -> Process:
+) -> ProcessBackend:
     """Makes Python environments in worker processes."""
     if not isinstance(env, Iterable):
         raise TypeError(
-            f"env={shown(env)} is {a_type(env)}: give the id or the EnvSpec of a native"
+            f"env={quote(env)} is {a_type(env)}: give the id or the EnvSpec of a native"
             " environment, or a list of functions that make Python environments"
         )
     if isinstance(n_envs, str) and of_processes["start_method"] is None:
         of_processes["start_method"], n_envs = n_envs, None
     given = {"n_envs": n_envs, **of_threads}
     for name in _given(given):
-        raise TypeError(f"{named(name)}={shown(given[name])}: {FOR_FUNCTIONS[name]}")
+        raise TypeError(f"{named(name)}={quote(given[name])}: {FOR_FUNCTIONS[name]}")
     for name, value in options.items():
         known = ", ".join([*of_processes, "seed"])
         raise TypeError(
-            f"{named(name)}={shown(value)}: {IN_FUNCTIONS}; PoolVecEnv itself takes {known}"
+            f"{named(name)}={quote(value)}: {IN_FUNCTIONS}; PoolVecEnv itself takes {known}"
         )
-    return Process(env, **of_processes)
+    return ProcessBackend(env, **of_processes)
 
 
 def _given(values: Mapping[str, Any]) -> list[str]:

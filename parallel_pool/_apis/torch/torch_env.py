@@ -8,7 +8,7 @@ import numpy as np
 
 from parallel_pool._apis.common.dependencies import install
 from parallel_pool._engine.actions import unreadable
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import EnvError, MissingDependencyError
@@ -56,17 +56,17 @@ class TorchEnv(Uncopied):
         for name in ("reset", "step", "close"):
             if not callable(getattr(envs, name, None)):
                 raise TypeError(
-                    f"envs={shown(envs)} is {a_type(envs)}, which has no {name}(): give a"
+                    f"envs={quote(envs)} is {a_type(envs)}, which has no {name}(): give a"
                     " Pool, a vector environment, or what parallel_pool.make returns"
                 )
         self.envs = envs
         try:
             self.device = torch.device(device)
         except (TypeError, RuntimeError) as error:
-            raise TypeError(f"device={shown(device)}: give 'cpu': {error}") from None
+            raise TypeError(f"device={quote(device)}: give 'cpu': {error}") from None
         if self.device.type != "cpu":
             raise NotImplementedError(
-                f"device={shown(device)}: tensors of environments are on the CPU; copy what you"
+                f"device={quote(device)}: tensors of environments are on the CPU; copy what you"
                 " need to"
                 f' the device, as in observations.to("{self.device}")'
             )

@@ -159,7 +159,7 @@ def _kind(error: Exception) -> type[TypeError] | type[ValueError]:
     return TypeError if isinstance(error, TypeError) else ValueError
 
 
-def _shown(path: tuple[Any, ...]) -> str:
+def _path_repr(path: tuple[Any, ...]) -> str:
     """Returns a path as indexing: "['camera'][0]"."""
     return "".join(f"[{key!r}]" for key in path)
 
@@ -178,7 +178,7 @@ def _take(value: Any, path: tuple[Any, ...], key: Any, what: str) -> Any:
         if isinstance(value, dict):
             seen = f"{a_type(value)} with keys {reprlib.repr(list(value))}"
         raise _kind(error)(
-            f"{what}{_shown(path)} is {seen}: its space needs {key!r} in it"
+            f"{what}{_path_repr(path)} is {seen}: its space needs {key!r} in it"
         ) from error
 
 
@@ -313,7 +313,7 @@ def _stack(array: Array, row: int, value: Any, leaf: Leaf) -> None:
         np.stack([np.reshape(value, leaf.shape) if is_one else value], out=array[row : row + 1])
     except (TypeError, ValueError) as error:
         raise _kind(error)(
-            f"observation{_shown(leaf.path)} is {described(value)}: its space, a "
+            f"observation{_path_repr(leaf.path)} is {described(value)}: its space, a "
             f"{type(leaf.space).__name__}, takes shape {leaf.shape} and what casts to {leaf.dtype}"
         ) from error
 
@@ -462,5 +462,5 @@ def _checked(space: Space, actions: Any, path: tuple[Any, ...], num: int) -> Any
         ]
         return dict(parts) if isinstance(space, spaces.Dict) else tuple(part for _, part in parts)
     actions = take_array(actions)
-    check_sequence(actions, num, f"actions{_shown(path)}")
+    check_sequence(actions, num, f"actions{_path_repr(path)}")
     return actions

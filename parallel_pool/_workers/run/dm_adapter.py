@@ -13,7 +13,7 @@ import numpy as np
 from dm_env import StepType, specs  # type: ignore[import-untyped]
 
 from parallel_pool._engine.actions import described
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.data import dm_spaces
 from parallel_pool._workers.run.generators import seed_generators
 
@@ -89,7 +89,7 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         """
         if options and "options" not in self._own_arguments:
             raise TypeError(
-                f"options={shown(options)}: reset() of {described(self.dm_env)} has no options:"
+                f"options={quote(options)}: reset() of {described(self.dm_env)} has no options:"
                 " leave them out"
             )
         super().reset(seed=seed)
@@ -100,7 +100,7 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         kind, _, _, observation = _unpacked(self.dm_env.reset(**own), "reset")
         if kind != FIRST:
             raise ValueError(
-                f"reset returned a step of type {shown(kind)}: return one of type FIRST"
+                f"reset returned a step of type {quote(kind)}: return one of type FIRST"
             )
         return self._observation(observation), {}
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.info_copies import copied
 from parallel_pool._workers.data.info_dicts import InfoDicts
-from parallel_pool._workers.data.info_rows import InfoRows
 from parallel_pool._workers.data.info_table import InfoTable
+from parallel_pool._workers.data.local_infos import LocalInfos
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, INFOS, Description, Reply
 from parallel_pool._workers.run.env_runner import ENDED, EnvRunner
 from parallel_pool._workers.run.make_env import Distinct, make_env
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parallel_pool._workers.watch.supervisor import Activity
 
 # in the pool's memory, in place of a reply that this process keeps; other replies begin otherwise
-KEPT = b"\1"
+REPLY_IS_KEPT = b"\1"
 
 
 class LocalLane(EnvRunner):
@@ -142,7 +142,7 @@ class LocalLane(EnvRunner):
     # -------------------------------------------------------------------------------- replies --
 
     def reply_of(self, env_id: int) -> Reply:
-        """Returns the reply for which the pool's memory has `KEPT`."""
+        """Returns the reply for which the pool's memory has `REPLY_IS_KEPT`."""
         return self._replies[env_id]
 
     def _reply_infos(self, infos: Sequence[Single]) -> None:
@@ -153,20 +153,20 @@ class LocalLane(EnvRunner):
                 # among other replies, infos of each environment would have to be in their place
                 found = self._whole_rows(infos) or InfoDicts.of(infos)
             else:
-                found = InfoRows.of(infos, self._info_packer)
+                found = LocalInfos.of(infos, self._info_packer)
         if found is None:
             self._reply_singly(infos)
         else:
             self._keep(infos[0][0] - self._first, {INFOS: found})
 
-    def _whole_rows(self, infos: Sequence[Single]) -> InfoRows | None:
+    def _whole_rows(self, infos: Sequence[Single]) -> LocalInfos | None:
         """Returns the infos of all environments; None if they are not alike."""
         dicts = [info for _, info in infos]
         layout = self._info_packer.common_layout(dicts)
         if layout is None:
             return None
         if not InfoTable.is_fit(layout):
-            return InfoRows.of(infos, self._info_packer)
+            return LocalInfos.of(infos, self._info_packer)
         if self._table is None or self._table.layout is not layout:
             self._table = InfoTable(layout, len(infos))
         try:
@@ -175,7 +175,7 @@ class LocalLane(EnvRunner):
             return None
         self.whole_infos = whole = self._table.infos()
         env_ids = tuple([env_id for env_id, _ in infos])
-        return InfoRows(env_ids, layout, [whole[key] for key in layout.keys])
+        return LocalInfos(env_ids, layout, [whole[key] for key in layout.keys])
 
     def _reply(self, turn: int, reply: Reply) -> None:
         # observations are copied, as the environment may write to them
@@ -187,7 +187,7 @@ class LocalLane(EnvRunner):
 
     def _keep(self, turn: int, reply: Reply) -> None:
         self._replies[self._env_ids[turn]] = reply
-        self._reply_bytes(turn, KEPT)
+        self._reply_bytes(turn, REPLY_IS_KEPT)
 
     # ------------------------------------------------------------------------ as a supervisor --
 

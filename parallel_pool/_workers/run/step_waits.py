@@ -24,9 +24,9 @@ T = TypeVar("T")
 FIRST, SAMPLES, GROWTH = 4, 8, 8
 SHORTEST = 2e6  # nanoseconds
 # samples of a series that must be of waiting environments; one that a debugger stopped is not
-MOST = 7
+MAX_STEPS = 7
 # part of a call that its workers neither ran nor waited for a core, and the gain worth a warning
-WAITING, WORTH = 0.6, 1.5
+WAITING_SHARE, MIN_GAIN = 0.6, 1.5
 
 
 class Sample(NamedTuple):
@@ -96,12 +96,14 @@ class StepWaits:
 
     def _judge(self) -> None:
         """Warns if environments wait in most samples."""
-        waiting = [each for each in self._samples if each.wall - each.busiest > WAITING * each.wall]
-        if len(waiting) < MOST:
+        waiting = [
+            each for each in self._samples if each.wall - each.busiest > WAITING_SHARE * each.wall
+        ]
+        if len(waiting) < MAX_STEPS:
             return
         wall = median(each.wall for each in waiting)
         gain = self._gain(wall, median(each.cpu for each in waiting))
-        if gain < WORTH:
+        if gain < MIN_GAIN:
             return
         part = 1 - median(each.busiest / each.wall for each in waiting)
         warnings.warn(

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.start import bootstrap, child_process, forkserver, main_module, orphans
 from parallel_pool._workers.start.connection import Connection, Dumps, by_reference, by_value, wait
 from parallel_pool._workers.start.deadline import Deadline
@@ -305,7 +305,7 @@ def start(
         method = METHODS[0]
     if method not in METHODS:
         raise ValueError(
-            f"start method {shown(method)}: choose one of {', '.join(map(repr, METHODS))}"
+            f"start method {quote(method)}: choose one of {', '.join(map(repr, METHODS))}"
         )
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _open_missing_streams()

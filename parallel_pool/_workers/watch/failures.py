@@ -82,10 +82,10 @@ def _describe(causes: Sequence[tuple[int, Cause]]) -> str:
     """Returns a line for each environment that failed besides the first."""
     lines = []
     for env_id, cause in causes:
-        shown: object = cause
+        reason: object = cause
         if isinstance(cause, Failure):
-            shown = f"{cause.kind}: {cause.text}"
-        lines.append(f"\nEnvironment {env_id}: {shown or 'no shared memory to report why'}")
+            reason = f"{cause.kind}: {cause.text}"
+        lines.append(f"\nEnvironment {env_id}: {reason or 'no shared memory to report why'}")
     return "".join(lines)
 
 

@@ -29,9 +29,9 @@ CURE = (
 
 def joined(texts: Collection[str]) -> str:
     """Returns the texts as one, of which only the first `MAX_NAMED` are shown."""
-    shown = list(texts)[:MAX_NAMED]
-    more = len(texts) - len(shown)
-    return "; ".join(shown) + (f"; and {more} more" if more else "")
+    first = list(texts)[:MAX_NAMED]
+    more = len(texts) - len(first)
+    return "; ".join(first) + (f"; and {more} more" if more else "")
 
 
 class WaitWarnings:

@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable
 
-from parallel_pool._engine.arguments import shown
+from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.start.launch import ENDED, Worker
 
 Callback = Callable[[Worker], None]
@@ -110,7 +110,7 @@ class _WatchThread:
             if self._is_stopped:
                 raise ValueError("this watcher is closed")
             if worker.pidfd < 0:
-                raise ValueError(f"{shown(worker)} is closed: watch it before it is closed")
+                raise ValueError(f"{quote(worker)} is closed: watch it before it is closed")
             try:
                 self._start_locked()
                 self._add_locked(worker, callback)

@@ -254,7 +254,7 @@ def calls_of_step(chain: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(name)
         return method(*args, **kwargs)
 
-    for name in ("step", "step_shown"):
+    for name in ("step", "step_as"):
         monkeypatch.setattr(env.pool, name, partial(noted, name, getattr(env.pool, name)))
     env.reset()
     calls.clear()
@@ -267,8 +267,8 @@ def test_plain_steps_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no wrapper acts on a step, the pool's own step is used."""
     chains: list[Any] = [None, [], [limit(3)], [PassiveEnvChecker, OrderEnforcing]]
     for chain in chains:
-        assert calls_of_step(chain, monkeypatch) == ["step_shown"]
-    assert calls_of_step([clip], monkeypatch) == ["step", "step_shown"]
+        assert calls_of_step(chain, monkeypatch) == ["step_as"]
+    assert calls_of_step([clip], monkeypatch) == ["step", "step_as"]
 
 
 # --------------------------------------------------------------------------------- when it fails --

@@ -362,7 +362,7 @@ def test_joint_environment_is_a_gymnasium_environment() -> None:
 
 def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
     """Once, into the reset right after the end. Results returned earlier do not change."""
-    env = JointEnv(partial(Relay, longest=1), carries=True)
+    env = JointEnv(partial(Relay, longest=1), keeps_last_step=True)
     observation, _ = env.reset(seed=1)
     assert not observation["reward"].any()
     last, *_ = env.step(env.action_space.sample())

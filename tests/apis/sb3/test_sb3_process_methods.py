@@ -141,7 +141,7 @@ class Shell(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     colour = "red"
 
-    def paint(self, *colours: str, **more: str) -> Any:
+    def draw(self, *colours: str, **more: str) -> Any:
         return self.colour, colours, more, type(self).__name__
 
 

@@ -1,4 +1,4 @@
-"""WorkerRows: the rows of one worker, and what becomes of them when the worker is lost."""
+"""WorkerSlice: the rows of one worker, and what becomes of them when the worker is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEP, AUTORESET, REPORT, CUT, RESET = "step", "autoreset", "report", "cut", "res
 AGAIN = object()
 
 
-class WorkerRows:
+class WorkerSlice:
     """The rows of one worker.
 
     Attributes:

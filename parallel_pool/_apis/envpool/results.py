@@ -1,4 +1,4 @@
-"""Rows: makes EnvPool's observations and infos from the arrays of a batch."""
+"""ResultBuilder: makes EnvPool's observations and infos from the arrays of a batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from parallel_pool._apis.envpool.fields import field_name, mark
 from parallel_pool._apis.envpool.live_players import LivePlayers
 from parallel_pool._engine.buffers import engine_indices
-from parallel_pool._engine.pool import show_all
+from parallel_pool._engine.pool import all_arrays
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
@@ -19,7 +19,7 @@ Step = tuple["Observations", "Array", "Array", "Array", dict[str, Any]]
 PLAIN = ["obs", "reward", "terminated", "truncated", "env_id", "elapsed_step"]
 
 
-class Rows:
+class ResultBuilder:
     """Maps EnvPool's names to the columns of one pool.
 
     Each row is an environment. With several players per environment, rewards and per-player fields
@@ -31,7 +31,7 @@ class Rows:
         reward, terminated, truncated, step_type, discount: column indices, -1 for columns that the
             pool lacks.
         names: column indices by name; per-player infos have the prefix "players.".
-        show: as `results`, but takes a batch's views; for `Pool.step_shown`.
+        convert: as `results`, but takes a batch's views; for `Pool.step_as`.
         live_players: which players have rows; None: all of them, always.
     """
 
@@ -45,11 +45,11 @@ class Rows:
         "_observations",
         "_per_player",
         "_players",
+        "convert",
         "discount",
         "live_players",
         "names",
         "reward",
-        "show",
         "step_type",
         "terminated",
         "truncated",
@@ -109,10 +109,10 @@ class Rows:
                     " players' numbers in its rows: rename it"
                 )
             self.live_players = LivePlayers(pool.num_envs, spec.num_players, spec.action)
-        self.show = self._show_any
+        self.convert = self._convert_any
         if spec.num_players == 1 and not self._observations and not self._nested_infos:
             plain = [column.name for column in pool.columns] == PLAIN
-            self.show = self._show_plain if plain else self._show_infos
+            self.convert = self._convert_plain if plain else self._convert_infos
 
     def results(self, batch: Batch) -> Step:
         """Returns observations, rewards, terminated, truncated and infos.
@@ -167,10 +167,10 @@ class Rows:
         players.commit(plan)
         return step
 
-    def _show_any(self, views: Views) -> Step:
-        return self.results(show_all(views))
+    def _convert_any(self, views: Views) -> Step:
+        return self.results(all_arrays(views))
 
-    def _show_infos(self, views: Views) -> Step:
+    def _convert_infos(self, views: Views) -> Step:
         """`results` for environments with one player, one observation and flat infos."""
         ids = views[self._env_id]()
         info = {"env_id": ids, "players": {"env_id": ids}}
@@ -185,7 +185,7 @@ class Rows:
             info,
         )
 
-    def _show_plain(self, views: Views) -> Step:
+    def _convert_plain(self, views: Views) -> Step:
         """`results` for environments with one player, one observation and no infos."""
         observation, reward, terminated, truncated, env_id, elapsed_step = views
         ids = env_id()

@@ -1,4 +1,4 @@
-"""RowReader: observations, rewards and infos from the batches of a pool of worker processes."""
+"""ReplyReader: observations, rewards and infos from the batches of a pool of worker processes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from parallel_pool._workers.process_pool import ProcessPool
 
     # observations, rewards, terminations, truncations; the leaves of final observations if any
-    Shown = tuple[Any, Array, Array, Array, Sequence[Array]]
+    Converted = tuple[Any, Array, Array, Array, Sequence[Array]]
 
 Infos = dict[str, Any]
 AddInfo = Callable[[Infos, Infos, int], Infos]
 
 
-class RowReader:
+class ReplyReader:
     """Reads the batches of one pool; each holds all environments in order.
 
     Attributes:
-        show: makes a `Shown` of a batch's views.
-        has_objects: whether observations travel as objects: then `show` returns None for them, and
-            `batch` makes them.
+        convert: makes a `Converted` of a batch's views.
+        has_objects: whether observations travel as objects: then `convert` returns None for them,
+            and `batch` makes them.
     """
 
     def __init__(self, pool: ProcessPool, space: Space[Any]) -> None:
@@ -65,40 +65,40 @@ class RowReader:
         self._terminated, self._truncated = engine["terminated"], engine["truncated"]
         first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
         finals = [] if first is None else [first + i for i in leaf_columns]
-        self.show = _choose_show(self._reader, leaf_columns, finals, engine)
+        self.convert = _choose_convert(self._reader, leaf_columns, finals, engine)
 
     def ended(self, batch: Batch) -> Array:
         """Returns which environments ended their episode, a new bool array (n,)."""
         ended: Array = batch[self._terminated] | batch[self._truncated]
         return ended
 
-    def infos(self, add: AddInfo, replies: Mapping[int, Reply], shown: Shown) -> Infos:
+    def infos(self, add: AddInfo, replies: Mapping[int, Reply], converted: Converted) -> Infos:
         """Returns the infos that environments sent with their rows.
 
         Args:
             add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
             replies: in order of the environments, as `ProcessPool.column_replies` returns them.
-            shown: the rows.
+            converted: the rows.
         """
         infos: Infos = {}
         for i, reply in replies.items():
             if FINAL_INFO in reply:
                 final = {
-                    "final_obs": self.final_observation(i, reply, shown),
+                    "final_obs": self.final_observation(i, reply, converted),
                     "final_info": reply[FINAL_INFO],
                 }
                 infos = add(infos, final, i)
             if INFO in reply:
                 infos = add(infos, reply[INFO], i)
             if INFOS in reply:
-                infos = _add_columns(infos, reply[INFOS], len(shown[1]), add)
+                infos = _add_columns(infos, reply[INFOS], len(converted[1]), add)
         return infos
 
-    def final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
+    def final_observation(self, i: int, reply: Reply, converted: Converted) -> Any:
         """Returns the last observation of an episode that ended, as the environment returned it."""
         if FINAL_OBSERVATION in reply:
             return reply[FINAL_OBSERVATION]
-        return self._last[i] if self._reader is None else self._reader.row(shown[4], i)
+        return self._last[i] if self._reader is None else self._reader.row(converted[4], i)
 
     def batch(self, replies: Mapping[int, Reply]) -> Any:
         """Returns observations sent as objects; for an environment that sent none, its last one."""
@@ -161,19 +161,19 @@ def _is_like(array: Any, values: Any) -> bool:
     return bool(array.dtype == values.dtype and array.shape[1:] == values.shape[1:])
 
 
-def _choose_show(
+def _choose_convert(
     reader: Reader | None, leaf_columns: list[int], finals: list[int], engine: dict[str, int]
-) -> Callable[[Views], Shown]:
-    """Returns the fastest `show` for these columns."""
+) -> Callable[[Views], Converted]:
+    """Returns the fastest `convert` for these columns."""
     reward, terminated, truncated = (engine[name] for name in ("reward", "terminated", "truncated"))
 
-    def show_objects(views: Views) -> Shown:
+    def convert_objects(views: Views) -> Converted:
         return None, views[reward](), views[terminated](), views[truncated](), ()
 
-    def show_array(views: Views) -> Shown:
+    def convert_array(views: Views) -> Converted:
         return views[0](), views[reward](), views[terminated](), views[truncated](), ()
 
-    def show_tree(views: Views) -> Shown:
+    def convert_tree(views: Views) -> Converted:
         assert reader is not None
         return (
             reader.batch([views[i]() for i in leaf_columns]),
@@ -184,7 +184,7 @@ def _choose_show(
         )
 
     if reader is None:
-        return show_objects
+        return convert_objects
     if not finals and len(leaf_columns) == 1 and not reader.leaves[0].path:
-        return show_array
-    return show_tree
+        return convert_array
+    return convert_tree

@@ -1,4 +1,4 @@
-"""InfoRows: infos of environments that this process steps itself, as one array for each key."""
+"""LocalInfos: infos of environments that this process steps itself, as one array for each key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 array = np.array
 
 
-class InfoRows(NamedTuple):
+class LocalInfos(NamedTuple):
     """Infos of the same keys, with values of the same types; has the methods of `InfoColumns`.
 
     Attributes:
@@ -34,7 +34,7 @@ class InfoRows(NamedTuple):
     values: list[Column]
 
     @staticmethod
-    def of(infos: Sequence[Single], packer: InfoPacker) -> InfoRows | None:
+    def of(infos: Sequence[Single], packer: InfoPacker) -> LocalInfos | None:
         """Returns the infos of environments in ascending order; None if they are not alike."""
         layout = packer.common_layout([info for _, info in infos])
         if layout is None:
@@ -46,7 +46,7 @@ class InfoRows(NamedTuple):
                 values.append(list(own) if dtype is None else array(own, dtype))
         except OverflowError:  # a Python integer that is too large
             return None
-        return InfoRows(tuple([env_id for env_id, _ in infos]), layout, values)
+        return LocalInfos(tuple([env_id for env_id, _ in infos]), layout, values)
 
     def columns(self) -> list[tuple[str, int, Column]]:
         """Returns the keys in their order, each with its kind and its values."""
@@ -65,7 +65,7 @@ class InfoRows(NamedTuple):
     def followed_by(self, other: Any) -> None:
         """Returns None: these are all that were alike."""
 
-    def without(self, others: Set[int]) -> InfoRows:
+    def without(self, others: Set[int]) -> LocalInfos:
         """Returns these infos without some environments; itself if it has none of those."""
         if others.isdisjoint(self.env_ids):
             return self
@@ -73,7 +73,7 @@ class InfoRows(NamedTuple):
         values: list[Column] = [
             [own[i] for i in kept] if isinstance(own, list) else own[kept] for own in self.values
         ]
-        return InfoRows(tuple([self.env_ids[i] for i in kept]), self.layout, values)
+        return LocalInfos(tuple([self.env_ids[i] for i in kept]), self.layout, values)
 
     def dicts(self) -> Iterator[tuple[int, Info]]:
         """Yields each environment and its infos as a dict."""

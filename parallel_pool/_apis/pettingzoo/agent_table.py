@@ -1,4 +1,4 @@
-"""AgentRows: arrays of several agents as rows, one for each agent of each environment."""
+"""AgentTable: arrays of several agents as rows, one for each agent of each environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool._engine.actions import check_sequence, take_array
-from parallel_pool._engine.arguments import a_type, shown
+from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import map_leaves, row_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Policy = Callable[[dict[Any, Any]], Mapping[Any, Any]]
 
 
-class AgentRows:
+class AgentTable:
     """Converts between arrays (n, agents, ...) and rows (n * k, ...) of k chosen agents.
 
     Row env * k + i is that of the i-th chosen agent in environment env.
@@ -60,7 +60,7 @@ class AgentRows:
         self.others = [agent for agent in possible if agent not in self.agents]
         if policy is not None and not callable(policy):
             raise TypeError(
-                f"others={shown(policy)} is {a_type(policy)}: give a function of observations"
+                f"others={quote(policy)} is {a_type(policy)}: give a function of observations"
             )
         if self.others and policy is None:
             raise ValueError(
@@ -101,7 +101,7 @@ class AgentRows:
             )
         if not own.has_arrays:
             raise TypeError(
-                f"agent {shown(own.agents[0])} has spaces without arrays ({own.observation_space},"
+                f"agent {quote(own.agents[0])} has spaces without arrays ({own.observation_space},"
                 f" {own.action_space}): use reset() and step() of PoolParallelEnv"
             )
         return own
@@ -149,12 +149,12 @@ class AgentRows:
         for agent in chosen:
             if agent not in self.others:
                 raise ValueError(
-                    f"others() returned actions of {shown(agent)}: return those of {self.others}"
+                    f"others() returned actions of {quote(agent)}: return those of {self.others}"
                 )
         for agent in self.others:
             if agent not in chosen:
                 raise ValueError(
-                    f"others() returned no actions for agent {shown(agent)}: return {self.num_envs}"
+                    f"others() returned no actions for agent {quote(agent)}: return {self.num_envs}"
                 )
         of_agents = {agent: group.action_space for group in self._groups for agent in group.agents}
         return {
@@ -206,15 +206,15 @@ class AgentRows:
 def _checked(agents: Any, possible: Sequence[Any]) -> list[Any]:
     """Returns the chosen agents."""
     if not isinstance(agents, Sequence) or isinstance(agents, (str, bytes)):
-        raise TypeError(f"agents={shown(agents)} is {a_type(agents)}: give a list of agents")
+        raise TypeError(f"agents={quote(agents)} is {a_type(agents)}: give a list of agents")
     chosen = list(agents)
     if not chosen:
         raise ValueError(f"agents=[]: choose one or more of {list(possible)}")
     for i, agent in enumerate(chosen):
         if agent not in possible:
-            raise ValueError(f"there is no agent {shown(agent)}: choose of {list(possible)}")
+            raise ValueError(f"there is no agent {quote(agent)}: choose of {list(possible)}")
         if agent in chosen[:i]:
-            raise ValueError(f"agents={chosen} names {shown(agent)} twice: name each once")
+            raise ValueError(f"agents={chosen} names {quote(agent)} twice: name each once")
     return chosen
 
 
@@ -227,13 +227,13 @@ def _split(space: Space[Any], actions: Any, shape: tuple[int, ...], name: str) -
     """Returns rows of actions with other leading axes; raises if there are too few or too many."""
     if isinstance(space, spaces.Dict):
         if not isinstance(actions, Mapping) or set(actions) != set(space.spaces):
-            raise ValueError(f"{name} are {shown(actions)}: give a dict of {list(space.spaces)}")
+            raise ValueError(f"{name} are {quote(actions)}: give a dict of {list(space.spaces)}")
         parts = space.spaces.items()
         return {key: _split(part, actions[key], shape, f"{name}[{key!r}]") for key, part in parts}
     if isinstance(space, spaces.Tuple):
         if not isinstance(actions, tuple) or len(actions) != len(space.spaces):
             raise ValueError(
-                f"{name} are {shown(actions)}: give a tuple of {len(space.spaces)} parts"
+                f"{name} are {quote(actions)}: give a tuple of {len(space.spaces)} parts"
             )
         each = enumerate(zip(space.spaces, actions, strict=True))
         return tuple(_split(part, own, shape, f"{name}[{i}]") for i, (part, own) in each)
