@@ -364,7 +364,8 @@ typedef struct pp_address_space {
 /* Makes a pool whose environments live in num_lanes worker processes, which the caller starts. Each
  * lane has consecutive environments; the numbers of environments of two lanes differ by at most
  * one. config describes rows and actions of one player; options must have no extras and no
- * max_episode_steps, and num_threads is ignored. saves_rows: 1 saves the last row of each
+ * max_episode_steps, and num_threads is ignored. Actions must have config's dtype; they are copied
+ * as they are, and only their worker looks at them. saves_rows: 1 saves the last row of each
  * environment, which PP_DEATH_REPEAT and PP_DEATH_REQUEUE need. room: null for no limit. The
  * functions above work on such a pool too, except those that need the environments themselves
  * (seeds, reset options, snapshots, observe, render, expose): these return PP_ERR_STATE.
