@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
 from parallel_pool import Pool, PoolVectorEnv, each, each_reset
-from parallel_pool._apis.common import ale_ids
+from parallel_pool._apis.common import ale_ids, attribute_options
 from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool._engine import registry
 from tests.support.same import assert_same

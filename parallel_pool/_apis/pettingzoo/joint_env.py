@@ -56,7 +56,8 @@ class JointEnv(gymnasium.Env[Any, Any]):
         Args:
             make: returns a `ParallelEnv`.
             keeps_last_step: whether a reset right after the end of an episode repeats the rewards
-                and marks of the episode's last step; for SAME_STEP, where the reset replaces that step.
+                and marks of the episode's last step; for SAME_STEP, where the reset replaces that
+                step.
 
         Raises:
             TypeError, ValueError: make returned no `ParallelEnv`, or one with an agent twice.
