@@ -74,7 +74,8 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
 
 def compiled_for(build: str) -> set[str]:
     """Returns the processor features that a build uses."""
-    source = (core.ROOT / f"csrc/envs/atari/console/tia_{build}.c").read_text()
+    name = {"v3": "avx2", "v4": "avx512"}[build]
+    source = (core.ROOT / f"csrc/envs/atari/console/tia_{name}.c").read_text()
     (found,) = re.findall(r'#pragma GCC target\("(.*)"\)', source)
     return set(found.split(","))
 
