@@ -179,7 +179,7 @@ def run(revision: str, jobs: int) -> int:
         old = checkout(revision)
         compiler = Compiler.of_checkout(sources.CSRC)
         compare_trees(old / "csrc", sources.CSRC, compiler, jobs, _show)
-        digest = partial(_digest_of(old), root=old / "csrc")
+        digest = partial(digest_of(old), root=old / "csrc")
         for path in (atari_proofs.PATH, atari_proofs.PLAYERS):
             table = atari_proofs.read(path)
             proofs = carried(table, digest, sources.digest)
@@ -208,7 +208,7 @@ def checkout(revision: str) -> Path:
     return folder
 
 
-def _digest_of(folder: Path) -> Callable[..., str | None]:
+def digest_of(folder: Path) -> Callable[..., str | None]:
     """Returns the function of a checkout that hashes its sources, as it was then."""
     path = folder / "parallel_pool" / "_prove_atari" / "sources.py"
     spec = importlib.util.spec_from_file_location("parallel_pool_old_sources", path)

@@ -115,8 +115,8 @@ def test_each_default_model_is_switched(env: str) -> None:
     definition = registry.find(env)
     default = str(definition.options["xml_file"].default)
     flags = family.SWITCHES.get(sha256(ASSETS / default), ())
-    plain = flags_of(family.complete(definition, {"speed_switches": False}))
-    assert flags_of(family.complete(definition, {})) == plain | bits(flags)
+    plain = flags_of(family.fill_options(definition, {"speed_switches": False}))
+    assert flags_of(family.fill_options(definition, {})) == plain | bits(flags)
 
 
 def test_other_files_and_other_versions_keep_their_options(
@@ -126,11 +126,11 @@ def test_other_files_and_other_versions_keep_their_options(
     copy = own_folder / "ant.xml"
     copy.write_bytes((ASSETS / "ant.xml").read_bytes())
     # the same bytes in another folder are the same model
-    assert flags_of(family.complete(definition, {"xml_file": str(copy)})) != 0
+    assert flags_of(family.fill_options(definition, {"xml_file": str(copy)})) != 0
     copy.write_bytes(copy.read_bytes() + b"\n")
-    assert flags_of(family.complete(definition, {"xml_file": str(copy)})) == 0
+    assert flags_of(family.fill_options(definition, {"xml_file": str(copy)})) == 0
     monkeypatch.setattr(family, "PROVEN_VERSIONS", frozenset())
-    assert flags_of(family.complete(definition, {})) == 0
+    assert flags_of(family.fill_options(definition, {})) == 0
 
 
 @pytest.mark.quick(1)

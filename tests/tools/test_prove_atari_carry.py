@@ -204,7 +204,7 @@ def test_the_command_writes_the_tables_only_if_nothing_differs(
 ) -> None:
     old, new = trees
     monkeypatch.setattr(carry, "checkout", lambda revision: old.parent)
-    monkeypatch.setattr(carry, "_digest_of", lambda folder: lambda rom, root: f"old {rom}")
+    monkeypatch.setattr(carry, "digest_of", lambda folder: lambda rom, root: f"old {rom}")
     monkeypatch.setattr(carry.Compiler, "of_checkout", lambda csrc: compiler)
     monkeypatch.setattr(sources, "CSRC", new)
     monkeypatch.setattr(sources, "digest", lambda rom: f"new {rom}")
