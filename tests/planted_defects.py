@@ -225,7 +225,7 @@ DEFECTS = (
     c(
         "a resized row keeps the sum of the row before",
         (
-            "memset(sum, 0, sizeof sum);\n    for (int t = 0; t < job->output[o].terms; t++,",
+            "memset(sum, 0, sizeof(sum));\n    for (int t = 0; t < job->output[o].terms; t++,",
             "for (int t = 0; t < job->output[o].terms; t++,",
         ),
         near=["parity/test_atari_screen.py"],
@@ -234,19 +234,19 @@ DEFECTS = (
     python(
         "a block is used again while its arrays are held",
         (
-            "if getrefcount(batch.owner) != batch.unheld:",
-            "if getrefcount(batch.owner) > batch.unheld + 1:",
-        ),
-        (
             "if getrefcount(block.owner) != block.unheld:",
             "if getrefcount(block.owner) > block.unheld + 1:",
+        ),
+        (
+            "if getrefcount(block.owner) != block.free_count:",
+            "if getrefcount(block.owner) > block.free_count + 1:",
         ),
         near=["**/test_pool.py", "**/test_base_pool.py"],
     ),
     python(
         "a batch that an exception kept back is forgotten",
         ("int(lib.pp_pool_last_result(self._handle, self._ring.fresh))", "0"),
-        ("int(lib.pp_pool_taken(self._handle, self._ring.fresh))", "0"),
+        ("int(lib.pp_pool_last_result(self._handle, self._ring.next_memory))", "0"),
         near=["faults/test_interrupt.py", "**/test_async.py"],
     ),
     python(

@@ -146,7 +146,8 @@ def library() -> ctypes.CDLL:
 
     atari = build_ffi.CSRC / "envs" / "atari"
     base = build_ffi.CSRC / "base"
-    loaded = load(SOURCE, [*sorted(base.glob("*.c")), *sorted(atari.rglob("*.c"))])
+    memory = build_ffi.CSRC / "os" / "code_memory.c"
+    loaded = load(SOURCE, [*sorted(base.glob("*.c")), memory, *sorted(atari.rglob("*.c"))])
     loaded.frames_create.restype = ctypes.c_void_p
     loaded.frames_play.restype = ctypes.c_int64
     return loaded

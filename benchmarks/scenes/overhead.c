@@ -51,7 +51,13 @@ static int steps(pp_pool *pool, void **memory, int32_t spare, const int64_t *act
 int main(int argc, char **argv) {
   const pp_env_def *def = find(argc > 1 ? argv[1] : "CartPole-v1");
   int32_t n = argc > 2 ? atoi(argv[2]) : 1024, rounds = argc > 3 ? atoi(argv[3]) : 31, count;
-  pp_pool_options options = {n, n, 1, -1, PP_NEXT_STEP, -1, PP_FLOAT32, 0, NULL};
+  pp_pool_options options = {.num_envs = n,
+                             .batch_size = n,
+                             .num_threads = 1,
+                             .thread_affinity_offset = -1,
+                             .autoreset = PP_NEXT_STEP,
+                             .max_episode_steps = -1,
+                             .reward_dtype = PP_FLOAT32};
   double bare[MAX_ROUNDS], added[MAX_ROUNDS];
   pp_error error = {0};
   pp_pool *pool;

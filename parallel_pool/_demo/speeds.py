@@ -83,7 +83,7 @@ class Sending(Stepping):
     def play(self, times: int) -> None:
         for row in itertools.islice(self.actions, times):
             info = self.env.recv()[4]
-            self.env.send(row, info["task_id"])
+            self.env.send(row, info["env_id"])
 
 
 @dataclass(frozen=True)

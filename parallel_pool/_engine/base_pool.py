@@ -257,7 +257,7 @@ class BasePool(Uncopied):
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
                     return self._converted(convert, self._deliver(lost))
             ring = self._ring
-            rows = step(self._handle, ids, count, data, code, ring.free_memory, self._error)
+            rows = step(self._handle, ids, count, data, code, ring.next_memory, self._error)
             if rows == self.batch_size:
                 result = convert(ring.oldest.views)
                 ring.swap()
@@ -333,7 +333,7 @@ class BasePool(Uncopied):
     def _receive(self, convert: Callable[[Views], T]) -> T:
         """Receives without a timeout; for the thread that is in state BUSY."""
         ring = self._ring
-        rows = receive(self._handle, ring.free_memory, -1, self._error)
+        rows = receive(self._handle, ring.next_memory, -1, self._error)
         if rows == self.batch_size:
             result = convert(ring.oldest.views)
             ring.swap()
@@ -697,7 +697,7 @@ class BasePool(Uncopied):
 
     def _taken(self) -> int:
         """Returns C's status for a batch that never reached the user, 0 if there is none."""
-        return int(lib.pp_pool_last_result(self._handle, self._ring.free_memory))
+        return int(lib.pp_pool_last_result(self._handle, self._ring.next_memory))
 
     def _lost_ids(self) -> list[int]:
         """Returns the ids of the environments in a batch that never reached the user."""
@@ -732,7 +732,7 @@ class BasePool(Uncopied):
             left = -1
             if end is not None:
                 left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
-            fresh = self._ring.free_memory
+            fresh = self._ring.next_memory
             if min_rows:
                 rows = receive_some(self._handle, fresh, min_rows, left, self._error)
             else:

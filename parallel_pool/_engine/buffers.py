@@ -94,7 +94,7 @@ class Ring:
     function.
 
     Attributes:
-        free_memory: memory for C at the next receive; unchanged until `swap` is done.
+        next_memory: memory for C at the next receive; unchanged until `swap` is done.
         oldest: the block that C gives next, or has given, until `swap` is done.
     """
 
@@ -111,7 +111,7 @@ class Ring:
         # the block held by compiled programs that also receive from this pool; see `share`
         self._shared_block: Block | None = None
         self.oldest = self._slots[0]
-        self.free_memory = self._slots[-1].memory
+        self.next_memory = self._slots[-1].memory
 
     def fill(self) -> list[CData]:
         """Returns the memory that C must hold from the start, in order."""
@@ -140,7 +140,7 @@ class Ring:
         slots[at] = spare
         self._at = following
         self.oldest = slots[following]
-        self.free_memory = spare.memory
+        self.next_memory = spare.memory
 
     def share(self) -> CData:
         """Returns memory with which others can receive from the pool, who then call `follow`."""
@@ -161,13 +161,13 @@ class Ring:
         # the free block; or that of a batch whose delivery an exception interrupted
         (fresh,) = known.values()
         self._slots, self._at, self._shared_block = [*slots, fresh], 0, other
-        self.oldest, self.free_memory = slots[0], fresh.memory
+        self.oldest, self.next_memory = slots[0], fresh.memory
 
     def _search(self) -> Block:
         """Returns a block that the user does not hold, the oldest if possible, else a new one.
 
         It checks four blocks a call, so that its cost does not grow with what the user keeps. Other
-        free blocks are freed if there are more than an ordinary loop needs.
+        blocks that nobody holds are freed if there are more than a training loop needs.
         """
         found: Block | None = None
         for _ in range(min(4, len(self._lent))):

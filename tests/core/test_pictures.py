@@ -17,7 +17,7 @@ from benchmarks.harness.outcome import Outcome
 from parallel_pool._demo import picture
 from parallel_pool._demo.speeds import Speed, runners
 
-RESULTS = Path(report.__file__).parent / "results" / "amd-epyc-2-cores"
+RESULTS = Path(report.__file__).parents[1] / "results" / "amd-epyc-2-cores"
 
 
 @pytest.fixture

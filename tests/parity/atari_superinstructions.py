@@ -88,8 +88,8 @@ class Profiler:
         csrc = folder / "csrc"
         sources = csrc / "envs" / "atari"
         shutil.copytree(atari_core.SOURCES, sources)
-        for folder in ("base", "os"):
-            shutil.copytree(atari_core.ROOT / "csrc" / folder, csrc / folder)
+        for part in ("base", "os"):
+            shutil.copytree(atari_core.ROOT / "csrc" / part, csrc / part)
         console = sources / "console"
         empty = "".join(f"#define PP_{kind}(X)\n" for kind in KINDS.values())
         (console / LIST.name).write_text(empty)

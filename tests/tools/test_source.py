@@ -505,7 +505,7 @@ def test_without_a_safe_folder_each_process_has_its_own(
 def test_old_libraries_are_removed(
     number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "KEPT", 2)
+    monkeypatch.setattr(cache, "MAX_KEPT", 2)
     monkeypatch.setattr(cache, "SAFE_AGE", 0)
     for value in range(5):
         set_number(number, value)

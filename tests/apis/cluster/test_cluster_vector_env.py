@@ -149,9 +149,11 @@ def test_first_come_first_served(cluster: Any) -> None:
         envs.send([0, 0], [0, 1])
     with pytest.raises(ValueError, match="all environments of a worker"):
         envs.send([0], [1])
+    for _ in range(2):
+        envs.recv()
+    envs.send([5, 5], [2, 3])
     with pytest.raises(PoolTimeoutError, match="goes on waiting"):
-        while True:
-            envs.recv(timeout=0.01)
+        envs.recv(timeout=0.01)
     envs.close()
 
 
