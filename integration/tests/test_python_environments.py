@@ -104,7 +104,7 @@ def run_with_dm_control(module: str, *arguments: str) -> str:
     assert DM_CONTROL_MUJOCO.is_dir(), "make installs it"
     path = os.pathsep.join(map(str, (DM_CONTROL_MUJOCO, ROOT)))
     done = subprocess.run(
-        [sys.executable, "-m", f"integration.{module}", *arguments],
+        [sys.executable, "-m", f"integration.compare.{module}", *arguments],
         # no rendering
         env={**os.environ, "PYTHONPATH": path, "MUJOCO_GL": "disabled"},
         capture_output=True,
