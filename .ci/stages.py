@@ -1,7 +1,7 @@
 """Runs the project's checks, one stage after another, and stops at the first that fails.
 
     python .ci/stages.py all         every stage, as CI does
-    python .ci/stages.py check       what fits into two minutes
+    python .ci/stages.py check       lint and the quick tests, in about three minutes on two cores
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
 `make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: a

@@ -55,11 +55,15 @@ def _slow(case: Any) -> Any:
 
 # ------------------------------------------------------------------- @pytest.mark.quick(count) --
 
+# folders whose tests reach most of the engine's C code: the sanitizers run all of their cases
+FOR_SANITIZERS = ("core", "faults")
+
 
 def mark_slow(items: Iterable[pytest.Item]) -> None:
     """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test.
 
-    With `sanitizers=True` they get the mark `sanitizers`: those stages run all cases, too.
+    With `sanitizers=True`, the default in some folders, they get the mark `sanitizers` instead:
+    those stages run all cases, too.
     """
     cases = defaultdict(list)
     for item in items:
@@ -68,10 +72,11 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
             cases[item.parent, item.originalname].append(item)
     for (_, name), of_test in cases.items():
         mark = of_test[0].get_closest_marker("quick")
+        is_sanitized = mark.kwargs.get("sanitizers", of_test[0].path.parent.name in FOR_SANITIZERS)
         chosen = choose([_values(item) for item in of_test], mark.args[0], name)
         for number, item in enumerate(of_test):
             if number not in chosen:
-                item.add_marker("sanitizers" if mark.kwargs.get("sanitizers") else "slow")
+                item.add_marker("sanitizers" if is_sanitized else "slow")
 
 
 def _values(item: pytest.Function) -> set[tuple[str, Any]]:

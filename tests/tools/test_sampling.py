@@ -92,3 +92,18 @@ def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
     pytester.inline_run("-m", "not slow and not sanitizers").assertoutcome(passed=5)
     pytester.inline_run("-m", "not slow").assertoutcome(passed=9)
     pytester.inline_run().assertoutcome(passed=15)
+
+
+def test_sanitizers_run_all_cases_of_some_folders(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
+    pytester.makeconftest(CONFTEST)
+    for folder in ("core", "tools"):
+        path = pytester.mkdir(folder) / f"test_{folder}.py"
+        path.write_text(
+            "import pytest\n"
+            "@pytest.mark.quick(1)\n"
+            "@pytest.mark.parametrize('number', range(3))\n"
+            "def test_numbers(number): pass\n"
+        )
+    pytester.inline_run("-m", "not slow and not sanitizers").assertoutcome(passed=2)
+    pytester.inline_run("-m", "not slow").assertoutcome(passed=4)
