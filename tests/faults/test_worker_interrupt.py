@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool._workers.start import forkserver, launch
+from parallel_pool._workers.start import bootstrap, forkserver, launch
 from tests.support.programs import Program
 from tests.support.timeouts import TEST_TIMEOUT
 from tests.support.worker_processes import methods
@@ -251,6 +251,18 @@ def test_a_worker_ignores_sigint_from_its_first_moment_on(method: str) -> None:
     assert [value[2] for value, _ in received] == [1, 2]
     for worker in workers:
         worker.close()
+
+
+def test_sigint_never_gets_its_default_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of the fork server ignores it already when it resets signals once more."""
+    given = []
+    monkeypatch.setattr(signal, "getsignal", lambda number: print)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: given.append((number, handler)))
+    for name in ("set_wakeup_fd", "siginterrupt", "pthread_sigmask"):
+        monkeypatch.setattr(signal, name, lambda *_: None)
+    bootstrap.reset_signals()
+    assert (signal.SIGUSR1, signal.SIG_DFL) in given
+    assert [callable(handler) for number, handler in given if number == signal.SIGINT] == [True]
 
 
 @pytest.mark.slow

@@ -249,7 +249,8 @@ def reset_signals() -> None:
     end by SIGINT, where they would inherit SIG_IGN.
     """
     signal.set_wakeup_fd(-1)
-    for number in signal.valid_signals():
+    # SIGINT keeps its handler until it gets the next: its default action would end the process
+    for number in signal.valid_signals() - {signal.SIGINT}:
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
