@@ -1,5 +1,4 @@
-/* Reset: checks and stores what a reset brings, seeds and options, until the environments take it.
- */
+/* Reset: checks the seeds and options of a reset, and stores them until environments take them. */
 #ifndef PP_NATIVE_RESET_H
 #define PP_NATIVE_RESET_H
 

@@ -1,5 +1,4 @@
-/* Gate: an eventcount, at which threads and worker processes wait: they spin briefly, then sleep.
- */
+/* Gate: an eventcount. Threads and worker processes wait at it: they spin briefly, then sleep. */
 #ifndef PP_POOL_GATE_H
 #define PP_POOL_GATE_H
 

@@ -61,8 +61,7 @@ static inline pp_track *pp_recorder_track(const pp_recorder *recorder) {
   return atomic_load_explicit(&recorder->track, memory_order_acquire);
 }
 
-/* Says that steps follow, which pp_recorder_work will record. Returns false if nothing is recorded.
- */
+/* Announces steps that pp_recorder_work will record. Returns false if nothing is recorded. */
 static inline bool pp_recorder_open(pp_recorder *recorder) {
   if (!pp_recorder_track(recorder)) return false;
   atomic_store_explicit(&recorder->is_open, true, memory_order_relaxed);

@@ -1,5 +1,4 @@
-/* Create: makes a pool whose environments live in worker processes, and what it shares with them.
- */
+/* Create: makes a pool of worker processes, and the memory that it shares with them. */
 #include "pool/create.h"
 
 #include <math.h>
@@ -85,8 +84,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Splits the address space: writes the bytes for each reply file and for the shared heap (0: any).
- */
+/* Splits the address space into bytes for each reply file and for the shared heap (0: any). */
 static void split_address_space(const pp_address_space *limits, int32_t num_lanes, int64_t *replies,
                                 int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;

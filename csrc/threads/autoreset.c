@@ -15,8 +15,7 @@ void pp_autoreset_fail(pp_natives *natives, int32_t env_id, const char *callback
   natives->fleet->phase[env_id] = PP_FRESH;
 }
 
-/* Draws the options of the next episode, from the generator that the pending seed, if any, gives.
- */
+/* Draws the options of the next episode, after it has given a pending seed to their generator. */
 static void draw_options(pp_natives *natives, int32_t env_id) {
   int32_t words = natives->seed_sizes[env_id];
   if (words) pp_draws_seed(&natives->draws, env_id, natives->seeds[env_id], words);

@@ -1,5 +1,4 @@
-/* Claims: how threads claim the rows of the ring's blocks, and count those that they have written.
- */
+/* Claims: how threads claim rows of the ring's blocks, and count those that they have written. */
 #include "claims.h"
 
 #include <stdlib.h>

@@ -51,7 +51,7 @@ __all__ = [
     "check_sizes",
 ]
 
-# what a step says that Ctrl-C, or another exception, has left in flight
+# begins the message of a step after a call that an exception ended
 LOST = "an exception such as Ctrl-C ended the last call, whose results are lost"
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,

@@ -401,7 +401,7 @@ class OptionPlan:
         """Returns the values of one environment.
 
         Completing them may be slow (a MuJoCo model is loaded), so what that has added is used again
-        for environments that differ only in options that `complete` does not read.
+        for environments that differ only in options that `fill_options` does not read.
         """
         known = self._definition.options
         coarse = tuple(
@@ -409,7 +409,7 @@ class OptionPlan:
             for name, part in zip(spread, key, strict=True)
             if not (name in known and known[name].varies)
         )
-        # the hidden options of environment 0 are tried first: `complete` checks them
+        # the hidden options of environment 0 are tried first: `fill_options` checks them
         before = hidden.get(coarse) or next(iter(hidden.values()), {})
         completed = registry.fill_options(self._definition, {**one, **before})
         hidden[coarse] = {

@@ -116,8 +116,8 @@ TEST(a_block_is_cut_after_its_rows_if_all_of_them_are_written) {
   close_ring(&ring, &claims);
 }
 
-/* The caller waits for fewer rows than the block has: it is told of these, and of each further one.
- */
+/* The caller waits for some rows of a block: it is woken once they are written, and by each later
+ * row. */
 TEST(a_lower_target_is_reached_earlier) {
   pp_ring ring;
   pp_claims claims;

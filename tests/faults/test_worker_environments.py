@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 MODES = ("next_step", "same_step", "disabled")
 
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     """An exception class that Python does not define."""
 
     def __init__(self, what: str, code: int) -> None:
@@ -89,19 +89,19 @@ def failing_step(pool: ProcessPool) -> Any:
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: str) -> None:
     def throw_by_hand() -> None:
-        raise ErrorSlot("what %d is %s", 7)
+        raise OwnError("what %d is %s", 7)
 
     with pool_of(throw_by_hand, autoreset=autoreset, start_method=method) as pool:
         pids = [pid_of(pool, lane) for lane in (0, 1)]
         error = failing_step(pool)
-        assert type(error) is ErrorSlot
+        assert type(error) is OwnError
         assert error.args == ("what %d is %s", 7) and error.code == 7
         assert error.__notes__ == ["Python environments: environment 2 failed"]
         cause = error.__cause__
         assert type(cause) is EnvError
         assert cause.env_ids == (2,)
         assert str(cause).startswith(
-            "Python environments: environment 2 failed: ErrorSlot: ('what %d is %s', 7)\n\n"
+            "Python environments: environment 2 failed: OwnError: ('what %d is %s', 7)\n\n"
             "In the worker process:\nTraceback (most recent call last):\n"
         )
         assert "in throw_by_hand" in str(cause)
@@ -128,7 +128,7 @@ def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: 
 @pytest.mark.parametrize(
     ("make", "kind", "said"),
     [
-        (lambda: ErrorSlot(threading.Lock(), 1), EnvError, "ErrorSlot"),  # type: ignore[arg-type]
+        (lambda: OwnError(threading.Lock(), 1), EnvError, "OwnError"),  # type: ignore[arg-type]
         (lambda: Unreadable(1, 2), EnvError, "Unreadable: one argument"),
         (lambda: NoMessage(), NoMessage, "environment 2"),
         (lambda: SystemExit(3), EnvError, "SystemExit: 3"),
@@ -382,10 +382,10 @@ def test_rows_that_were_overwritten_are_an_error(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_an_environment_that_cannot_be_made_is_named(method: str) -> None:
     def refuse() -> Any:
-        raise ErrorSlot("no %d", 3)
+        raise OwnError("no %d", 3)
 
     fns: list[Any] = [Counting, Counting, Counting, refuse]
-    with pytest.raises(ErrorSlot) as caught:
+    with pytest.raises(OwnError) as caught:
         ProcessPool(fns, num_workers=2, start_method=method)
     assert caught.value.args == ("no %d", 3)
     assert caught.value.__notes__ == ["environment 3 can't be made"]

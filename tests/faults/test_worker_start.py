@@ -135,12 +135,12 @@ def test_env_fns_that_cannot_be_pickled_are_refused_with_a_cure(method: str) -> 
         pool.reset()
 
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     """An exception class that Python does not define."""
 
 
 def fail() -> Any:
-    raise ErrorSlot("of my own")
+    raise OwnError("of my own")
 
 
 def leave() -> Any:
@@ -160,7 +160,7 @@ def exit_normally() -> Any:
 @pytest.mark.parametrize(
     ("trouble", "kind", "said"),
     [
-        (fail, ErrorSlot, "of my own"),
+        (fail, OwnError, "of my own"),
         (leave, WorkerError, "exit code 3 before"),
         (abort, WorkerError, "killed by SIGABRT before"),
         (exit_normally, EnvError, "environment 1 can't be made: SystemExit: 3"),
@@ -173,10 +173,10 @@ def test_a_constructor_that_fails_is_an_error(
     env_fns = [cartpole, trouble, cartpole]
     with pytest.raises(kind, match=said) as caught:
         ProcessPool(env_fns, num_workers=3, start_method=method)
-    if kind is ErrorSlot:
+    if kind is OwnError:
         assert caught.value.__notes__ == ["environment 1 can't be made"]
         assert isinstance(caught.value.__cause__, EnvError)
-        assert "raise ErrorSlot" in str(caught.value.__cause__)
+        assert "raise OwnError" in str(caught.value.__cause__)
     if method == "fork":
         with pytest.raises(kind, match=said):
             ProcessVectorEnv(env_fns, num_workers=3, context=method)
@@ -263,14 +263,14 @@ class Own(Env):
 
     def step(self, action):
         if action:
-            raise ErrorSlot(Point(7))
+            raise OwnError(Point(7))
         observation, *rest = super().step(action)
         return observation, 1.0, False, False, {"point": Point(self.steps)}
 
     def give(self, point):
         return Point(point.x + 1)
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     pass
 
 gymnasium.register("Own-v0", entry_point=Own, kwargs={"number": 6})
@@ -288,7 +288,7 @@ for method in sys.argv[1:]:
         assert pool.call("give", Point(3)) == [Point(4)] * 2
         try:
             pool.step([0, 1])
-        except ErrorSlot as error:
+        except OwnError as error:
             assert error.args == (Point(7),)
         assert pool.apply(lambda env: env.steps) == [2, 1]
     with ProcessPool([lambda: gymnasium.make("Own-v0")], start_method=method) as pool:

@@ -23,7 +23,7 @@ FOREVER = 20.0
 ACTIONS = np.zeros(4, np.int64)
 
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     """Can't be made from its `args`, so it can't be unpickled."""
 
     def __init__(self, one: str, other: str) -> None:

@@ -56,7 +56,7 @@ class Env(gymnasium.Env[Any, Any]):
         return np.full(2, self.steps, np.float32), 1.0, False, False, {}
 
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     """An exception class that Python does not define."""
 
 
@@ -69,9 +69,9 @@ class Unreadable(Exception):
 
 def fail(connection: Connection, argument: str) -> None:
     if argument == "own":
-        raise ErrorSlot("of my own", 7)
+        raise OwnError("of my own", 7)
     if argument == "unpicklable":
-        raise ErrorSlot(threading.Lock())
+        raise OwnError(threading.Lock())
     if argument == "unreadable":
         raise Unreadable(1, 2)
     raise ValueError(argument)

@@ -131,8 +131,8 @@ def test_an_exception_of_the_target_arrives(start: Start, method: str) -> None:
     (worker,) = start(method, "fail", "own")
     kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
     assert kind_of_message == "failed"
-    assert type(error) is workers_targets.ErrorSlot and error.args == ("of my own", 7)
-    assert 'raise ErrorSlot("of my own", 7)' in traceback
+    assert type(error) is workers_targets.OwnError and error.args == ("of my own", 7)
+    assert 'raise OwnError("of my own", 7)' in traceback
     assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
@@ -145,7 +145,7 @@ def test_the_traceback_of_an_exception_that_cannot_be_sent_arrives(
     (worker,) = start(method, "fail", how)
     kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
     assert (kind_of_message, error) == ("failed", None)
-    assert ("ErrorSlot" if how == "unpicklable" else "Unreadable") in traceback
+    assert ("OwnError" if how == "unpicklable" else "Unreadable") in traceback
     assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
@@ -417,12 +417,12 @@ class Point:
     def __init__(self, x):
         self.x = x
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     pass
 
 def double(point):
     if point.x < 0:
-        raise ErrorSlot(point.x)
+        raise OwnError(point.x)
     return Point(2 * point.x)
 
 method = sys.argv[1]
@@ -433,7 +433,7 @@ for worker in workers:
     watcher.watch(worker, lambda worker: None)
 doubled = workers[0].connection.recv(60)[0]
 failed = workers[1].connection.recv(60)[0]
-print(type(doubled) is Point, doubled.x, type(failed[1]) is ErrorSlot, failed[1])
+print(type(doubled) is Point, doubled.x, type(failed[1]) is OwnError, failed[1])
 """
 
 

@@ -1,4 +1,4 @@
-"""Rows: puts the results of several workers together, and takes results and actions apart."""
+"""Results: puts the results of several workers together, and takes results and actions apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Physics: options that Gymnasium's constructors lack, but its environments have as attributes."""
+"""Attribute options: options that Gymnasium has as attributes, not as constructor arguments."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ReferenceEnv:
             pool: the native environments.
         """
         self._spec, self._draws = spec, draws
-        self._options, self._physics = attribute_options.split(
+        self._options, self._attributes = attribute_options.split(
             pool.definition, first_options(options)
         )
         self._env: Any = None
@@ -67,7 +67,7 @@ class ReferenceEnv:
                 # this Gymnasium has no such environment, or a package of it is missing
                 return self._values
             self._env = env = made.unwrapped
-            attribute_options.apply(env, self._physics)
+            attribute_options.apply(env, self._attributes)
             found = self._plain_attributes(env)
             for seed in SEEDS:
                 for later in self._play(made, seed):

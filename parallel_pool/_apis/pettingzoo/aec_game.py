@@ -149,7 +149,6 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
 
     def _move(self, actions: Mapping[Any, Any]) -> NamedBatch:
         """Steps the game with the actions of some agents and takes over rewards and ends."""
-        self.pool.check_uninterrupted()
         row = np.zeros((1, len(self.possible_agents)), np.int64)
         for agent, action in actions.items():
             try:

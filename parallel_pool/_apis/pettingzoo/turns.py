@@ -92,6 +92,7 @@ class TurnEnv(AECGame):
         if isinstance(action, bool | np.bool_):
             # NumPy indexes by a bool in another way, so PettingZoo's games fail
             raise TypeError(f"action={action!r} is a bool: give an integer")
+        self.pool.check_uninterrupted()
         mover, legal = self.agent_selection, self._legal
         batch = self._move({mover: action})
         self._take_mask()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # keys of a worker's reply to a turn; a reply has only those that it needs
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 # The only part of a reply that is not pickled: infos of consecutive environments, in the reply of
-# the first. An `InfoColumns`, or an `LocalInfos` if this process steps the environments.
+# the first. An `InfoColumns`, or a `LocalInfos` if this process steps the environments.
 INFOS = 5
 Reply = dict[int, Any]
 # payload in place of a reset's arguments: no reset, the row repeats the last observation

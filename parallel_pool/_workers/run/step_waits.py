@@ -24,7 +24,7 @@ T = TypeVar("T")
 FIRST, SAMPLES, GROWTH = 4, 8, 8
 SHORTEST = 2e6  # nanoseconds
 # samples of a series that must be of waiting environments; one that a debugger stopped is not
-MAX_STEPS = 7
+MIN_WAITING = 7
 # part of a call that its workers neither ran nor waited for a core, and the gain worth a warning
 WAITING_SHARE, MIN_GAIN = 0.6, 1.5
 
@@ -99,7 +99,7 @@ class StepWaits:
         waiting = [
             each for each in self._samples if each.wall - each.busiest > WAITING_SHARE * each.wall
         ]
-        if len(waiting) < MAX_STEPS:
+        if len(waiting) < MIN_WAITING:
             return
         wall = median(each.wall for each in waiting)
         gain = self._gain(wall, median(each.cpu for each in waiting))

@@ -22,7 +22,7 @@ from tests.support.process_vector_env_cases import (
     ACTIONS,
     FOREVER,
     Doer,
-    ErrorSlot,
+    OwnError,
     doers,
     interrupted,
     made,
@@ -171,11 +171,11 @@ def test_an_environment_that_can_not_be_made_is_named(position: int) -> None:
 
 def test_an_exception_that_can_not_be_pickled_is_described() -> None:
     def do(env: Doer) -> None:
-        raise ErrorSlot("one ", "other")
+        raise OwnError("one ", "other")
 
     with made(do) as env:
         env.reset()
-        with pytest.raises(EnvError, match="ErrorSlot: one other") as raised:
+        with pytest.raises(EnvError, match="OwnError: one other") as raised:
             env.step([1] * 4)
         assert raised.value.env_ids == (1,)
         env.step(ACTIONS)

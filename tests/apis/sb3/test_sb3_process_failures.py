@@ -58,12 +58,12 @@ class Counting(gymnasium.Env[Any, Any]):
         return self._show(), 1.0, False, False, {"steps": self.steps}
 
 
-class ErrorSlot(Exception):
+class OwnError(Exception):
     """An exception class of this file."""
 
 
 def fail() -> None:
-    raise ErrorSlot("what %d is %s")
+    raise OwnError("what %d is %s")
 
 
 def counters(trouble: Callable[[], Any] | None = None) -> list[Maker]:
@@ -77,7 +77,7 @@ def test_an_exception_is_raised_unchanged() -> None:
         env.step([0] * 4)
         env.step([0] * 4)
         env.reset_infos[:] = [{}] * 4
-        with pytest.raises(ErrorSlot, match="what %d is %s") as caught:
+        with pytest.raises(OwnError, match="what %d is %s") as caught:
             env.step([0] * 4)
         assert "environment 2 failed" in caught.value.__notes__[0]
         cause = caught.value.__cause__
@@ -103,14 +103,14 @@ def test_after_an_exception_in_a_reset_the_next_step_is_a_reset() -> None:
         env.reset()
         env.step([0] * 4)
         env.set_options([{}, {}, {"do": 1}, {}])
-        with pytest.raises(ErrorSlot) as caught:
+        with pytest.raises(OwnError) as caught:
             env.reset()
         assert isinstance(caught.value.__cause__, EnvError)
         assert caught.value.__cause__.batch[:, 0].tolist() == [0] * 4
         assert env.step([0] * 4)[0][:, 0].tolist() == [1, 1, 0, 1]
         # after another failure and a reset nothing is pending
         env.set_options([{}, {}, {"do": 1}, {}])
-        with pytest.raises(ErrorSlot):
+        with pytest.raises(OwnError):
             env.reset()
         env.set_options()
         assert env.reset()[:, 0].tolist() == [0] * 4
@@ -124,13 +124,13 @@ def test_after_an_exception_each_step_has_its_own_infos() -> None:
     class Once(Teller):
         def step(self, action: Any) -> Any:
             if self.episodes == 1:
-                raise ErrorSlot
+                raise OwnError
             return super().step(action)
 
     tell = INFOS["now and then"]
     with made([partial(Once, length=3, tell=tell), partial(Teller, length=9)]) as env:
         env.reset()
-        with pytest.raises(ErrorSlot):
+        with pytest.raises(OwnError):
             env.step([0, 0])
         infos = [env.step([0, 0])[3][0] for _ in range(3)]
         assert infos == [{"TimeLimit.truncated": False, **more} for more in ({}, {}, {"seldom": 2})]
@@ -138,7 +138,7 @@ def test_after_an_exception_each_step_has_its_own_infos() -> None:
 
 
 def test_an_exception_in_a_constructor_names_the_environment() -> None:
-    with pytest.raises(ErrorSlot) as caught:
+    with pytest.raises(OwnError) as caught:
         PoolVecEnv([Counting, fail], "fork")
     assert any("environment 1 can't be made" in note for note in caught.value.__notes__)
 
@@ -146,7 +146,7 @@ def test_an_exception_in_a_constructor_names_the_environment() -> None:
 def test_after_an_exception_in_a_method_steps_continue() -> None:
     with made(counters(fail)) as env:
         env.reset()
-        with pytest.raises(ErrorSlot):
+        with pytest.raises(OwnError):
             env.env_method("reset", options={"do": 1}, indices=[2])
         assert len(env.step([0] * 4)) == 4
 
@@ -246,7 +246,7 @@ def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
     def fail_once() -> None:
         calls.append(1)
         if len(calls) == 1:
-            raise ErrorSlot
+            raise OwnError
 
     with made(counters(fail_once), on_error="restart") as env:
         env.set_options({"do": 1})
