@@ -8,6 +8,8 @@ for the names of symbols (objects.py), what was proven of the old sources holds 
 they are one program. Proofs of the old sources then get the hash of the new ones; a proof that was
 older stays old.
 
+Files that only prepare cartridges may have other objects, if the cartridges are equal (prepared.py).
+
 A change of the files that no proof covers, such as those of the APIs, is refused, too, as they hold
 inlined code of the console: commit it before or after.
 """
@@ -28,7 +30,7 @@ from pathlib import Path
 
 from parallel_pool._families import atari_proofs
 from parallel_pool._families.atari_proofs import Proof
-from parallel_pool._prove_atari import sources
+from parallel_pool._prove_atari import prepared, sources
 from parallel_pool._prove_atari.objects import Differs, Names, Object, compare
 
 # the files of C whose objects are compared: those with the hashed ones, and all that include them
@@ -59,8 +61,8 @@ class Compiler:
         command = [word for word in words if not word.startswith(f"-I{csrc}")]
         return Compiler(command, csrc.parent / "build" / "carry")
 
-    def compile(self, csrc: Path, path: Path) -> Object:
-        """Returns the object of a file, with the headers of its own tree."""
+    def compile(self, csrc: Path, path: Path) -> Path:
+        """Returns the object file of a source, with the headers of a tree."""
         command = [*self.command, f"-I{csrc / 'include'}", f"-I{csrc}"]
         # without lines, the object depends on nothing else
         text = _output([*command, "-w", "-E", "-P", str(path)])
@@ -71,7 +73,13 @@ class Compiler:
             partial_file = target.with_suffix(f".{os.getpid()}.partial")
             _output([*command, "-w", "-g0", "-c", str(path), "-o", str(partial_file)])
             partial_file.replace(target)
-        return Object(target.read_bytes())
+        return target
+
+    def link(self, objects: Sequence[Path], name: str) -> Path:
+        """Returns a program of objects."""
+        program = self.cache / name
+        _output([*self.command, *map(str, objects), "-o", str(program)])
+        return program
 
 
 def _output(command: Sequence[str]) -> str:
@@ -115,17 +123,21 @@ def _compile_all(
     csrc: Path, compiler: Compiler, jobs: int, compiled: Callable[[str], None]
 ) -> dict[str, Object]:
     """Returns the objects of a tree, by the paths of their files in it."""
-    paths = sorted({path for pattern in COMPILED for path in csrc.glob(pattern)})
+    paths = sorted(_files(csrc, COMPILED) - _files(csrc, prepared.FILES))
     # the largest take minutes: first
     paths.sort(key=lambda path: "machine" not in path.name)
 
     def one(path: Path) -> tuple[str, Object]:
         made = compiler.compile(csrc, path)
         compiled(str(path.relative_to(csrc)))
-        return path.relative_to(csrc).as_posix(), made
+        return path.relative_to(csrc).as_posix(), Object(made.read_bytes())
 
     with ThreadPoolExecutor(jobs) as pool:
         return dict(sorted(pool.map(one, paths)))
+
+
+def _files(csrc: Path, patterns: Iterable[str]) -> set[Path]:
+    return {path for pattern in patterns for path in csrc.glob(pattern)}
 
 
 def _pairs(before: Mapping[str, Object], after: Mapping[str, Object]) -> Iterable[tuple[str, str]]:
@@ -155,6 +167,28 @@ def _is_equal(old: Object, new: Object) -> bool:
     return True
 
 
+def compare_cartridges(old: Path, new: Path, compiler: Compiler) -> int:
+    """Raises CannotCarry, with the ROM, unless two trees make the same cartridges of all ROMs.
+
+    Returns:
+        the number of cartridges.
+    """
+    roms = prepared.write(compiler.cache / "roms")
+    try:
+        before, after = (prepared.lines_of(_program(csrc, compiler), roms) for csrc in (old, new))
+        prepared.compare(before, after)
+    except (prepared.CartridgesDiffer, subprocess.CalledProcessError) as error:
+        raise CannotCarry(str(error)) from error
+    return len(after)
+
+
+def _program(csrc: Path, compiler: Compiler) -> Path:
+    """Returns the program that prints a tree's cartridges."""
+    paths = sorted(_files(csrc, prepared.LINKED))
+    objects = [compiler.compile(csrc, path) for path in (prepared.PROGRAM, *paths)]
+    return compiler.link(objects, f"cartridges-{hashlib.sha256(bytes(csrc)).hexdigest()[:8]}")
+
+
 # --------------------------------------------------------------------------------------- proofs --
 
 
@@ -179,6 +213,8 @@ def run(revision: str, jobs: int) -> int:
         old = checkout(revision)
         compiler = Compiler.of_checkout(sources.CSRC)
         compare_trees(old / "csrc", sources.CSRC, compiler, jobs, _show)
+        count = compare_cartridges(old / "csrc", sources.CSRC, compiler)
+        print(f"{count} cartridges are equal")
         digest = partial(digest_of(old), root=old / "csrc")
         for path in (atari_proofs.PATH, atari_proofs.PLAYERS):
             table = atari_proofs.read(path)
