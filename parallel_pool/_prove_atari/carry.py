@@ -8,7 +8,8 @@ for the names of symbols (objects.py), what was proven of the old sources holds 
 they are one program. Proofs of the old sources then get the hash of the new ones; a proof that was
 older stays old.
 
-Files that only prepare cartridges may have other objects, if the cartridges are equal (prepared.py).
+The objects of files that only prepare cartridges may differ if the cartridges are equal
+(prepared.py).
 
 A change of the files that no proof covers, such as those of the APIs, is refused, too, as they hold
 inlined code of the console: commit it before or after.
@@ -173,7 +174,7 @@ def compare_cartridges(old: Path, new: Path, compiler: Compiler) -> int:
     Returns:
         the number of cartridges.
     """
-    roms = prepared.write(compiler.cache / "roms")
+    roms = prepared.write(compiler.cache / "roms", prepared.roms())
     try:
         before, after = (prepared.lines_of(_program(csrc, compiler), roms) for csrc in (old, new))
         prepared.compare(before, after)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -103,11 +103,11 @@ def with_ram(size: int, rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def write(folder: Path) -> str:
-    """Writes all ROMs to a folder and returns the program's input."""
+def write(folder: Path, roms: Iterable[Rom]) -> str:
+    """Writes ROMs to a folder and returns the program's input."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = []
-    for rom in roms():
+    for rom in roms:
         path = folder / f"{rom.name}.bin"
         path.write_bytes(rom.program)
         lines.append(f"{rom.players} {rom.game} {path}\n")

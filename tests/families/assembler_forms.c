@@ -2,6 +2,7 @@
  * bytes, and what it should be in the assembler's language (test_atari_assembler.py). */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "envs/atari/console/translation/assembler.h"
 

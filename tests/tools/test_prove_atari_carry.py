@@ -12,7 +12,7 @@ import pytest
 from parallel_pool import __main__ as cli
 from parallel_pool._families import atari_proofs
 from parallel_pool._families.atari_proofs import Proof
-from parallel_pool._prove_atari import carry, sources
+from parallel_pool._prove_atari import carry, prepared, sources
 from parallel_pool._prove_atari.carry import CannotCarry, Compiler, compare_trees
 from parallel_pool._prove_atari.objects import Object
 
@@ -195,8 +195,33 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     return copies[0], copies[1]
 
 
+PREPARE = """
+#include "chip.h"
+int pp_prepare(int rom) { return rom + SHIFT; }
+"""
+PRINT = """
+#include <stdio.h>
+int pp_prepare(int rom);
+int main(void) { printf("pong %d\\n", pp_prepare(5)); return 0; }
+"""
+
+
+@pytest.fixture
+def preparing(trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both trees have a file that only prepares cartridges, and a program prints what it makes."""
+    for root in trees:
+        (root / "envs" / "atari" / "prepare.c").write_text(PREPARE)
+    program = trees[0].parents[1] / "print.c"
+    program.write_text(PRINT)
+    monkeypatch.setattr(prepared, "PROGRAM", program)
+    monkeypatch.setattr(prepared, "FILES", ("envs/atari/prepare.c",))
+    monkeypatch.setattr(prepared, "LINKED", ("envs/atari/prepare.c",))
+    monkeypatch.setattr(prepared, "roms", lambda: [])
+
+
 def test_the_command_writes_the_tables_only_if_nothing_differs(
     trees: tuple[Path, Path],
+    preparing: None,
     compiler: Compiler,
     tables: tuple[Path, Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -217,7 +242,15 @@ def test_the_command_writes_the_tables_only_if_nothing_differs(
     assert "nothing is carried: envs/atari/chip.c: pp_chip_read differs" in capsys.readouterr().err
     assert [path.read_text() for path in tables] == before
 
-    edit(new, "SHIFT = 9", "SHIFT = 0x8")
+    edit(new, "SHIFT = 9", "SHIFT = 8")
+    edit(new, "rom + SHIFT", "rom * 3")
+    assert cli.main(["prove-atari", "--carry", "HEAD", "--jobs", "1"]) == 1
+    words = "nothing is carried: another cartridge: pong 15, where it was pong 13"
+    assert words in capsys.readouterr().err
+    assert [path.read_text() for path in tables] == before
+
+    edit(new, "rom * 3", "rom * 3 - 2")
+    edit(new, "SHIFT = 8", "SHIFT = 0x8")
     assert cli.main(["prove-atari", "--carry", "HEAD", "--jobs", "1"]) == 0
     assert "atari_proofs.json: 1 of 104 proofs carried" in capsys.readouterr().out
     assert atari_proofs.read(tables[0])["pong"].sources == "new pong"

@@ -1,18 +1,19 @@
-/* Change: the operations that change memory or a register
- *
- * Included by translator.c, whose functions it uses. */
+/* Modify: the operations that change memory or a register. */
+#include "../tia_registers.h"
+#include "instructions.h"
+#include "operand.h"
 
 /* reg = what an operation makes of reg; sets what is known of the flags */
-static bool change(pp_translator *t, unsigned op, int reg) {
-  pp_assembler *as = &t->as;
+static bool change(pp_emitter *e, unsigned op, int reg) {
+  pp_assembler *as = &e->as;
   switch (op) {
     case DO_INC:
       as_increment8(as, reg);
-      result_in(t, reg, true);
+      emitter_set_result(e, reg, true);
       return true;
     case DO_DEC:
       as_decrement8(as, reg);
-      result_in(t, reg, true);
+      emitter_set_result(e, reg, true);
       return true;
     case DO_ASL: as_register(as, OP_ADD8, reg, reg); break;
     case DO_LSR: as_shift8(as, SHIFT_RIGHT, reg); break;
@@ -27,8 +28,8 @@ static bool change(pp_translator *t, unsigned op, int reg) {
     default: return false;
   }
   as_set_if(as, IF_BELOW, HOST_CARRY);
-  result_in(t, reg, op != DO_ROR);
-  t->state.carry = PP_CARRY_IS_CF;
+  emitter_set_result(e, reg, op != DO_ROR);
+  e->state.carry = PP_CARRY_IS_CF;
   return true;
 }
 
@@ -37,66 +38,66 @@ static bool is_nothing(unsigned address) {
   return (address & 15) > TIA_INPT5 && (address & 63) > TIA_CXCLR;
 }
 
-static pp_translate_result translate_modify(pp_translator *t, uint32_t at, kind k) {
-  pp_assembler *as = &t->as;
-  const pp_instruction *ip = instruction(t, at);
+pp_translate_result translate_modify(pp_emitter *e, uint32_t at, pp_kind k) {
+  pp_assembler *as = &e->as;
+  const pp_instruction *ip = emitter_instruction(e, at);
   pp_place place;
   uint32_t cycles = 5;
   const bool compares = k.op == DO_DCP;
   if (!compares && (k.op < DO_ASL || k.op > DO_DEC)) return PP_REFUSED;
   if (k.mode == IN_MAB && !compares && !ip->mask && is_nothing(ip->operand)) {
     // a way to wait: it reads what is on the bus and writes it nowhere
-    time_of_access(t, RDX, cycles);
+    emit_time_of_access(e, RDX, cycles);
     as_memory(as, OP_STORE, RDX, MACHINE(used));
     as_set(as, HOST_NZ, ip->operand & 0x3fu);
-    change(t, k.op, HOST_NZ);
-    t->state.cycles += cycles;
+    change(e, k.op, HOST_NZ);
+    e->state.cycles += cycles;
     return PP_GOES_ON;
   }
   if (k.mode == IN_MRA) {
-    place = ram_at(ip->operand);
+    place = place_in_ram(ip->operand);
   } else if (k.mode == IN_MZX) {
-    indexed_ram(t, at, HOST_X);
-    place = ram_by(RAX);
+    emit_indexed_ram(e, at, HOST_X);
+    place = place_in_ram_by(RAX);
     cycles = 6;
   } else if (k.mode == IN_MAB && (ip->operand & 0x1280) == 0x80 && ip->mask) {
-    place = ram_at(ip->operand & 0x7f);
+    place = place_in_ram(ip->operand & 0x7f);
     cycles = 6;
   } else {
     return PP_REFUSED;
   }
   as_memory(as, OP_LOAD_BYTE, HOST_NZ, place);
-  change(t, compares ? DO_DEC : k.op, HOST_NZ);
+  change(e, compares ? DO_DEC : k.op, HOST_NZ);
   as_memory(as, OP_STORE8, HOST_NZ, place);
   if (compares) {
     as_register(as, OP_LOAD, RAX, HOST_NZ);
-    compare(t, HOST_A, &(operand){.from = FROM_RAX});
+    emit_compare(e, HOST_A, &(pp_operand){.from = FROM_RAX});
   }
-  t->state.cycles += cycles;
+  e->state.cycles += cycles;
   return PP_GOES_ON;
 }
 
-static void copy(pp_translator *t, int to, int from) {
-  as_register(&t->as, OP_LOAD, to, from);
-  result_in(t, to, false);
+static void copy(pp_emitter *e, int to, int from) {
+  as_register(&e->as, OP_LOAD, to, from);
+  emitter_set_result(e, to, false);
 }
 
-static pp_translate_result translate_implied(pp_translator *t, unsigned op) {
-  pp_assembler *as = &t->as;
+pp_translate_result translate_implied(pp_emitter *e, unsigned op) {
+  pp_assembler *as = &e->as;
   switch (op) {
-    case DO_TAX: copy(t, HOST_X, HOST_A); break;
-    case DO_TXA: copy(t, HOST_A, HOST_X); break;
-    case DO_TAY: copy(t, HOST_Y, HOST_A); break;
-    case DO_TYA: copy(t, HOST_A, HOST_Y); break;
+    case DO_TAX: copy(e, HOST_X, HOST_A); break;
+    case DO_TXA: copy(e, HOST_A, HOST_X); break;
+    case DO_TAY: copy(e, HOST_Y, HOST_A); break;
+    case DO_TYA: copy(e, HOST_A, HOST_Y); break;
     case DO_TSX:
       as_memory(as, OP_LOAD_BYTE, HOST_X, MACHINE(sp));
-      result_in(t, HOST_X, false);
+      emitter_set_result(e, HOST_X, false);
       break;
     case DO_TXS: as_memory(as, OP_STORE8, HOST_X, MACHINE(sp)); break;
-    case DO_INX: change(t, DO_INC, HOST_X); break;
-    case DO_INY: change(t, DO_INC, HOST_Y); break;
-    case DO_DEX: change(t, DO_DEC, HOST_X); break;
-    case DO_DEY: change(t, DO_DEC, HOST_Y); break;
+    case DO_INX: change(e, DO_INC, HOST_X); break;
+    case DO_INY: change(e, DO_INC, HOST_Y); break;
+    case DO_DEX: change(e, DO_DEC, HOST_X); break;
+    case DO_DEY: change(e, DO_DEC, HOST_Y); break;
     case DO_CLC: as_set(as, HOST_CARRY, 0); break;
     case DO_SEC: as_set(as, HOST_CARRY, 1); break;
     case DO_CLD: as_store_constant8(as, MACHINE(decimal), 0); break;
@@ -106,8 +107,8 @@ static pp_translate_result translate_implied(pp_translator *t, unsigned op) {
     case DO_CLV: as_store_constant8(as, MACHINE(overflow), 0); break;
     case DO_NOP: break;
     default:
-      if (!change(t, op, HOST_A)) return PP_REFUSED;
+      if (!change(e, op, HOST_A)) return PP_REFUSED;
   }
-  t->state.cycles += 2;
+  e->state.cycles += 2;
   return PP_GOES_ON;
 }
