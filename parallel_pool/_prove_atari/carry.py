@@ -186,7 +186,7 @@ def compare_cartridges(old: Path, new: Path, compiler: Compiler) -> int:
 def _program(csrc: Path, compiler: Compiler) -> Path:
     """Returns the program that prints a tree's cartridges."""
     paths = sorted(_files(csrc, prepared.LINKED))
-    objects = [compiler.compile(csrc, path) for path in (prepared.PROGRAM, *paths)]
+    objects = [compiler.compile(csrc, path) for path in (csrc.parent / prepared.PROGRAM, *paths)]
     return compiler.link(objects, f"cartridges-{hashlib.sha256(bytes(csrc)).hexdigest()[:8]}")
 
 

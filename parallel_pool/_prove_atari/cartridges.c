@@ -1,11 +1,13 @@
 /* Cartridges: prints what the console makes of ROMs before it plays them, one line for each ROM and
  * build: a hash of the decoded program, of its translation and of the cartridge's other data.
  *
- * prepared.py compiles it with the console of two revisions and compares the lines. Its input has
- * one line for each ROM: the number of players (0: a game of one), the game's name, the file. */
+ * prepared.py runs the one of two revisions, each with its own console, and compares the lines. The
+ * input has one line for each ROM: the number of players (0: a game of one), the game's name, the
+ * file. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "envs/atari/console/cartridge.h"
@@ -29,15 +31,33 @@ static void add_number(hash *h, uint64_t number) {
   add(h, &number, sizeof(number));
 }
 
-/* Adds the numbers of handlers, whose addresses differ between programs. */
-static void add_instructions(hash *h, const pp_cartridge *c, const uint16_t *sequence,
-                             size_t count) {
+/* a handler of the processor; its address differs between programs */
+typedef struct numbered {
+  uintptr_t address;
+  int number;
+} numbered;
+
+static numbered table[PP_HANDLER_COUNT];
+
+static int by_address(const void *a, const void *b) {
+  const numbered *left = a, *right = b;
+  return (left->address > right->address) - (left->address < right->address);
+}
+
+static void number_handlers(const pp_cartridge *c) {
+  for (int i = 0; i < PP_HANDLER_COUNT; i++) {
+    table[i] = (numbered){(uintptr_t)c->handler[i], i};
+  }
+  qsort(table, PP_HANDLER_COUNT, sizeof(table[0]), by_address);
+}
+
+static void add_instructions(hash *h, const pp_cartridge *c, size_t count) {
+  number_handlers(c);
   for (size_t i = 0; i < count; i++) {
     const pp_instruction *at = &c->program[i];
-    unsigned number = sequence ? sequence[i] : PP_OUT_IMP;
-    if (at->handler == c->handler[PP_ENT_IMP]) number = PP_ENT_IMP;
-    if (at->handler != c->handler[number]) number = PP_HANDLER_COUNT;
-    const uint16_t numbers[] = {(uint16_t)number, at->operand, at->mask, at->low};
+    const numbered wanted = {(uintptr_t)at->handler, 0};
+    const numbered *it = bsearch(&wanted, table, PP_HANDLER_COUNT, sizeof(wanted), by_address);
+    const int numbers[] = {it ? it->number : -1, at->operand, at->mask, at->low};
     add(h, numbers, sizeof(numbers));
   }
 }
@@ -76,7 +96,6 @@ static void add_facts(hash *h, const pp_cartridge *c) {
 static void add_translation(hash *h, const pp_translation *t) {
   add_number(h, t->count);
   add(h, t->single, t->count * sizeof(t->single[0]));
-  add(h, t->sequence, t->count * sizeof(t->sequence[0]));
   add(h, t->length, t->count * sizeof(t->length[0]));
   add_number(h, t->size);
   add_number(h, t->code != NULL);
@@ -89,42 +108,39 @@ static void add_translation(hash *h, const pp_translation *t) {
 static void print(const char *file, const char *build, const pp_cartridge *c) {
   hash h = {0xcbf29ce484222325u};
   add_facts(&h, c);
-  add_instructions(&h, c, c->translation->sequence, c->translation->count);
+  add_instructions(&h, c, c->translation->count);
   add_translation(&h, c->translation);
   add_facts(&h, c->counting);
-  add_instructions(&h, c->counting, NULL, PP_BANK_BYTES + 3);
+  add_instructions(&h, c->counting, PP_BANK_BYTES + 3);
   add_number(&h, c->counting->translation == NULL);
   printf("%s %s %016" PRIx64 " %zu\n", file, build, h.value, c->translation->size);
 }
 
-static void print_builds(const char *file, pp_cartridge *c) {
-  static const char *const builds[] = {"best", "v4", "v3", "base", "v3"};
-  print(file, builds[0], c);
-  for (size_t i = 1; i < sizeof(builds) / sizeof(builds[0]); i++) {
-    if (pp_cartridge_use_build(c, builds[i]) < 0) {
-      printf("%s %s is not for this processor\n", file, builds[i]);
-    } else {
-      print(file, builds[i], c);
-    }
-  }
+static int create(const uint8_t *rom, size_t size, const char *game, int players, const char *build,
+                  pp_cartridge **c) {
+  int status = players ? pp_cartridge_create_multiplayer(rom, size, game, players, c)
+                       : pp_cartridge_create(rom, size, game, c);
+  if (status < 0) return status;
+  return pp_cartridge_use_build(*c, build);
 }
 
 /* Prints the lines of a ROM; false if its file cannot be read. */
 static bool print_rom(int players, const char *game, const char *file) {
+  static const char *const builds[] = {"base", "v3", "v4"};
   static uint8_t rom[LONGEST_ROM];
   FILE *in = fopen(file, "rb");
   if (!in) return false;
   size_t size = fread(rom, 1, sizeof(rom), in);
   fclose(in);
-  pp_cartridge *c;
-  int status = players ? pp_cartridge_create_multiplayer(rom, size, game, players, &c)
-                       : pp_cartridge_create(rom, size, game, &c);
-  if (status < 0) {
-    printf("%s is refused with %d\n", file, status);
-    return true;
+  for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+    pp_cartridge *c;
+    if (create(rom, size, game, players, builds[i], &c) < 0) {
+      printf("%s %s is refused\n", file, builds[i]);
+    } else {
+      print(file, builds[i], c);
+    }
+    pp_cartridge_destroy(c);
   }
-  print_builds(file, c);
-  pp_cartridge_destroy(c);
   return true;
 }
 

@@ -19,14 +19,18 @@ from pathlib import Path
 from parallel_pool._families import atari, atari_players
 from parallel_pool._prove_atari import players, sides
 
-# files of a tree, as patterns: those that only prepare cartridges
-FILES = ("envs/atari/console/cartridge.c", "envs/atari/console/translation/*.c")
+# files of a tree, as patterns: those that only prepare cartridges, or choose how
+FILES = (
+    *("envs/atari/console/cartridge.c", "envs/atari/console/translation/*.c"),
+    *("envs/atari/setup.c", "envs/atari/isa.c"),
+)
 # the files that the program needs
 LINKED = (
     *("envs/atari/console/**/*.c", "envs/atari/games/**/*.c", "envs/atari/isa.c"),
     *("base/mt19937.c", "os/code_memory.c"),
 )
-PROGRAM = Path(__file__).with_name("cartridges.c")
+# the program, in a checkout
+PROGRAM = Path("parallel_pool", "_prove_atari", "cartridges.c")
 
 SIZES = (2048, 4096, 8192, 10240, 16384)
 RANDOM_ROMS = 12  # of each size and kind

@@ -211,12 +211,11 @@ def preparing(trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None
     """Both trees have a file that only prepares cartridges, and a program prints what it makes."""
     for root in trees:
         (root / "envs" / "atari" / "prepare.c").write_text(PREPARE)
-    program = trees[0].parents[1] / "print.c"
-    program.write_text(PRINT)
-    monkeypatch.setattr(prepared, "PROGRAM", program)
+        (root.parent / "print.c").write_text(PRINT)
+    monkeypatch.setattr(prepared, "PROGRAM", Path("print.c"))
     monkeypatch.setattr(prepared, "FILES", ("envs/atari/prepare.c",))
     monkeypatch.setattr(prepared, "LINKED", ("envs/atari/prepare.c",))
-    monkeypatch.setattr(prepared, "roms", lambda: [])
+    monkeypatch.setattr(prepared, "roms", list)
 
 
 def test_the_command_writes_the_tables_only_if_nothing_differs(
