@@ -97,8 +97,7 @@ static void add_translation(hash *h, const pp_translation *t) {
   add_number(h, t->count);
   add(h, t->single, t->count * sizeof(t->single[0]));
   add(h, t->length, t->count * sizeof(t->length[0]));
-  add_number(h, t->size);
-  add_number(h, t->code != NULL);
+  add_number(h, t->code ? t->size : 0);
   add_number(h, t->entry != NULL);
   if (t->code) add(h, t->code, t->size);
   if (t->entry) add(h, t->entry, t->count * sizeof(t->entry[0]));
@@ -113,7 +112,8 @@ static void print(const char *file, const char *build, const pp_cartridge *c) {
   add_facts(&h, c->counting);
   add_instructions(&h, c->counting, PP_BANK_BYTES + 3);
   add_number(&h, c->counting->translation == NULL);
-  printf("%s %s %016" PRIx64 " %zu\n", file, build, h.value, c->translation->size);
+  printf("%s %s %016" PRIx64 " %zu\n", file, build, h.value,
+         c->translation->code ? c->translation->size : 0);
 }
 
 static int create(const uint8_t *rom, size_t size, const char *game, int players, const char *build,
