@@ -20,12 +20,9 @@ typedef struct frames {
 EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, const char *build) {
   frames *it = aligned_alloc(_Alignof(frames), sizeof(*it));
   if (!it) return NULL;
-  if (pp_cartridge_create(rom, size, game, &it->cartridge) < 0) {
-    free(it);
-    return NULL;
-  }
-  if (*build && pp_cartridge_use_build(it->cartridge, build) < 0) {
-    pp_cartridge_destroy(it->cartridge);
+  pp_cartridge_options options = {.rom = rom, .size = size, .game = game};
+  if (!pp_cartridge_choose_build(&options, build) ||
+      pp_cartridge_create(&options, &it->cartridge) < 0) {
     free(it);
     return NULL;
   }

@@ -64,7 +64,7 @@ static void add_instructions(hash *h, const pp_cartridge *c, size_t count) {
 
 static void add_facts(hash *h, const pp_cartridge *c) {
   pp_tia_drawer *const draws[] = {
-#ifdef PP_BUILDS_X86
+#if PP_ISA_X86
       pp_tia_draw_avx512,
       pp_tia_draw_avx2,
 #endif
@@ -116,14 +116,6 @@ static void print(const char *file, const char *build, const pp_cartridge *c) {
          c->translation->code ? c->translation->size : 0);
 }
 
-static int create(const uint8_t *rom, size_t size, const char *game, int players, const char *build,
-                  pp_cartridge **c) {
-  int status = players ? pp_cartridge_create_multiplayer(rom, size, game, players, c)
-                       : pp_cartridge_create(rom, size, game, c);
-  if (status < 0) return status;
-  return pp_cartridge_use_build(*c, build);
-}
-
 /* Prints the lines of a ROM; false if its file cannot be read. */
 static bool print_rom(int players, const char *game, const char *file) {
   static const char *const builds[] = {"base", "v3", "v4"};
@@ -133,8 +125,9 @@ static bool print_rom(int players, const char *game, const char *file) {
   size_t size = fread(rom, 1, sizeof(rom), in);
   fclose(in);
   for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
-    pp_cartridge *c;
-    if (create(rom, size, game, players, builds[i], &c) < 0) {
+    pp_cartridge_options options = {.rom = rom, .size = size, .game = game, .players = players};
+    pp_cartridge *c = NULL;
+    if (!pp_cartridge_choose_build(&options, builds[i]) || pp_cartridge_create(&options, &c) < 0) {
       printf("%s %s is refused\n", file, builds[i]);
     } else {
       print(file, builds[i], c);

@@ -21,8 +21,9 @@ typedef struct play {
 
 /* Makes a cartridge and switches a console on, without the minute that ALE plays first. */
 static void begin(play *it, const uint8_t *rom, size_t size, const char *build, bool has_cache) {
-  if (pp_cartridge_create(rom, size, "pong", &it->cartridge) < 0) abort();
-  if (build && pp_cartridge_use_build(it->cartridge, build) < 0) abort();
+  pp_cartridge_options options = {.rom = rom, .size = size, .game = "pong"};
+  if (!pp_cartridge_choose_build(&options, build)) abort();
+  if (pp_cartridge_create(&options, &it->cartridge) < 0) abort();
   memset(&it->console, 0, sizeof(it->console));
   memset(&it->cache, 0, sizeof(it->cache));
   if (has_cache) pp_console_use_cache(&it->console, &it->cache);

@@ -1,20 +1,20 @@
-"""Where the system refuses executable memory, Atari games are interpreted, with equal results."""
+"""Where the system refuses executable memory, or PP_ATARI_JIT=0, Atari games are interpreted."""
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from parallel_pool._engine.pool import Pool
 from tests.support.c_library import build_library
 from tests.support.timeouts import TEST_TIMEOUT
 
-pytestmark = pytest.mark.skipif(
-    "avx2" not in Path("/proc/cpuinfo").read_text(), reason="nothing is translated"
-)
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="nothing is translated")
 
 # refuses to make memory executable, as hardened systems do, and writes how often it did
 REFUSING = """
@@ -121,6 +121,30 @@ def test_games_are_interpreted_where_executable_memory_is_refused(
     # each of the games asked for it
     assert int(refusals.read_text()) >= 3
     assert refused == (translated, [0, 0, 0])
+
+
+def test_nothing_asks_for_executable_memory_if_it_is_switched_off(
+    tmp_path: Path, translated: str
+) -> None:
+    """A system may end a process that asks."""
+    library, refusals = build_library(REFUSING, tmp_path), tmp_path / "refusals"
+    preloaded = f"{os.environ.get('LD_PRELOAD', '')} {library}".strip()
+    played = play(LD_PRELOAD=preloaded, REFUSALS=str(refusals), PP_ATARI_JIT="0")
+    assert int(refusals.read_text()) == 0
+    assert played == (translated, [0, 0, 0])
+
+
+@pytest.mark.parametrize(("value", "is_translated"), [("", True), ("1", True), ("0", False)])
+def test_the_switch(translated: str, value: str, is_translated: bool) -> None:
+    played, made = play(PP_ATARI_JIT=value)
+    assert played == translated
+    assert [size > 0 for size in made] == [is_translated] * 3
+
+
+def test_another_value_of_the_switch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PP_ATARI_JIT", "off")
+    with pytest.raises(ValueError, match=r"PP_ATARI_JIT=off: choose 0 \(interpret programs\) or 1"):
+        Pool("Pong-v5")
 
 
 def test_games_are_interpreted_where_the_kernel_denies_writing_and_executing(

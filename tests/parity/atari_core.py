@@ -30,14 +30,25 @@ FOLDERS = (
     *("games", "games/rules", "games/multiplayer", "games/multiplayer/rules"),
 )
 
+
+class CartridgeOptions(ctypes.Structure):
+    """pp_cartridge_options"""
+
+    _fields_ = (
+        ("rom", ctypes.c_char_p),
+        ("size", ctypes.c_size_t),
+        ("game", ctypes.c_char_p),
+        ("players", ctypes.c_int),
+        ("isa", ctypes.c_int),
+        ("interprets", ctypes.c_bool),
+    )
+
+
 # the functions that tests call, without pp_: result and arguments
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
-    "cartridge_create": (
-        _INT,
-        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(_POINTER)],
-    ),
-    "cartridge_use_build": (_INT, [_POINTER, ctypes.c_char_p]),
+    "cartridge_choose_build": (ctypes.c_bool, [ctypes.POINTER(CartridgeOptions), ctypes.c_char_p]),
+    "cartridge_create": (_INT, [ctypes.POINTER(CartridgeOptions), ctypes.POINTER(_POINTER)]),
     "cartridge_drop_rules": (None, [_POINTER]),
     "cartridge_destroy": (None, [_POINTER]),
     "console_size": (ctypes.c_size_t, []),
@@ -65,7 +76,8 @@ def units(sources: Path = SOURCES) -> list[Path]:
     """Returns the C files of the core, in a tree of the same shape."""
     csrc = sources.parents[1]
     files = [path for folder in FOLDERS for path in sorted((sources / folder).glob("*.c"))]
-    return [*files, csrc / "base" / "mt19937.c", csrc / "os" / "code_memory.c"]
+    others = ("envs/atari/isa.c", "base/mt19937.c", "os/code_memory.c")
+    return [*files, *(csrc / name for name in others)]
 
 
 def exports() -> str:
@@ -107,6 +119,7 @@ class Console:
     """One console of the core, under the names that ALEInterface uses.
 
     cache: it remembers the lines of the last frame, as environments do.
+    options: fields of CartridgeOptions, in place of the build's.
     """
 
     rules = True  # False drops the game's rule (no score, no end) and its start of a game
@@ -120,17 +133,19 @@ class Console:
         sticky: float = 0.0,
         cache: bool = True,
         build: str = "",
+        **options: int,
     ) -> None:
         self.c = library.c
         rom = self.program(game)
+        chosen = CartridgeOptions(rom, len(rom), game.encode())
+        if not self.c.pp_cartridge_choose_build(ctypes.byref(chosen), build.encode()):
+            raise ValueError(f"this processor cannot run the build {build!r}")
+        for name, value in options.items():
+            setattr(chosen, name, value)
         self.cartridge = ctypes.c_void_p()
-        status = self.c.pp_cartridge_create(
-            rom, len(rom), game.encode(), ctypes.byref(self.cartridge)
-        )
+        status = self.c.pp_cartridge_create(ctypes.byref(chosen), ctypes.byref(self.cartridge))
         if status < 0:
             raise ValueError(f"{game}: the core refuses this ROM with status {status}")
-        if build and self.c.pp_cartridge_use_build(self.cartridge, build.encode()) < 0:
-            raise ValueError(f"this processor cannot run the build {build!r}")
         if not self.rules:
             self.c.pp_cartridge_drop_rules(self.cartridge)
         # the builds use aligned vectors, so the state must start at a multiple of 64

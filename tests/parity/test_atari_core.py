@@ -72,6 +72,22 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
         assert not known or not wanted <= set(flags.read_text().split())
 
 
+def test_translated_programs_need_no_vector_instructions(library: core.Library) -> None:
+    """As on processors without AVX2, whose television chip is plain C."""
+    game, shape = "breakout", (210, 160)
+    played = []
+    for isa, interprets in ((0, False), (0, True)):
+        console = core.Console(library, game, seed=3, isa=isa, interprets=interprets)
+        console.reset_game()
+        states = []
+        for frame in range(120):
+            console.act(1 + frame // 7 % 4, True)
+            states.append((console.ram().tobytes(), console.screen(shape).tobytes()))
+        played.append(states)
+        console.close()
+    assert played[0] == played[1]
+
+
 def compiled_for(build: str) -> set[str]:
     """Returns the processor features that a build uses."""
     name = {"v3": "avx2", "v4": "avx512"}[build]
@@ -82,7 +98,7 @@ def compiled_for(build: str) -> set[str]:
 
 def test_builds_run_only_with_all_features_they_need() -> None:
     """On a processor that lacks one of the features, the build would crash."""
-    source = (core.ROOT / "csrc/envs/atari/console/cartridge.c").read_text()
+    source = (core.ROOT / "csrc/envs/atari/isa.c").read_text()
     asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', source))
     # compilers cannot check LZCNT, which comes with BMI
     assert asked == (compiled_for("v3") | compiled_for("v4")) - {"lzcnt"}
@@ -99,11 +115,12 @@ def test_comparison_can_fail(library: core.Library, monkeypatch: pytest.MonkeyPa
 def test_wrong_arguments_are_refused(library: core.Library) -> None:
     import ctypes
 
-    cartridge = ctypes.c_void_p()
-    create = library.c.pp_cartridge_create
-    assert create(bytes(4096), 4096, b"no_such_game", ctypes.byref(cartridge)) < 0
-    assert create(bytes(8190), 8190, b"pong", ctypes.byref(cartridge)) < 0
-    assert cartridge.value is None
+    for size, game in ((4096, b"no_such_game"), (8190, b"pong")):
+        options = core.CartridgeOptions(bytes(size), size, game)
+        cartridge = ctypes.c_void_p()
+        create = library.c.pp_cartridge_create
+        assert create(ctypes.byref(options), ctypes.byref(cartridge)) < 0
+        assert cartridge.value is None
     with pytest.raises(ValueError, match="no mode 7"):
         core.Console(library, "pong", seed=0).set(7, 0)
     with pytest.raises(ValueError, match="no difficulty 9"):
@@ -115,7 +132,8 @@ def test_a_program_without_frames_ends(library: core.Library) -> None:
     import ctypes
 
     cartridge = ctypes.c_void_p()
-    assert library.c.pp_cartridge_create(bytes(2048), 2048, b"pong", ctypes.byref(cartridge)) == 0
+    options = core.CartridgeOptions(bytes(2048), 2048, b"pong")
+    assert library.c.pp_cartridge_create(ctypes.byref(options), ctypes.byref(cartridge)) == 0
     memory = ctypes.create_string_buffer(library.c.pp_console_size() + 64)
     library.c.pp_console_load(memory, cartridge, 1, 0.0)
     for _ in range(5):

@@ -1,12 +1,12 @@
-/* ISA: which vector instructions the Atari pixel code may use on this machine. */
+/* ISA: which instructions the Atari code may use on this machine. */
 #ifndef PP_ENVS_ATARI_ISA_H
 #define PP_ENVS_ATARI_ISA_H
 
-/* Instruction sets with a hand-written variant, weakest first. All give the same bits. */
+/* Instruction sets with a variant of their own, weakest first. All give the same bits. */
 typedef enum pp_isa {
   PP_ISA_GENERIC = 0, /* plain C, on every architecture */
-  PP_ISA_AVX2 = 1,
-  PP_ISA_AVX512 = 2, /* F, BW and VL */
+  PP_ISA_AVX2 = 1,    /* and BMI, BMI2, LZCNT, POPCNT and FMA, as in x86-64-v3 */
+  PP_ISA_AVX512 = 2,  /* and AVX-512 F, BW, VL and DQ, as in x86-64-v4 */
 } pp_isa;
 
 /* Returns the strongest variant that both this build and this processor have. */
@@ -17,7 +17,7 @@ pp_isa pp_isa_limit(pp_isa wanted);
 
 /* PP_ISA_X86 guards the code that uses x86 intrinsics. GCC and clang compile such a function for
  * the set named in its target attribute, so the flags of the whole build need not change. */
-#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
+#if defined(__x86_64__) && defined(__GNUC__)
 #define PP_ISA_X86 1
 #define PP_TARGET_AVX2 __attribute__((target("avx2")))
 #define PP_TARGET_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "games/games.h"
+#include "games/multiplayer/roms.h"
 #include "picture/palette.h"
 
 /* ---------------------------------------------------------------------------------- settings -- */
@@ -46,42 +47,54 @@ static int check_difficulty(pp_config *config, const pp_game *game, int64_t diff
 
 /* ---------------------------------------------------------------------------------- the game -- */
 
+/* Chooses how the computer runs the cartridge: as fast as it can, or as two variables say.
+ * PP_ATARI_BUILD is for the proof, which compares each build; PP_ATARI_JIT=0 for systems where
+ * machine code that is made at run time is not wanted. */
+static int choose_build(pp_cartridge_options *cartridge, pp_config *config) {
+  const char *build = getenv("PP_ATARI_BUILD"), *jit = getenv("PP_ATARI_JIT");
+  if (!pp_cartridge_choose_build(cartridge, build)) {
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
+                   "processor has them, or unset the variable",
+                   build);
+  }
+  if (!jit || jit[0] == 0 || strcmp(jit, "1") == 0) return PP_OK;
+  if (strcmp(jit, "0") != 0) {
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "PP_ATARI_JIT=%.40s: choose 0 (interpret programs) or 1 (translate them to "
+                   "machine code), or unset the variable",
+                   jit);
+  }
+  cartridge->interprets = true;
+  return PP_OK;
+}
+
+static bool has_game(const pp_cartridge_options *cartridge) {
+  return cartridge->players ? pp_multiplayer_rom_find(cartridge->game) != NULL
+                            : pp_game_find(cartridge->game) != NULL;
+}
+
 static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
                           const pp_setup_options *options) {
-  const uint8_t *bytes = (const uint8_t *)options->rom->s;
-  size_t size = (size_t)options->rom->size;
-  int players = options->players;
-  int status = players
-                   ? pp_cartridge_create_multiplayer(bytes, size, game, players, &setup->cartridge)
-                   : pp_cartridge_create(bytes, size, game, &setup->cartridge);
-  if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
-  if (status >= 0) return PP_OK;
-  if (status == PP_ERR_ATARI_GAME) {
+  pp_cartridge_options cartridge = {
+      .rom = (const uint8_t *)options->rom->s,
+      .size = (size_t)options->rom->size,
+      .game = game,
+      .players = options->players,
+  };
+  int status = choose_build(&cartridge, config);
+  if (status < 0) return status;
+  setup->isa = cartridge.isa;
+  status = pp_cartridge_create(&cartridge, &setup->cartridge);
+  if (status != PP_ERR_ARGUMENT) return status;
+  if (!has_game(&cartridge)) {
     return pp_fail(config->error, PP_ERR_ARGUMENT,
                    "game=%s is not a game of ale-py: choose one, such as space_invaders", game);
   }
   return pp_fail(
       config->error, PP_ERR_ARGUMENT,
       "rom of %s has %zu bytes: choose one of 2048, 4096, 8192, 16384, or 10240 to 10496 bytes",
-      game, size);
-}
-
-/* Chooses the vector instructions: the best that the processor has, or the build that
- * PP_ATARI_BUILD names. The proof sets that variable to compare each build; nothing else does. */
-static int choose_build(pp_setup *setup, pp_config *config) {
-  setup->isa = pp_isa_best();
-  const char *build = getenv("PP_ATARI_BUILD");
-  if (!build || build[0] == 0) return PP_OK;
-  if (pp_cartridge_use_build(setup->cartridge, build) < 0) {
-    return pp_fail(config->error, PP_ERR_ARGUMENT,
-                   "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
-                   "processor has them, or unset the variable",
-                   build);
-  }
-  if (strcmp(build, "v4") != 0) {
-    setup->isa = pp_isa_limit(strcmp(build, "v3") == 0 ? PP_ISA_AVX2 : PP_ISA_GENERIC);
-  }
-  return PP_OK;
+      game, cartridge.size);
 }
 
 static void list_actions(pp_setup *setup, bool all) {
@@ -100,7 +113,6 @@ static const uint8_t (*palette_of(const pp_setup *setup))[3] {
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options) {
   int status = make_cartridge(setup, config, game, options);
-  if (status >= 0) status = choose_build(setup, config);
   if (status < 0) return status;
   const pp_game *facts = setup->cartridge->game;
   status = check_mode(config, facts, options->mode);

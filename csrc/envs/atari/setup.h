@@ -34,9 +34,9 @@ typedef struct pp_setup_options {
 } pp_setup_options;
 
 /* Fills in a zeroed setup for a game, by ale-py's name of it or its ROM. On error the status is
- * negative, config->error says why, and pp_setup_fini may be called. The environment variable
- * PP_ATARI_BUILD, read here, names the build to use; unset or empty: the best that the processor
- * can run. */
+ * negative, config->error says why, and pp_setup_fini may be called. Two environment variables are
+ * read here: PP_ATARI_BUILD names the build to use (unset or empty: the best that the processor can
+ * run), PP_ATARI_JIT=0 interprets programs. */
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options);
 void pp_setup_fini(pp_setup *setup);

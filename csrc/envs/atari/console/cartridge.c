@@ -8,6 +8,7 @@
 #include "../games/games.h"
 #include "../games/multiplayer/roms.h"
 #include "machine.h"
+#include "pp_env.h"
 #include "translation/translation.h"
 
 /* Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero. */
@@ -34,7 +35,7 @@ static bool is_special(const pp_code_image *image, int at, int length) {
 /* Decodes an image, and notes each instruction's handler and length, from number `first` on. */
 static void decode_image(const void *const *handler, const pp_code_image *image,
                          pp_instruction *program, pp_translation *notes, size_t first) {
-  uint16_t *single = notes->single + first, *sequence = notes->sequence + first;
+  uint16_t *single = notes->single + first;
   uint8_t *length = notes->length + first;
   const int size = image->size;
   for (int at = 0; at < size; at++) {
@@ -58,8 +59,7 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
     for (int next = at; count < 4 && next < size; next += length[next]) {
       ahead[count++] = single[next];
     }
-    sequence[at] = pp_instruction_sequence(ahead, count, &used);
-    program[at].handler = handler[sequence[at]];
+    program[at].handler = handler[pp_instruction_sequence(ahead, count, &used)];
   }
 }
 
@@ -70,64 +70,36 @@ static void defer_decoding(const void *const *handler, pp_instruction *program, 
   }
 }
 
-/* one source, compiled for several processors */
-typedef struct build {
-  const char *name;
-  pp_tia_drawer *draw;
-} build;
+/* ------------------------------------------------------------------------------------ builds -- */
 
-/* best first */
-static const build builds[] = {
-#ifdef PP_BUILDS_X86
-    {"v4", pp_tia_draw_avx512},
-    {"v3", pp_tia_draw_avx2},
+bool pp_cartridge_choose_build(pp_cartridge_options *options, const char *build) {
+  static const struct {
+    const char *name;
+    pp_isa isa;
+  } builds[] = {{"base", PP_ISA_GENERIC}, {"v3", PP_ISA_AVX2}, {"v4", PP_ISA_AVX512}};
+  options->isa = pp_isa_best();
+  options->interprets = false;
+  if (!build || build[0] == 0) return true;
+  for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+    if (strcmp(build, builds[i].name) != 0 || builds[i].isa > options->isa) continue;
+    options->isa = builds[i].isa;
+    options->interprets = builds[i].isa == PP_ISA_GENERIC;
+    return true;
+  }
+  return false;
+}
+
+static pp_tia_drawer *draw_with(pp_isa isa) {
+#if PP_ISA_X86
+  if (isa == PP_ISA_AVX512) return pp_tia_draw_avx512;
+  if (isa == PP_ISA_AVX2) return pp_tia_draw_avx2;
+#else
+  (void)isa;
 #endif
-    {"base", pp_tia_draw_generic},
-};
-enum { BUILD_COUNT = sizeof(builds) / sizeof(builds[0]) };
-
-/* Checks every feature that a build is compiled for, as a virtual machine may hide any of them. Not
- * all compilers can check LZCNT, which every processor with BMI has. */
-static bool processor_can_run(const build *b) {
-#ifdef PP_BUILDS_X86
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-            __builtin_cpu_supports("fma");
-  if (strcmp(b->name, "v4") == 0) {
-    return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  }
-  if (strcmp(b->name, "v3") == 0) {
-    return v3;
-  }
-#endif
-  return strcmp(b->name, "base") == 0;
+  return pp_tia_draw_generic;
 }
 
-/* Translates the program, unless the build is the one without special instructions of a
- * processor. */
-static void translate(pp_cartridge *c) {
-  if (c->draw != pp_tia_draw_generic) pp_translate(c);
-}
-
-int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
-  for (int i = 0; i < BUILD_COUNT; i++) {
-    if (strcmp(builds[i].name, name) != 0 || !processor_can_run(&builds[i])) continue;
-    c->draw = c->counting->draw = builds[i].draw;
-    pp_translation_remove(c);
-    translate(c);
-    return 0;
-  }
-  return PP_ERR_ATARI_BUILD;
-}
-
-static void use_best_build(pp_cartridge *c) {
-  for (int i = 0; i < BUILD_COUNT; i++) {
-    if (!processor_can_run(&builds[i])) continue;
-    c->draw = builds[i].draw;
-    return;
-  }
-}
+/* ---------------------------------------------------------------------------------- creation -- */
 
 /* returns how many addresses from xFC0 on are more than memory for the banked processor */
 static uint32_t special_range(const pp_cartridge *c) {
@@ -152,7 +124,7 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
     free(c);
     free(counting);
     pp_translation_destroy(translation);
-    return PP_ERR_ATARI_MEMORY;
+    return PP_ERR_MEMORY;
   }
   c->translation = translation;
   for (int i = 0; i < count; i++) {
@@ -163,7 +135,7 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
     decode_image(c->handler, &images[i], program, translation, (size_t)first);
     defer_decoding(c->handler, program + size, 3);
     for (int end = first + size; end < first + size + 3; end++) {
-      translation->single[end] = translation->sequence[end] = PP_OUT_IMP;
+      translation->single[end] = PP_OUT_IMP;
       translation->length[end] = 1;
     }
   }
@@ -174,52 +146,44 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
   return 0;
 }
 
-static int create(const uint8_t *rom, size_t size, const pp_game *row, pp_cartridge **out) {
-  *out = NULL;
+/* Fills in what the mapper, the game and the computer decide. Returns false if no mapper has ROMs
+ * of this size. */
+static bool fill(pp_cartridge *c, const pp_cartridge_options *o, const pp_game *game) {
   bool has_ram;
-  int mapper = pp_mapper_detect(rom, size, &has_ram);
-  if (mapper < 0) return PP_ERR_ATARI_SIZE;
-  pp_cartridge *c = calloc(1, sizeof(*c));
-  if (!c) return PP_ERR_ATARI_MEMORY;
-
+  int mapper = pp_mapper_detect(o->rom, o->size, &has_ram);
+  if (mapper < 0) return false;
   // a 2 KB ROM appears twice
-  memcpy(c->rom, rom, size);
-  if (size == 2048) memcpy(c->rom + size, rom, size);
+  memcpy(c->rom, o->rom, o->size);
+  if (o->size == 2048) memcpy(c->rom + o->size, o->rom, o->size);
   c->mapper = (uint8_t)mapper;
   c->has_ram = has_ram;
   c->special = special_range(c);
-  c->game = row;
-  c->hardware = &row->hardware;
-  c->lines = row->hardware.lines;
-  c->first_line = row->hardware.first_line;
-  c->last_line = row->hardware.pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
+  c->game = game;
+  c->players = o->players ? o->players : 1;
+  c->hardware = &game->hardware;
+  c->lines = game->hardware.lines;
+  c->first_line = game->hardware.first_line;
+  c->last_line = game->hardware.pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
   c->run = mapper == PP_MAPPER_NONE ? pp_processor_plain : pp_processor_banked;
   c->handler = c->run(NULL, NULL, NULL);
-  use_best_build(c);
-  int status = decode(c, out);
+  c->draw = draw_with(pp_isa_limit(o->isa));
+  return true;
+}
+
+int pp_cartridge_create(const pp_cartridge_options *options, pp_cartridge **out) {
+  *out = NULL;
+  const pp_multiplayer_rom *several =
+      options->players ? pp_multiplayer_rom_find(options->game) : NULL;
+  const pp_game *game = !options->players ? pp_game_find(options->game)
+                        : several         ? &several->game
+                                          : NULL;
+  if (!game) return PP_ERR_ARGUMENT;
+  pp_cartridge *c = calloc(1, sizeof(*c));
+  if (!c) return PP_ERR_MEMORY;
+  c->multiplayer = several;
+  int status = fill(c, options, game) ? decode(c, out) : PP_ERR_ARGUMENT;
   free(c);
-  if (status >= 0) translate(*out);
-  return status;
-}
-
-int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out) {
-  *out = NULL;
-  const pp_game *row = pp_game_find(game);
-  if (!row) return PP_ERR_ATARI_GAME;
-  int status = create(rom, size, row, out);
-  if (status >= 0) (*out)->players = (*out)->counting->players = 1;
-  return status;
-}
-
-int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
-                                    pp_cartridge **out) {
-  *out = NULL;
-  const pp_multiplayer_rom *row = pp_multiplayer_rom_find(name);
-  if (!row) return PP_ERR_ATARI_GAME;
-  int status = create(rom, size, &row->game, out);
-  if (status < 0) return status;
-  (*out)->multiplayer = (*out)->counting->multiplayer = row;
-  (*out)->players = (*out)->counting->players = players;
+  if (status >= 0 && !options->interprets) pp_translate(*out);
   return status;
 }
 

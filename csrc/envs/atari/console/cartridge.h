@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../isa.h"
 #include "instruction.h"
 #include "mapper.h"
 
@@ -18,16 +19,6 @@ struct pp_tia;
 struct pp_translation;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
-
-/* status codes of the Atari files */
-enum {
-  PP_ERR_ATARI_MEMORY = -101,     /* out of memory */
-  PP_ERR_ATARI_SIZE = -102,       /* no mapper has ROMs of this size */
-  PP_ERR_ATARI_GAME = -103,       /* no game of this name */
-  PP_ERR_ATARI_MODE = -104,       /* the game has no such mode */
-  PP_ERR_ATARI_DIFFICULTY = -105, /* the game has no such difficulty */
-  PP_ERR_ATARI_BUILD = -106,      /* this processor cannot run this build */
-};
 
 /* a write to the television chip past this line ends the frame */
 enum { PP_LAST_LINE_NTSC = 290, PP_LAST_LINE_PAL = 342 };
@@ -74,17 +65,23 @@ static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, 
   return c->program + (bytes + 3) * (size_t)image;
 }
 
-/* Makes a cartridge from a ROM and a game's name as ale-py spells it ("pong"). *out is destroyed
- * with pp_cartridge_destroy; the status is negative on error. */
-int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
+/* what a cartridge is made of, and how a computer runs it; the latter changes nothing it shows */
+typedef struct pp_cartridge_options {
+  const uint8_t *rom;
+  size_t size;
+  const char *game; /* ale-py's name of the game ("pong"), or with players of the ROM */
+  int players;      /* 2 or 4; 0: a game of one player */
+  pp_isa isa;       /* which build of the television chip runs */
+  bool interprets;  /* nothing is translated to machine code */
+} pp_cartridge_options;
 
-/* The same for several players (2 or 4), by ale-py's name of the ROM. */
-int pp_cartridge_create_multiplayer(const uint8_t *rom, size_t size, const char *name, int players,
-                                    pp_cartridge **out);
+/* Sets isa and interprets: "base" interprets and is plain C, "v3" has AVX2, "v4" AVX-512; null or
+ * "": the best for this processor. Returns false if the processor cannot run the build. */
+bool pp_cartridge_choose_build(pp_cartridge_options *options, const char *build);
 
-/* Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
- * status is negative if this processor cannot run it. Only before a console uses the cartridge. */
-int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);
+/* Makes a cartridge. *out is destroyed with pp_cartridge_destroy. The status is PP_ERR_ARGUMENT if
+ * there is no such game, or no mapper has ROMs of this size; else PP_ERR_MEMORY on failure. */
+int pp_cartridge_create(const pp_cartridge_options *options, pp_cartridge **out);
 
 /* Plays without the game's rules (pp_game_without_rules), for tests. Only before a console uses the
  * cartridge. */

@@ -63,6 +63,9 @@ void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_
 void pp_console_load_multiplayer(pp_console *console, const pp_cartridge *cartridge,
                                  uint32_t random_seed);
 
+/* status codes of settings that the game does not have */
+enum { PP_ERR_ATARI_MODE = -104, PP_ERR_ATARI_DIFFICULTY = -105 };
+
 /* Chooses the mode or difficulty with which the next pp_console_reset_game starts. The status is
  * negative if the game does not have it. */
 int pp_console_set_mode(pp_console *console, const pp_cartridge *cartridge, int mode);

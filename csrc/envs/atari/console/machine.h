@@ -139,8 +139,7 @@ typedef struct pp_picture {
 typedef void pp_tia_drawer(pp_tia *tia, const pp_picture *picture, const uint32_t *log,
                            const uint32_t *end, uint32_t cycle, bool is_last);
 pp_tia_drawer pp_tia_draw_generic;
-#if defined(__x86_64__) && defined(__GNUC__)
-#define PP_BUILDS_X86
+#if PP_ISA_X86
 pp_tia_drawer pp_tia_draw_avx2;
 pp_tia_drawer pp_tia_draw_avx512;
 #endif

@@ -1,5 +1,7 @@
 /* TIA AVX2: the television chip for x86-64 processors with AVX2. */
-#if defined(__x86_64__) && defined(__GNUC__)
+#include "../isa.h"
+
+#if PP_ISA_X86
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt,fma"))), \
                              apply_to = function)

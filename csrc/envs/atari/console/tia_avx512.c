@@ -1,5 +1,7 @@
 /* TIA AVX-512: the television chip for x86-64 processors with AVX-512. */
-#if defined(__x86_64__) && defined(__GNUC__)
+#include "../isa.h"
+
+#if PP_ISA_X86
 #if defined(__clang__)
 #pragma clang attribute push(                                                                     \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi,bmi2,lzcnt,popcnt,fma"))), \

@@ -7,12 +7,7 @@
 #include "os/code_memory.h"
 #include "program.h"
 
-static void forget_entries(pp_translation *t) {
-  free(t->entry);
-  t->entry = NULL;
-}
-
-#if defined(PP_BUILDS_X86)
+#if PP_ISA_X86
 
 static bool allocate(pp_emitter *e, pp_translation *out) {
   e->block_entry = calloc(e->count, sizeof(*e->block_entry));
@@ -51,7 +46,10 @@ void pp_translate(pp_cartridge *c) {
     emit_program(e);
     if (!e->as.failed) install(e, c, out);
   }
-  if (!out->code) forget_entries(out);
+  if (!out->code) {
+    free(out->entry);
+    out->entry = NULL;
+  }
   free(e->as.code);
   free(e->fixup);
   free(e->block_entry);
@@ -65,30 +63,18 @@ void pp_translate(pp_cartridge *c) {
 #else
 
 void pp_translate(pp_cartridge *cartridge) {
-  forget_entries(cartridge->translation);
+  (void)cartridge;
 }
 
 #endif
-
-void pp_translation_remove(pp_cartridge *c) {
-  pp_translation *t = c->translation;
-  if (!t->code) return;
-  pp_code_memory_destroy(t->code, t->size);
-  t->code = NULL;
-  for (uint32_t at = 0; at < t->count; at++) {
-    if (t->entry[at]) c->program[at].handler = c->handler[t->sequence[at]];
-  }
-  forget_entries(t);
-}
 
 pp_translation *pp_translation_create(uint32_t count) {
   pp_translation *t = calloc(1, sizeof(*t));
   if (!t) return NULL;
   t->count = count;
   t->single = calloc(count, sizeof(*t->single));
-  t->sequence = calloc(count, sizeof(*t->sequence));
   t->length = calloc(count, 1);
-  if (t->single && t->sequence && t->length) return t;
+  if (t->single && t->length) return t;
   pp_translation_destroy(t);
   return NULL;
 }
@@ -98,7 +84,6 @@ void pp_translation_destroy(pp_translation *t) {
   pp_code_memory_destroy(t->code, t->size);
   free(t->entry);
   free(t->single);
-  free(t->sequence);
   free(t->length);
   free(t);
 }

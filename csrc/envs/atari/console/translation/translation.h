@@ -49,10 +49,9 @@ typedef struct pp_translation {
   pp_translation_enter *enter;
   /* by the number of the instruction in cartridge->program */
   uint32_t count;
-  uint32_t *entry;    /* offset into code; 0: none */
-  uint16_t *single;   /* the handler that runs this instruction alone */
-  uint16_t *sequence; /* the handler that the interpreter uses without a translation */
-  uint8_t *length;    /* in bytes */
+  uint32_t *entry;  /* offset into code; 0: none */
+  uint16_t *single; /* the handler that runs this instruction alone */
+  uint8_t *length;  /* in bytes */
 } pp_translation;
 
 struct pp_cartridge;
@@ -62,11 +61,8 @@ struct pp_cartridge;
 pp_translation *pp_translation_create(uint32_t count);
 
 /* Translates a cartridge whose program is decoded, and sets the handlers of all entries to PP_ENT.
- * Without memory, or on computers for which there is no translator, there are no entries. */
+ * Without memory, or on computers for which there is no translator, it does nothing. */
 void pp_translate(struct pp_cartridge *cartridge);
-
-/* Gives the entries their handlers back. Only before a console uses the cartridge. */
-void pp_translation_remove(struct pp_cartridge *cartridge);
 
 /* Frees the translation; null is allowed. */
 void pp_translation_destroy(pp_translation *translation);
