@@ -150,7 +150,7 @@ def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
 
 
 def c_sources() -> list[str]:
-    folders = [ROOT / name for name in ("csrc", "tests", "examples", "benchmarks")]
+    folders = [ROOT / name for name in ("csrc", "parallel_pool", "tests", "examples", "benchmarks")]
     files = [path for folder in folders for path in folder.rglob("*")]
     return sorted(str(path) for path in files if path.suffix in (".c", ".h", ".inl", ".def"))
 
