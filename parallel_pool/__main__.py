@@ -205,7 +205,7 @@ def demo(out: Path, seconds: float) -> int:
 def prove_atari(options: argparse.Namespace) -> int:
     """Runs the proof; returns the exit status."""
     try:
-        from parallel_pool._prove_atari import Request, carry
+        from parallel_pool._prove_atari import Request
         from parallel_pool._prove_atari import run as run_proof
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
@@ -213,6 +213,9 @@ def prove_atari(options: argparse.Namespace) -> int:
 
     jobs = options.jobs or lib.pp_usable_cores(ffi.NULL)
     if options.carry is not None:
+        # it needs pyelftools, which developers have
+        from parallel_pool._prove_atari import carry
+
         return carry.run(options.carry, jobs)
     return run_proof(
         Request(

@@ -1,41 +1,25 @@
 """Object files, and whether two of them hold the same program but for the names of symbols.
 
-Reads 64-bit ELF files, as Linux's compilers write them.
+Reads 64-bit ELF files, as Linux's compilers write them, with pyelftools.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-# of sh_type, sh_flags, st_shndx and st_info (System V ABI, chapters 4 and 5)
-SYMTAB, RELA, NOBITS = 2, 4, 8
-ALLOC = 2
-UNDEFINED, RESERVED = 0, 0xFF00
-LOCAL = 0
-SECTION, FILE = 3, 4
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import Section, SymbolTableSection
 
 
 class Differs(Exception):
     """Two objects differ; the message says in what."""
-
-
-class Section(NamedTuple):
-    """A section header of the file, in its order, with the name as text."""
-
-    name: str
-    type: int
-    flags: int
-    address: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    align: int
-    entry_size: int
 
 
 class Symbol(NamedTuple):
@@ -43,22 +27,22 @@ class Symbol(NamedTuple):
 
     Attributes:
         section: the name of the section that holds it; "" if another file defines it.
-        binding: 0 for a name that only this file knows.
-        kind: what it names: a variable, a function, a section, ...
+        binding: "STB_LOCAL" for a name that only this file knows.
+        kind: what it names: "STT_OBJECT", "STT_FUNC", "STT_SECTION", ...
         value: its distance from the section's start.
         visibility: whether other libraries may see it.
     """
 
     name: str
     section: str
-    binding: int
-    kind: int
+    binding: str
+    kind: str
     value: int
     size: int
-    visibility: int
+    visibility: str
 
     @property
-    def place(self) -> tuple[str, int, int, int, int, int]:
+    def place(self) -> tuple[str, int, int, str, str, str]:
         """All but the name."""
         return self.section, self.value, self.size, self.kind, self.binding, self.visibility
 
@@ -79,21 +63,22 @@ class Object:
     data: bytes
 
     def __post_init__(self) -> None:
-        if self.data[:6] != b"\x7fELF\x02\x01":
+        try:
+            is_known = self.file.elfclass == 64 and self.file.little_endian
+        except ELFError:
+            is_known = False
+        if not is_known:
             raise ValueError("not a 64-bit little-endian ELF file, as Linux's compilers write")
 
     @cached_property
-    def headers(self) -> Sequence[Section]:
-        (start,) = struct.unpack_from("<Q", self.data, 40)
-        size, count, names = struct.unpack_from("<3H", self.data, 58)
-        raw = [struct.unpack_from("<2I4Q2I2Q", self.data, start + i * size) for i in range(count)]
-        strings = raw[names][4]
-        return [Section(self._text(strings + each[0]), *each[1:]) for each in raw]
+    def file(self) -> ELFFile:
+        return ELFFile(io.BytesIO(self.data))
 
     @cached_property
     def sections(self) -> dict[str, Section]:
         """The sections that a program loads, by name."""
-        loaded = [each for each in self.headers if each.flags & ALLOC]
+        flags = SH_FLAGS.SHF_ALLOC
+        loaded = [each for each in self.file.iter_sections() if each["sh_flags"] & flags]
         found = {each.name: each for each in loaded}
         if len(found) != len(loaded):
             raise ValueError("two sections have the same name, which C's compilers do not write")
@@ -102,42 +87,39 @@ class Object:
     @cached_property
     def symbols(self) -> Sequence[Symbol]:
         """All symbols, in the order in which relocations count them."""
-        (table,) = (each for each in self.headers if each.type == SYMTAB)
-        return list(self._symbols(table))
-
-    def _symbols(self, table: Section) -> Iterator[Symbol]:
-        strings = self.headers[table.link].offset
-        for at in range(table.offset, table.offset + table.size, table.entry_size):
-            name, info, other, index, value, size = struct.unpack_from("<I2BH2Q", self.data, at)
-            kind = info & 15
-            if index == UNDEFINED or index >= RESERVED:
-                section = "" if index == UNDEFINED else f"reserved {index:#x}"
-            else:
-                section = self.headers[index].name
-            text = section if kind == SECTION else self._text(strings + name)
-            yield Symbol(text, section, info >> 4, kind, value, size, other & 3)
+        (table,) = self.file.iter_sections("SHT_SYMTAB")
+        assert isinstance(table, SymbolTableSection)
+        found = []
+        for each in table.iter_symbols():
+            info, index = each["st_info"], each["st_shndx"]
+            section = self.file.get_section(index).name if isinstance(index, int) else index
+            section = "" if section == "SHN_UNDEF" else section
+            name = section if info["type"] == "STT_SECTION" else each.name
+            place = (info["bind"], info["type"], each["st_value"], each["st_size"])
+            found.append(Symbol(name, section, *place, each["st_other"]["visibility"]))
+        return found
 
     def defined(self) -> list[Symbol]:
         """Returns the symbols of this file's functions and variables, in the order of places."""
-        found = [each for each in self.symbols if each.section and each.kind not in (SECTION, FILE)]
+        others = ("STT_SECTION", "STT_FILE")
+        found = [each for each in self.symbols if each.section and each.kind not in others]
         return sorted(found, key=lambda each: (each.place, each.name))
 
     def bytes_of(self, name: str) -> bytes:
         """Returns what a section holds; nothing for one that starts as zeros."""
         section = self.sections[name]
-        if section.type == NOBITS:
-            return b""
-        return self.data[section.offset : section.offset + section.size]
+        return b"" if section["sh_type"] == "SHT_NOBITS" else section.data()
 
     def uses_of(self, name: str) -> list[Use]:
         """Returns the places of a section that hold addresses, in their order."""
         found = []
-        for table in self.headers:
-            if table.type != RELA or self.headers[table.info].name != name:
+        for table in self.file.iter_sections("SHT_RELA"):
+            assert isinstance(table, RelocationSection)
+            if self.file.get_section(table["sh_info"]).name != name:
                 continue
-            for at in range(table.offset, table.offset + table.size, table.entry_size):
-                offset, info, addend = struct.unpack_from("<2Qq", self.data, at)
-                found.append(Use(offset, info & 0xFFFFFFFF, addend, self.symbols[info >> 32]))
+            for each in table.iter_relocations():
+                symbol = self.symbols[each["r_info_sym"]]
+                found.append(Use(each["r_offset"], each["r_info_type"], each["r_addend"], symbol))
         return sorted(found, key=lambda use: use.offset)
 
     def function_at(self, section: str, offset: int) -> str:
@@ -147,9 +129,6 @@ class Object:
             if each.section == section and inside:
                 return each.name
         return section
-
-    def _text(self, at: int) -> str:
-        return self.data[at : self.data.index(b"\0", at)].decode()
 
 
 class Names:
@@ -161,7 +140,7 @@ class Names:
 
     def define(self, old: Symbol, new: Symbol) -> None:
         """Notes that a name for all files has become another one."""
-        if old.binding == LOCAL:
+        if old.binding == "STB_LOCAL":
             return
         if self.defined.setdefault(old.name, new.name) != new.name:
             raise Differs(f"{old.name} has become {self.defined[old.name]} and {new.name}")
@@ -210,10 +189,11 @@ def _symbols_differ(old: Object, new: Object) -> None:
 
 def _compare_section(name: str, old: Object, new: Object, names: Names) -> None:
     before, after = old.sections[name], new.sections[name]
-    if before[1:3] + before[8:] != after[1:3] + after[8:]:
+    facts = ("sh_type", "sh_flags", "sh_addralign", "sh_entsize")
+    if [before[fact] for fact in facts] != [after[fact] for fact in facts]:
         raise Differs(f"section {name} has other flags or another alignment")
     left, right = old.bytes_of(name), new.bytes_of(name)
-    if before.size != after.size or left != right:
+    if before["sh_size"] != after["sh_size"] or left != right:
         short = min(len(left), len(right))
         at = next((i for i in range(short) if left[i] != right[i]), short)
         where = new.function_at(name, at)

@@ -55,6 +55,7 @@ HEAVY = {
     "cv2": ("_demo",),
     "matplotlib": ("_demo",),
     "rich": ("_demo", "_prove_atari/"),
+    "elftools": ("_prove_atari/objects.py",),
     "ray": ("_apis/cluster/",),
     "jax": ("_apis/jax/", "_apis/ale/programs.py"),
 }
