@@ -143,12 +143,39 @@ MECHANISMS = (
             ),
         ),
     ),
+    Mechanism(
+        "translation",
+        "programs of Atari games are interpreted",
+        (
+            Edit(
+                "envs/atari/console/cartridge.c",
+                "if (status >= 0 && !options->interprets) pp_translate(*out);",
+                "",
+            ),
+        ),
+    ),
+    Mechanism(
+        "superinstructions",
+        "the interpreter of Atari games runs instructions one by one",
+        (
+            Edit(
+                "envs/atari/console/instruction.c",
+                "// longer ones come later",
+                "count = 1;",
+            ),
+        ),
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Environments to step, and how. `game` is ale-py's name of an Atari game."""
+    """Environments to step, and how.
+
+    Attributes:
+        game: ale-py's name of an Atari game.
+        variables: of the environment of the process.
+    """
 
     name: str
     env_id: str
@@ -157,6 +184,7 @@ class Scene:
     num_actions: int
     num_threads: int = 2
     game: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
 
     def arguments(self, folder: Path) -> list[str]:
         """Returns the arguments of the player. The folder is for the ROM."""
@@ -180,6 +208,11 @@ SCENES = (
     Scene("Acrobot 256/128", "Acrobot-v1", 256, 128, 3),
     Scene("Pong 32", "Pong-v5", 32, 32, 6, game="pong"),
     Scene("Pong 32/16", "Pong-v5", 32, 16, 6, game="pong"),
+    Scene(
+        *("Pong 32, interpreted", "Pong-v5", 32, 32, 6),
+        game="pong",
+        variables=(("PP_ATARI_JIT", "0"),),
+    ),
 )
 
 
@@ -253,6 +286,7 @@ def play(
 ) -> Played:
     """Measures all builds in a scene; returns the samples of the rounds, by the build's name."""
     arguments = scene.arguments(folder)
+    variables = os.environ | dict(scene.variables)
     rounds, turns, seconds = effort
     samples: Played = {name: [] for name in programs}
     for _ in range(rounds):
@@ -260,7 +294,7 @@ def play(
         with ExitStack() as stack:
             players = {
                 name: stack.enter_context(
-                    closing(PlayerProxy(name, [str(path), *arguments], os.environ))
+                    closing(PlayerProxy(name, [str(path), *arguments], variables))
                 )
                 for name, path in programs.items()
             }
