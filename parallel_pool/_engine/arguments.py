@@ -25,10 +25,10 @@ class _Shortener(reprlib.Repr):
         super().__init__()
         self.maxstring = self.maxother = self.maxlong = 60
 
-    def repr_int(self, value: int, level: int) -> str:
+    def repr_int(self, x: int, level: int) -> str:
         # Python refuses to convert very long integers to decimal
-        bits = value.bit_length()
-        return f"an integer of {bits} bits" if bits > 256 else repr(value)
+        bits = x.bit_length()
+        return f"an integer of {bits} bits" if bits > 256 else repr(x)
 
 
 _shortener = _Shortener()

@@ -36,12 +36,10 @@ AXES = (2, 1), (4, 3)
 
 def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     """Returns a game in turns, in the wrappers that mpe2 puts around its own."""
-    game: AECEnv[Any, Any, Any] = ParticleGame(task_id, **options)
-    if game.unwrapped.is_continuous:
-        game = wrappers.ClipOutOfBoundsWrapper(game)
-    else:
-        game = wrappers.AssertOutOfBoundsWrapper(game)
-    return wrappers.OrderEnforcingWrapper(game)
+    game = ParticleGame(task_id, **options)
+    if game.is_continuous:
+        return wrappers.OrderEnforcingWrapper(wrappers.ClipOutOfBoundsWrapper(game))
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
 
 
 def parallel_env(task_id: str, **options: Any) -> ParallelGame:
