@@ -11,7 +11,7 @@ import pytest
 
 from parallel_pool._engine.base_pool import BasePool
 from tests.contract.api_cases import CASES, Case
-from tests.contract.kinds import Game, Single, Turns
+from tests.contract.kinds.single import Game, Single, Turns
 from tests.contract.small_envs import Gate
 from tests.tools.test_trace import assert_valid, assert_whole
 
