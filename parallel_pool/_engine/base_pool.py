@@ -5,20 +5,20 @@ One thread at a time may receive, and no exception loses a batch.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-import numpy as np
-
-from parallel_pool._engine.arguments import a_type, check_count, is_number, quote, whole
-from parallel_pool._engine.buffers import Array, Column, Ring, Types, read_columns
+from parallel_pool._engine.arguments import FOREVER, check_count, quote, seconds
+from parallel_pool._engine.buffers import Column, Ring, Types, read_columns
 from parallel_pool._engine.closing import Keeper
+from parallel_pool._engine.env_ids import read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._engine.views import Views, convert_batch
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool._tracing.record import Setting
 from parallel_pool._tracing.trace import MAX_SPANS, Trace
@@ -48,33 +48,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INT32 = np.dtype(np.int32)
-# seconds: 31 years; in nanoseconds it fits into 64 bits
-FOREVER = 1e9
 
 # looked up once, because `step` is called often
 NULL = ffi.NULL
-from_buffer = ffi.from_buffer
-ndarray = np.ndarray
 step = lib.pp_pool_step
 step_send = lib.pp_pool_send
 receive = lib.pp_pool_recv
 receive_some = lib.pp_pool_recv_some
-INT32S = ffi.typeof("int32_t[]")
-
-Batch = tuple[Array, ...]
-Views = Sequence[Callable[[], Array]]
-
-
-def all_arrays(views: Views) -> Batch:
-    """Returns all arrays of a batch."""
-    return tuple([view() for view in views])
-
-
-def convert_batch(convert: Callable[[Views], T], batch: Batch) -> T:
-    """Returns the result of `convert` for arrays instead of views."""
-    return convert([array.view for array in batch])
-
 
 # Which thread, if any, is inside `recv` of a pool.
 # - IDLE: no thread.
@@ -84,48 +64,6 @@ def convert_batch(convert: Callable[[Views], T], batch: Batch) -> T:
 # - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
 # The last bit of INTERRUPTED and SHARED is set: a batch may not have been delivered.
 IDLE, INTERRUPTED, BUSY, SHARED = range(4)
-
-
-class ErrorSlot(threading.local):
-    """A `pp_error` for each thread: C writes to it without holding the GIL."""
-
-    def __init__(self) -> None:
-        self.raw = new_error()
-
-
-error_slot = ErrorSlot()
-
-
-def check(status: int) -> None:
-    """Raises the exception of a call that was given `error_slot`, if its status is negative."""
-    if status < 0:
-        raise_error(status, error_slot.raw)
-
-
-def seconds(timeout: Any, name: str = "timeout") -> float | None:
-    """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
-    if timeout is None:
-        return None
-    if not is_number(timeout):
-        raise TypeError(f"{name}={quote(timeout)} is {a_type(timeout)}: give seconds")
-    if not timeout >= 0:
-        raise ValueError(f"{name}={quote(timeout)}: choose 0 or more seconds, or None")
-    # an integer may be larger than any float
-    return math.inf if timeout > FOREVER else cast("float", timeout)
-
-
-def _as_array(env_ids: Any) -> Array:
-    """Returns env_ids as an array; raises ValueError if NumPy can't make one."""
-    if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
-        raise ValueError(
-            f"env_ids={quote(env_ids)} has masked ids: give env_ids.compressed(), without them"
-        )
-    try:
-        return np.asarray(env_ids)
-    except ValueError:
-        raise ValueError(
-            f"env_ids={quote(env_ids)} can't be made an array: give a list of integers"
-        ) from None
 
 
 class BasePool(Uncopied):
@@ -243,7 +181,7 @@ class BasePool(Uncopied):
                 `convert` must call those that it needs before it returns.
             actions, env_ids, timeout: as for `step`.
         """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = (self.num_envs, NULL) if env_ids is None else read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(actions, count)
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
@@ -279,7 +217,7 @@ class BasePool(Uncopied):
             TypeError, ValueError: actions or env_ids are wrong.
             StateError: an environment is in flight already.
         """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = (self.num_envs, NULL) if env_ids is None else read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(actions, count)
         if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
@@ -461,62 +399,6 @@ class BasePool(Uncopied):
     def _check(self, status: int) -> None:
         if status < 0:
             raise_error(status, self._error)
-
-    def _ids(self, env_ids: Any) -> tuple[int, CData]:
-        """Returns the number of env_ids, and the ids for C."""
-        if (
-            type(env_ids) is ndarray
-            and env_ids.dtype is INT32
-            and env_ids.ndim == 1
-            and len(env_ids)
-        ):
-            # the env_id of results is like this; contextlib.suppress costs ten times as much
-            try:
-                return len(env_ids), from_buffer(INT32S, env_ids)
-            except ValueError:  # not contiguous
-                pass
-        ids = np.atleast_1d(_as_array(env_ids))
-        if ids.dtype is not INT32 or not ids.flags.c_contiguous or ids.ndim != 1:
-            if ids.dtype.kind in "OSU":
-                self._refuse_ids(env_ids)
-            if ids.dtype.kind not in "iu" and ids.size:
-                raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
-            if ids.ndim != 1:
-                raise ValueError(f"env_ids have shape {ids.shape}: give one axis")
-            if ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs):
-                wrong = ids[(ids < 0) | (ids >= self.num_envs)][0]
-                raise ValueError(f"env_id {wrong}: choose 0 to {self.num_envs - 1}")
-            ids = np.ascontiguousarray(ids, INT32)
-        if not ids.size:
-            raise ValueError("no environment is named: name 1 or more")
-        return len(ids), from_buffer(INT32S, ids)
-
-    def _refuse_ids(self, env_ids: Any) -> NoReturn:
-        """Raises the error for ids that NumPy does not read as numbers."""
-        if isinstance(env_ids, (list, tuple, int)):
-            for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
-                self._one_id(env_id)
-        raise TypeError(
-            f"env_ids={quote(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
-        )
-
-    def _one_id(self, env_id: Any) -> int:
-        """Returns the id of one environment; raises TypeError or ValueError."""
-        number = whole("env_id", env_id)
-        if not 0 <= number < self.num_envs:
-            raise ValueError(f"env_id {quote(number)}: choose 0 to {self.num_envs - 1}")
-        return number
-
-    def _id_list(self, env_ids: Any) -> list[int]:
-        if env_ids is None:
-            return list(range(self.num_envs))
-        count, ids = self._ids(env_ids)
-        named = list(ffi.unpack(ids, count))
-        # `_ids` leaves the range of int32 arrays to C, which does not check them here
-        for env_id in named:
-            if not 0 <= env_id < self.num_envs:
-                raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
-        return named
 
     def _step_within(
         self,

@@ -18,22 +18,17 @@ from parallel_pool._engine.arguments import (
     check_count,
     check_sizes,
     quote,
-)
-from parallel_pool._engine.base_pool import (
-    NULL,
-    BasePool,
-    Batch,
-    Views,
-    all_arrays,
-    check,
-    error_slot,
     seconds,
 )
+from parallel_pool._engine.base_pool import NULL, BasePool
 from parallel_pool._engine.buffers import Array
+from parallel_pool._engine.env_ids import id_list, one_id, read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
+from parallel_pool._engine.views import Batch, Views, all_arrays
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import NotResetError, StateError
 
@@ -272,7 +267,7 @@ class Pool(BasePool):
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
     ) -> tuple[int, Callable[[bool], None]]:
         """Checks the arguments of a reset; returns what `_exchange` needs to send it."""
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         named = range(self.num_envs) if env_ids is None else np.ravel(np.asarray(env_ids)).tolist()
         new_seeds = seeds.spread(seed, count)
         words = sizes = NULL
@@ -310,7 +305,7 @@ class Pool(BasePool):
             StateError: an environment is in flight.
             MemoryError: there is no memory for the snapshots; the pool is as before.
         """
-        return [self._get_state(env_id) for env_id in self._id_list(env_ids)]
+        return [self._get_state(env_id) for env_id in id_list(env_ids, self.num_envs)]
 
     def set_state(self, states: Sequence[bytes], env_ids: Any = None) -> None:
         """Restores snapshots of this pool, or of one like it, into env_ids (None: all).
@@ -331,7 +326,7 @@ class Pool(BasePool):
             MemoryError: there is no memory to check them; the pool is as before.
             PoolError, or the exception of its status: an environment's `load` callback failed.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         kept = _snapshots(states)
         if len(kept) != len(ids):
             raise ValueError(f"{len(kept)} states for {len(ids)} environments: give one for each")
@@ -347,8 +342,8 @@ class Pool(BasePool):
         Raises:
             StateError: one of them is in flight.
         """
-        ids = self._id_list(env_ids)
-        self.set_state(self.get_state([self._one_id(env_id)]) * len(ids), ids)
+        ids = id_list(env_ids, self.num_envs)
+        self.set_state(self.get_state([one_id(env_id, self.num_envs)]) * len(ids), ids)
 
     def _get_state(self, env_id: int) -> bytes:
         room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, error_slot.raw)
@@ -379,7 +374,7 @@ class Pool(BasePool):
         Raises:
             StateError: an environment is in flight, or was never reset.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         columns = [column for column in self.columns if column.field >= 0 and not column.is_final]
         seen = [c for c in columns if not self.spec.fields[c.field].is_info]
         arrays = tuple(np.zeros((len(ids), *column.shape), column.dtype) for column in seen)
@@ -403,7 +398,7 @@ class Pool(BasePool):
         Raises:
             StateError: an environment is in flight; or was never reset, and values are drawn.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         values = [self.options_of(env_id) for env_id in ids]
         return {name: _as_array([it[name] for it in values]) for name in self.varied}
 
@@ -413,7 +408,7 @@ class Pool(BasePool):
         Raises:
             StateError: the environment is in flight; or was never reset, and values are drawn.
         """
-        checked = self._one_id(env_id)
+        checked = one_id(env_id, self.num_envs)
         options = self.definition.options
         raw = ffi.new("pp_value[]", max(1, len(options)))
         limit = ffi.new("int32_t *")
@@ -477,7 +472,7 @@ class Pool(BasePool):
                 never reset.
             MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         draw = self._drawing_function(mode, options)
         frames = [draw(env_id) for env_id in ids]
         if not frames or isinstance(frames[0], str):
@@ -533,7 +528,7 @@ class Pool(BasePool):
 
     def needs_reset(self, env_id: int) -> bool:
         """Returns whether the next step resets an environment, or with "disabled" is refused."""
-        checked = self._one_id(env_id)
+        checked = one_id(env_id, self.num_envs)
         status = lib.pp_pool_needs_reset(self._handle, checked)
         if status == lib.PP_ERR_STATE:
             raise StateError(f"environment {env_id} is in flight: receive its result first")
@@ -613,6 +608,6 @@ def write_state(pool: Pool, env_id: int, address: int) -> None:
         PoolError: MuJoCo reported an error.
         ValueError: the number of doubles is wrong.
     """
-    checked = pool._one_id(env_id)
+    checked = one_id(env_id, pool.num_envs)
     target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
     check(lib.pp_pool_expose(pool._handle, checked, target, error_slot.raw))

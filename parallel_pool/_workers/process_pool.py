@@ -15,16 +15,10 @@ from gymnasium.vector.utils import batch_space
 
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import take_list
-from parallel_pool._engine.arguments import check_choice, check_count, check_sizes
-from parallel_pool._engine.base_pool import (
-    BUSY,
-    IDLE,
-    INTERRUPTED,
-    check,
-    error_slot,
-    seconds,
-    step_send,
-)
+from parallel_pool._engine.arguments import check_choice, check_count, check_sizes, seconds
+from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, step_send
+from parallel_pool._engine.env_ids import id_list, read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.pool import AUTORESET, REWARDS
 from parallel_pool._native import ffi, lib, text
 from parallel_pool._workers.data import messages, spaces
@@ -56,9 +50,9 @@ from parallel_pool.errors import PoolError, StateError
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from parallel_pool._engine.base_pool import Views
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.named_batch import NamedBatch
+    from parallel_pool._engine.views import Views
     from parallel_pool._workers.start.launch import Worker
 
 __all__ = ["Call", "ProcessPool", "listed"]
@@ -331,7 +325,7 @@ class ProcessPool(EnvCalls):
     def _step_here(
         self, convert: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
     ) -> T:
-        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(records, count)
         if timeout is not None or self._receive_state != IDLE or self.is_async:
             return self._step_within(convert, ids, count, data, code, timeout)
@@ -398,7 +392,7 @@ class ProcessPool(EnvCalls):
     def _check_workers(self, env_ids: Any) -> None:
         """Raises StateError, with the reason, if one of the environments has lost its worker."""
         self.check_usable()
-        for env_id in self._id_list(env_ids):
+        for env_id in id_list(env_ids, self.num_envs):
             why = self._supervisor.lost.get(self._lane_of(env_id))
             if why is not None:
                 cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
@@ -413,7 +407,7 @@ class ProcessPool(EnvCalls):
         Raises:
             TypeError, ValueError: actions is not a sequence of one action for each environment.
         """
-        count = self.num_envs if env_ids is None else self._ids(env_ids)[0]
+        count, _ = read_ids(env_ids, self.num_envs)
         if self._packer is None:
             single = take_list(actions, count)
         else:
@@ -437,7 +431,7 @@ class ProcessPool(EnvCalls):
         If the block is refused, a later turn does not get them.
         """
         # without payloads there is nothing to take back
-        ids = self._id_list(env_ids) if payloads else []
+        ids = id_list(env_ids, self.num_envs) if payloads else []
         error = error_slot.raw
         try:
             for env_id, data in zip(ids, payloads, strict=True):
@@ -504,7 +498,7 @@ class ProcessPool(EnvCalls):
         """Checks the arguments of a reset; returns its payloads, and what `_exchange` needs."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
-        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         each = seeds.spread(seed, count)
         chosen = [True] * count if mask is None else mask.tolist()
         payloads = []

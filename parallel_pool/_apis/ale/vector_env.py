@@ -18,9 +18,9 @@ from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.base_pool import convert_batch
 from parallel_pool._engine.pool import Pool, all_arrays, check_count, check_sizes
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._families import atari
 from parallel_pool.errors import EnvError, StateError, UnprovenError
 

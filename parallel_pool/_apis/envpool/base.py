@@ -15,8 +15,7 @@ from parallel_pool._apis.envpool.results import ResultBuilder
 from parallel_pool._apis.envpool.spec import config_repr, is_list, spread_seeds
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.base_pool import seconds
+from parallel_pool._engine.arguments import a_type, quote, seconds
 from parallel_pool._engine.pool import check_count
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError

@@ -14,7 +14,7 @@ from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
-from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.process_pool import Call, ProcessPool, listed

@@ -11,7 +11,7 @@ from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import TRUNCATED, ids
-from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
 from parallel_pool._workers.process_pool import ProcessPool, listed
