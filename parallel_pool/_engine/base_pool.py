@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from parallel_pool._engine.arguments import FOREVER, check_count, quote, seconds
 from parallel_pool._engine.buffers import Column, Ring, Types, read_columns
@@ -17,9 +17,11 @@ from parallel_pool._engine.closing import Keeper
 from parallel_pool._engine.env_ids import read_ids
 from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.views import Views, convert_batch
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool._tracing import opened
 from parallel_pool._tracing.record import Setting
 from parallel_pool._tracing.trace import MAX_SPANS, Trace
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
 
     from parallel_pool._core import CData
+    from parallel_pool._engine.seeds import Seed
 
     class Reader(Protocol):
         """Converts the caller's actions to C's form; `actions.ActionReader` implements it."""
@@ -86,8 +89,6 @@ class BasePool(Uncopied):
     _holds = "threads"
     # whether the thread that sends steps environments, outside of C's calls
     _is_local = False
-    # called with each pool that is opened, for a profiler of whole programs
-    on_open: ClassVar[Callable[[BasePool], None] | None] = None
 
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
@@ -137,9 +138,9 @@ class BasePool(Uncopied):
         self._to_named = batch_maker(field_names(self.columns))
 
     def _announce(self) -> None:
-        """Calls `on_open`; the last thing that making a pool does."""
-        if BasePool.on_open is not None:
-            BasePool.on_open(self)
+        """Tells the listeners; the last thing that making a pool does."""
+        for listener in opened.listeners:
+            listener(self)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -279,26 +280,6 @@ class BasePool(Uncopied):
             return result
         return self._converted(convert, self._wait(rows, None))
 
-    def drain(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Receives what is in flight, batch by batch.
-
-        Yields:
-            A batch, and the ids of the environments that failed in it: no failure is raised.
-
-        Raises:
-            Exception: nothing could be received, as another thread does, for example.
-        """
-        while before := self.in_flight:
-            failed: tuple[int, ...] = ()
-            try:
-                batch: Any = self.recv()
-            except Exception as error:
-                failure = error if isinstance(error, EnvError) else error.__cause__
-                if self.in_flight == before or not isinstance(failure, EnvError):
-                    raise
-                batch, failed = failure.batch, failure.env_ids
-            yield batch, failed
-
     # --------------------------------------------------------------------------------- state --
 
     @property
@@ -359,6 +340,10 @@ class BasePool(Uncopied):
             max_spans=max_spans,
         )
 
+    def _reset_sender(self, env_ids: Any, seed: Seed, options: Any) -> object:
+        """Checks the arguments of a reset, and returns what sends it; of a derived class."""
+        raise NotImplementedError
+
     def _worker_pids(self) -> Sequence[int | None]:
         """Returns the pids of worker processes; a method, to which traces refer weakly."""
         return ()
@@ -414,7 +399,7 @@ class BasePool(Uncopied):
         if self._receive_state == BUSY:
             self._raise_busy()
         if not self.is_async and self.in_flight:
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"results of an earlier call are pending ({self.in_flight} environments): receive"
                 " them first"
@@ -452,7 +437,7 @@ class BasePool(Uncopied):
             return
         ready = int(lib.pp_pool_in_flight(self._handle)) + count
         if ready < self.batch_size and not self._taken():
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"{count} environments would leave {ready} in flight, a batch needs"
                 f" {self.batch_size}: name more environments, or send to these and others before"
@@ -461,31 +446,6 @@ class BasePool(Uncopied):
 
     def _work_here(self) -> None:
         """Does what was sent, if no other thread or process does."""
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether compiled programs may use this pool."""
-        return self._keeper.number > 0
-
-    def share(self) -> int:
-        """Lets compiled programs use this pool; returns the number by which they name it.
-
-        Raises:
-            StateError: environments are in flight that another thread receives.
-            ClosedError, ForkedError: the pool is closed, or belongs to another process.
-        """
-        self.check_usable()
-        keeper = self._keeper
-        if not keeper.number:
-            if self._receive_state == BUSY:
-                self._raise_busy()
-            number = ffi.new("int32_t *")
-            error = error_slot.raw
-            check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
-            keeper.number = number[0]
-            self._was_interrupted_beside = self._receive_state == INTERRUPTED
-            self._receive_state = SHARED
-        return keeper.number
 
     def _check_min_rows(self, min_rows: Any) -> int:
         if not self.is_async:
@@ -556,20 +516,12 @@ class BasePool(Uncopied):
             if self._was_interrupted_beside:
                 self._on_interrupted_receive()
 
-    def check_idle(self) -> None:
-        """Raises if another thread is receiving, or the pool can't be used."""
-        self.check_usable()
-        if self._receive_state == BUSY:
-            self._raise_busy()
-
-    def check_usable(self) -> None:
-        """Raises if the pool is closed, broken or forked: this comes before other errors."""
-        status = lib.pp_pool_needs_reset(self._handle, 0)
-        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
-            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, error_slot.raw))
+    def _is_busy(self) -> bool:
+        """Returns whether a thread is receiving or stepping."""
+        return self._receive_state == BUSY
 
     def _raise_busy(self) -> NoReturn:
-        self.check_usable()
+        check_usable(self)
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _was_interrupted(self) -> bool:
@@ -593,7 +545,7 @@ class BasePool(Uncopied):
         """Refuses environments whose results never reached the user, because of an exception."""
         lost = self._lost_ids()
         if lost:
-            self.check_usable()
+            check_usable(self)
         if lost and is_step and not self.is_async:
             raise StateError(
                 f"results of an earlier call are pending ({len(lost)} environments): receive them"

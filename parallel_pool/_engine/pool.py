@@ -25,12 +25,13 @@ from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.env_ids import id_list, one_id, read_ids
 from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
 from parallel_pool._engine.views import Batch, Views, all_arrays
 from parallel_pool._native import ffi, lib
-from parallel_pool.errors import NotResetError, StateError
+from parallel_pool.errors import StateError
 
 # Batch, Views, all_arrays and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -46,8 +47,6 @@ __all__ = [
     "check_sizes",
 ]
 
-# begins the message of a step after a call that an exception ended
-LOST = "an exception such as Ctrl-C ended the last call, whose results are lost"
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,
     "same_step": lib.PP_SAME_STEP,
@@ -232,36 +231,6 @@ class Pool(BasePool):
         """
         timeout = seconds(timeout)
         return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
-
-    def begin_again(
-        self, *, seed: seeds.Seed = None, options: Mapping[str, Any] | None = None
-    ) -> NamedBatch:
-        """Resets all environments and receives; drops results that Ctrl-C has left in flight.
-
-        For APIs whose users have no `recv`, whose result it returns. If it is refused, nothing was
-        dropped.
-        """
-        if self.in_flight:
-            self.check_reset(seed=seed, options=options)
-            for _ in self.drain():
-                pass
-        return self.reset(seed=seed, options=options)
-
-    def check_uninterrupted(self) -> None:
-        """Raises if an exception has left a step in flight, or the pool can't be stepped.
-
-        For APIs whose users have no `recv`: only a reset goes on from there.
-        """
-        self.check_idle()
-        if self.was_interrupted:
-            raise NotResetError(f"{LOST}: call reset() first")
-
-    def check_reset(
-        self, env_ids: Any = None, *, seed: seeds.Seed, options: Mapping[str, Any] | None
-    ) -> None:
-        """Raises what these arguments of a reset would raise in any state of the pool."""
-        self.check_usable()
-        self._reset_sender(env_ids, seed, options)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
@@ -499,7 +468,7 @@ class Pool(BasePool):
     def _check_draws(self, mode: str, options: dict[str, Any]) -> None:
         """Refuses what the environment's own C code can't draw."""
         if not self.definition.can_render and self.definition.reference.startswith("gymnasium"):
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"{self.definition.id} draws no pictures: Gymnasium's code draws them for"
                 ' make_vec(..., render_mode="rgb_array"), PoolVecEnv and make(...)'

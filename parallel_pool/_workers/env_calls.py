@@ -13,6 +13,7 @@ from parallel_pool._engine.arguments import FOREVER, seconds
 from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._engine.env_ids import id_list
 from parallel_pool._engine.error_slot import check, error_slot
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.watch import failures, wait_warnings
 from parallel_pool._workers.watch.failures import Cause
@@ -145,7 +146,7 @@ class EnvCalls(BasePool):
         name: str = "",
     ) -> Call:
         """Sends a request to every worker that has some of the environments."""
-        self.check_usable()
+        check_usable(self)
         ids = id_list(env_ids, self.num_envs)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")

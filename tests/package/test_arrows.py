@@ -348,7 +348,7 @@ def test_base_pool_knows_no_kind_of_pool() -> None:
     """Pools of threads and of processes use base_pool, which imports neither."""
     known = {
         *("arguments", "buffers", "closing", "env_ids", "error_slot"),
-        *("named_batch", "uncopied", "views"),
+        *("named_batch", "pool_checks", "uncopied", "views"),
     }
     prefix = "parallel_pool._engine."
     names = imports(PACKAGE / "_engine" / "base_pool.py")

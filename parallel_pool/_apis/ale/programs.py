@@ -10,6 +10,7 @@ import numpy as np
 from jax.core import Tracer
 
 from parallel_pool._apis.jax.calls import Calls
+from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class XlaFunctions:
             read_actions: a function of jax.numpy and actions, which checks these and returns them
                 as the pool takes them.
         """
-        self._number = pool.share()
+        self._number = share(pool)
         self._num_envs, self._batch_size = pool.num_envs, pool.batch_size
         self._is_async = pool.is_async
         self._read_actions = read_actions

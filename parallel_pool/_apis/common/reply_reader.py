@@ -77,7 +77,7 @@ class ReplyReader:
 
         Args:
             add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
-            replies: in order of the environments, as `ProcessPool.column_replies` returns them.
+            replies: in order of the environments, as `Replies.in_columns` returns them.
             converted: the rows.
         """
         infos: Infos = {}
