@@ -15,6 +15,7 @@ from tests.contract.reading import agent_finals, by_env, rows
 class OfVecEnv(Kind):
     """Stable-Baselines3's vector environments; with `agents`, each has that many rows."""
 
+    plays_in_halves = True
     modes: ClassVar[Any] = {SAME_STEP: {}}
 
     def __init__(self, actions: Any = (1, 0, 1), *, agents: int = 1) -> None:
