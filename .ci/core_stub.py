@@ -21,7 +21,7 @@ from build_ffi import cdef  # noqa: E402
 HEAD = '''\
 """The C engine as cffi shows it. Written from csrc/include by .ci/core_stub.py: do not edit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Final, TypeAlias, final
 
@@ -38,6 +38,7 @@ class CData:
     def __float__(self) -> float: ...
     def __bool__(self) -> bool: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
     def __enter__(self) -> CData: ...
     def __exit__(
         self,

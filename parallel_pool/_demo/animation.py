@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,8 @@ def animate(
     """
     count = max(1, round(seconds * STEPS_PER_SECOND))
     with ThreadPoolExecutor(lib.pp_usable_cores(ffi.NULL)) as executor:
-        every = executor.map(lambda at: _play(games[at], at, count, shrink), range(len(games)))
-        played = list(every)
+        play = partial(_play, count=count, shrink=shrink)
+        played = list(executor.map(play, games, range(len(games))))
     columns = math.ceil(math.sqrt(len(games)))
     whole = [mosaic(screens, columns=columns) for screens in zip(*played, strict=True)]
     pictures, colours = with_palette(whole)

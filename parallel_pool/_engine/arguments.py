@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from parallel_pool._native import ffi, lib
 # PP_MAX_ENVS in csrc; checked before lists of that length are made
 MAX_ENVS = 2**24
 INT32_MAX = 2**31 - 1
+# seconds: 31 years; in nanoseconds it fits into 64 bits
+FOREVER = 1e9
 
 
 class _Shortener(reprlib.Repr):
@@ -25,10 +28,10 @@ class _Shortener(reprlib.Repr):
         super().__init__()
         self.maxstring = self.maxother = self.maxlong = 60
 
-    def repr_int(self, value: int, level: int) -> str:
+    def repr_int(self, x: int, level: int) -> str:
         # Python refuses to convert very long integers to decimal
-        bits = value.bit_length()
-        return f"an integer of {bits} bits" if bits > 256 else repr(value)
+        bits = x.bit_length()
+        return f"an integer of {bits} bits" if bits > 256 else repr(x)
 
 
 _shortener = _Shortener()
@@ -155,3 +158,15 @@ def check_memory(num_envs: int, bytes_each: int, what: str) -> None:
             f"num_envs={num_envs} {what} take {needed / 1e9:.3g} GB or more, and this process may"
             f" use {usable / 1e9:.3g} GB: choose a smaller num_envs"
         )
+
+
+def seconds(timeout: Any, name: str = "timeout") -> float | None:
+    """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
+    if timeout is None:
+        return None
+    if not is_number(timeout):
+        raise TypeError(f"{name}={quote(timeout)} is {a_type(timeout)}: give seconds")
+    if not timeout >= 0:
+        raise ValueError(f"{name}={quote(timeout)}: choose 0 or more seconds, or None")
+    # an integer may be larger than any float
+    return math.inf if timeout > FOREVER else cast("float", timeout)

@@ -5,21 +5,23 @@ One thread at a time may receive, and no exception loses a batch.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import numpy as np
-
-from parallel_pool._engine.arguments import a_type, check_count, is_number, quote, whole
-from parallel_pool._engine.buffers import Array, Column, Ring, Types, read_columns
+from parallel_pool._engine.arguments import FOREVER, check_count, quote, seconds
+from parallel_pool._engine.buffers import Column, Ring, Types, read_columns
 from parallel_pool._engine.closing import Keeper
+from parallel_pool._engine.env_ids import read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._engine.views import Views, convert_batch
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool._tracing import opened
 from parallel_pool._tracing.record import Setting
 from parallel_pool._tracing.trace import MAX_SPANS, Trace
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
 
     from parallel_pool._core import CData
+    from parallel_pool._engine.seeds import Seed
 
     class Reader(Protocol):
         """Converts the caller's actions to C's form; `actions.ActionReader` implements it."""
@@ -48,33 +51,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INT32 = np.dtype(np.int32)
-# seconds: 31 years; in nanoseconds it fits into 64 bits
-FOREVER = 1e9
 
 # looked up once, because `step` is called often
 NULL = ffi.NULL
-from_buffer = ffi.from_buffer
-ndarray = np.ndarray
 step = lib.pp_pool_step
 step_send = lib.pp_pool_send
 receive = lib.pp_pool_recv
 receive_some = lib.pp_pool_recv_some
-INT32S = ffi.typeof("int32_t[]")
-
-Batch = tuple[Array, ...]
-Views = Sequence[Callable[[], Array]]
-
-
-def all_arrays(views: Views) -> Batch:
-    """Returns all arrays of a batch."""
-    return tuple([view() for view in views])
-
-
-def convert_batch(convert: Callable[[Views], T], batch: Batch) -> T:
-    """Returns the result of `convert` for arrays instead of views."""
-    return convert([array.view for array in batch])
-
 
 # Which thread, if any, is inside `recv` of a pool.
 # - IDLE: no thread.
@@ -84,48 +67,6 @@ def convert_batch(convert: Callable[[Views], T], batch: Batch) -> T:
 # - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
 # The last bit of INTERRUPTED and SHARED is set: a batch may not have been delivered.
 IDLE, INTERRUPTED, BUSY, SHARED = range(4)
-
-
-class ErrorSlot(threading.local):
-    """A `pp_error` for each thread: C writes to it without holding the GIL."""
-
-    def __init__(self) -> None:
-        self.raw = new_error()
-
-
-error_slot = ErrorSlot()
-
-
-def check(status: int) -> None:
-    """Raises the exception of a call that was given `error_slot`, if its status is negative."""
-    if status < 0:
-        raise_error(status, error_slot.raw)
-
-
-def seconds(timeout: Any, name: str = "timeout") -> float | None:
-    """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
-    if timeout is None:
-        return None
-    if not is_number(timeout):
-        raise TypeError(f"{name}={quote(timeout)} is {a_type(timeout)}: give seconds")
-    if not timeout >= 0:
-        raise ValueError(f"{name}={quote(timeout)}: choose 0 or more seconds, or None")
-    # an integer may be larger than any float
-    return math.inf if timeout > FOREVER else cast("float", timeout)
-
-
-def _as_array(env_ids: Any) -> Array:
-    """Returns env_ids as an array; raises ValueError if NumPy can't make one."""
-    if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
-        raise ValueError(
-            f"env_ids={quote(env_ids)} has masked ids: give env_ids.compressed(), without them"
-        )
-    try:
-        return np.asarray(env_ids)
-    except ValueError:
-        raise ValueError(
-            f"env_ids={quote(env_ids)} can't be made an array: give a list of integers"
-        ) from None
 
 
 class BasePool(Uncopied):
@@ -148,8 +89,6 @@ class BasePool(Uncopied):
     _holds = "threads"
     # whether the thread that sends steps environments, outside of C's calls
     _is_local = False
-    # called with each pool that is opened, for a profiler of whole programs
-    on_open: ClassVar[Callable[[BasePool], None] | None] = None
 
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
@@ -199,9 +138,9 @@ class BasePool(Uncopied):
         self._to_named = batch_maker(field_names(self.columns))
 
     def _announce(self) -> None:
-        """Calls `on_open`; the last thing that making a pool does."""
-        if BasePool.on_open is not None:
-            BasePool.on_open(self)
+        """Tells the listeners; the last thing that making a pool does."""
+        for listener in opened.listeners:
+            listener(self)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -243,7 +182,7 @@ class BasePool(Uncopied):
                 `convert` must call those that it needs before it returns.
             actions, env_ids, timeout: as for `step`.
         """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = (self.num_envs, NULL) if env_ids is None else read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(actions, count)
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
@@ -279,7 +218,7 @@ class BasePool(Uncopied):
             TypeError, ValueError: actions or env_ids are wrong.
             StateError: an environment is in flight already.
         """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = (self.num_envs, NULL) if env_ids is None else read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(actions, count)
         if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
@@ -341,26 +280,6 @@ class BasePool(Uncopied):
             return result
         return self._converted(convert, self._wait(rows, None))
 
-    def drain(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
-        """Receives what is in flight, batch by batch.
-
-        Yields:
-            A batch, and the ids of the environments that failed in it: no failure is raised.
-
-        Raises:
-            Exception: nothing could be received, as another thread does, for example.
-        """
-        while before := self.in_flight:
-            failed: tuple[int, ...] = ()
-            try:
-                batch: Any = self.recv()
-            except Exception as error:
-                failure = error if isinstance(error, EnvError) else error.__cause__
-                if self.in_flight == before or not isinstance(failure, EnvError):
-                    raise
-                batch, failed = failure.batch, failure.env_ids
-            yield batch, failed
-
     # --------------------------------------------------------------------------------- state --
 
     @property
@@ -421,6 +340,10 @@ class BasePool(Uncopied):
             max_spans=max_spans,
         )
 
+    def _reset_sender(self, env_ids: Any, seed: Seed, options: Any) -> object:
+        """Checks the arguments of a reset, and returns what sends it; of a derived class."""
+        raise NotImplementedError
+
     def _worker_pids(self) -> Sequence[int | None]:
         """Returns the pids of worker processes; a method, to which traces refer weakly."""
         return ()
@@ -462,62 +385,6 @@ class BasePool(Uncopied):
         if status < 0:
             raise_error(status, self._error)
 
-    def _ids(self, env_ids: Any) -> tuple[int, CData]:
-        """Returns the number of env_ids, and the ids for C."""
-        if (
-            type(env_ids) is ndarray
-            and env_ids.dtype is INT32
-            and env_ids.ndim == 1
-            and len(env_ids)
-        ):
-            # the env_id of results is like this; contextlib.suppress costs ten times as much
-            try:
-                return len(env_ids), from_buffer(INT32S, env_ids)
-            except ValueError:  # not contiguous
-                pass
-        ids = np.atleast_1d(_as_array(env_ids))
-        if ids.dtype is not INT32 or not ids.flags.c_contiguous or ids.ndim != 1:
-            if ids.dtype.kind in "OSU":
-                self._refuse_ids(env_ids)
-            if ids.dtype.kind not in "iu" and ids.size:
-                raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
-            if ids.ndim != 1:
-                raise ValueError(f"env_ids have shape {ids.shape}: give one axis")
-            if ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs):
-                wrong = ids[(ids < 0) | (ids >= self.num_envs)][0]
-                raise ValueError(f"env_id {wrong}: choose 0 to {self.num_envs - 1}")
-            ids = np.ascontiguousarray(ids, INT32)
-        if not ids.size:
-            raise ValueError("no environment is named: name 1 or more")
-        return len(ids), from_buffer(INT32S, ids)
-
-    def _refuse_ids(self, env_ids: Any) -> NoReturn:
-        """Raises the error for ids that NumPy does not read as numbers."""
-        if isinstance(env_ids, (list, tuple, int)):
-            for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
-                self._one_id(env_id)
-        raise TypeError(
-            f"env_ids={quote(env_ids)} is {a_type(env_ids)}: give an integer, or a list of integers"
-        )
-
-    def _one_id(self, env_id: Any) -> int:
-        """Returns the id of one environment; raises TypeError or ValueError."""
-        number = whole("env_id", env_id)
-        if not 0 <= number < self.num_envs:
-            raise ValueError(f"env_id {quote(number)}: choose 0 to {self.num_envs - 1}")
-        return number
-
-    def _id_list(self, env_ids: Any) -> list[int]:
-        if env_ids is None:
-            return list(range(self.num_envs))
-        count, ids = self._ids(env_ids)
-        named = list(ffi.unpack(ids, count))
-        # `_ids` leaves the range of int32 arrays to C, which does not check them here
-        for env_id in named:
-            if not 0 <= env_id < self.num_envs:
-                raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
-        return named
-
     def _step_within(
         self,
         convert: Callable[[Views], T],
@@ -532,7 +399,7 @@ class BasePool(Uncopied):
         if self._receive_state == BUSY:
             self._raise_busy()
         if not self.is_async and self.in_flight:
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"results of an earlier call are pending ({self.in_flight} environments): receive"
                 " them first"
@@ -570,7 +437,7 @@ class BasePool(Uncopied):
             return
         ready = int(lib.pp_pool_in_flight(self._handle)) + count
         if ready < self.batch_size and not self._taken():
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"{count} environments would leave {ready} in flight, a batch needs"
                 f" {self.batch_size}: name more environments, or send to these and others before"
@@ -579,31 +446,6 @@ class BasePool(Uncopied):
 
     def _work_here(self) -> None:
         """Does what was sent, if no other thread or process does."""
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether compiled programs may use this pool."""
-        return self._keeper.number > 0
-
-    def share(self) -> int:
-        """Lets compiled programs use this pool; returns the number by which they name it.
-
-        Raises:
-            StateError: environments are in flight that another thread receives.
-            ClosedError, ForkedError: the pool is closed, or belongs to another process.
-        """
-        self.check_usable()
-        keeper = self._keeper
-        if not keeper.number:
-            if self._receive_state == BUSY:
-                self._raise_busy()
-            number = ffi.new("int32_t *")
-            error = error_slot.raw
-            check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
-            keeper.number = number[0]
-            self._was_interrupted_beside = self._receive_state == INTERRUPTED
-            self._receive_state = SHARED
-        return keeper.number
 
     def _check_min_rows(self, min_rows: Any) -> int:
         if not self.is_async:
@@ -674,20 +516,12 @@ class BasePool(Uncopied):
             if self._was_interrupted_beside:
                 self._on_interrupted_receive()
 
-    def check_idle(self) -> None:
-        """Raises if another thread is receiving, or the pool can't be used."""
-        self.check_usable()
-        if self._receive_state == BUSY:
-            self._raise_busy()
-
-    def check_usable(self) -> None:
-        """Raises if the pool is closed, broken or forked: this comes before other errors."""
-        status = lib.pp_pool_needs_reset(self._handle, 0)
-        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
-            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, error_slot.raw))
+    def _is_busy(self) -> bool:
+        """Returns whether a thread is receiving or stepping."""
+        return self._receive_state == BUSY
 
     def _raise_busy(self) -> NoReturn:
-        self.check_usable()
+        check_usable(self)
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _was_interrupted(self) -> bool:
@@ -711,7 +545,7 @@ class BasePool(Uncopied):
         """Refuses environments whose results never reached the user, because of an exception."""
         lost = self._lost_ids()
         if lost:
-            self.check_usable()
+            check_usable(self)
         if lost and is_step and not self.is_async:
             raise StateError(
                 f"results of an earlier call are pending ({len(lost)} environments): receive them"

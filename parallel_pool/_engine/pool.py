@@ -18,24 +18,20 @@ from parallel_pool._engine.arguments import (
     check_count,
     check_sizes,
     quote,
-)
-from parallel_pool._engine.base_pool import (
-    NULL,
-    BasePool,
-    Batch,
-    Views,
-    all_arrays,
-    check,
-    error_slot,
     seconds,
 )
+from parallel_pool._engine.base_pool import NULL, BasePool
 from parallel_pool._engine.buffers import Array
+from parallel_pool._engine.env_ids import id_list, one_id, read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
+from parallel_pool._engine.views import Batch, Views, all_arrays
 from parallel_pool._native import ffi, lib
-from parallel_pool.errors import NotResetError, StateError
+from parallel_pool.errors import StateError
 
 # Batch, Views, all_arrays and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -51,8 +47,6 @@ __all__ = [
     "check_sizes",
 ]
 
-# begins the message of a step after a call that an exception ended
-LOST = "an exception such as Ctrl-C ended the last call, whose results are lost"
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,
     "same_step": lib.PP_SAME_STEP,
@@ -238,41 +232,11 @@ class Pool(BasePool):
         timeout = seconds(timeout)
         return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
 
-    def begin_again(
-        self, *, seed: seeds.Seed = None, options: Mapping[str, Any] | None = None
-    ) -> NamedBatch:
-        """Resets all environments and receives; drops results that Ctrl-C has left in flight.
-
-        For APIs whose users have no `recv`, whose result it returns. If it is refused, nothing was
-        dropped.
-        """
-        if self.in_flight:
-            self.check_reset(seed=seed, options=options)
-            for _ in self.drain():
-                pass
-        return self.reset(seed=seed, options=options)
-
-    def check_uninterrupted(self) -> None:
-        """Raises if an exception has left a step in flight, or the pool can't be stepped.
-
-        For APIs whose users have no `recv`: only a reset goes on from there.
-        """
-        self.check_idle()
-        if self.was_interrupted:
-            raise NotResetError(f"{LOST}: call reset() first")
-
-    def check_reset(
-        self, env_ids: Any = None, *, seed: seeds.Seed, options: Mapping[str, Any] | None
-    ) -> None:
-        """Raises what these arguments of a reset would raise in any state of the pool."""
-        self.check_usable()
-        self._reset_sender(env_ids, seed, options)
-
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
     ) -> tuple[int, Callable[[bool], None]]:
         """Checks the arguments of a reset; returns what `_exchange` needs to send it."""
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         named = range(self.num_envs) if env_ids is None else np.ravel(np.asarray(env_ids)).tolist()
         new_seeds = seeds.spread(seed, count)
         words = sizes = NULL
@@ -310,7 +274,7 @@ class Pool(BasePool):
             StateError: an environment is in flight.
             MemoryError: there is no memory for the snapshots; the pool is as before.
         """
-        return [self._get_state(env_id) for env_id in self._id_list(env_ids)]
+        return [self._get_state(env_id) for env_id in id_list(env_ids, self.num_envs)]
 
     def set_state(self, states: Sequence[bytes], env_ids: Any = None) -> None:
         """Restores snapshots of this pool, or of one like it, into env_ids (None: all).
@@ -331,7 +295,7 @@ class Pool(BasePool):
             MemoryError: there is no memory to check them; the pool is as before.
             PoolError, or the exception of its status: an environment's `load` callback failed.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         kept = _snapshots(states)
         if len(kept) != len(ids):
             raise ValueError(f"{len(kept)} states for {len(ids)} environments: give one for each")
@@ -347,8 +311,8 @@ class Pool(BasePool):
         Raises:
             StateError: one of them is in flight.
         """
-        ids = self._id_list(env_ids)
-        self.set_state(self.get_state([self._one_id(env_id)]) * len(ids), ids)
+        ids = id_list(env_ids, self.num_envs)
+        self.set_state(self.get_state([one_id(env_id, self.num_envs)]) * len(ids), ids)
 
     def _get_state(self, env_id: int) -> bytes:
         room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, error_slot.raw)
@@ -379,7 +343,7 @@ class Pool(BasePool):
         Raises:
             StateError: an environment is in flight, or was never reset.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         columns = [column for column in self.columns if column.field >= 0 and not column.is_final]
         seen = [c for c in columns if not self.spec.fields[c.field].is_info]
         arrays = tuple(np.zeros((len(ids), *column.shape), column.dtype) for column in seen)
@@ -403,7 +367,7 @@ class Pool(BasePool):
         Raises:
             StateError: an environment is in flight; or was never reset, and values are drawn.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         values = [self.options_of(env_id) for env_id in ids]
         return {name: _as_array([it[name] for it in values]) for name in self.varied}
 
@@ -413,7 +377,7 @@ class Pool(BasePool):
         Raises:
             StateError: the environment is in flight; or was never reset, and values are drawn.
         """
-        checked = self._one_id(env_id)
+        checked = one_id(env_id, self.num_envs)
         options = self.definition.options
         raw = ffi.new("pp_value[]", max(1, len(options)))
         limit = ffi.new("int32_t *")
@@ -477,7 +441,7 @@ class Pool(BasePool):
                 never reset.
             MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
         """
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         draw = self._drawing_function(mode, options)
         frames = [draw(env_id) for env_id in ids]
         if not frames or isinstance(frames[0], str):
@@ -504,7 +468,7 @@ class Pool(BasePool):
     def _check_draws(self, mode: str, options: dict[str, Any]) -> None:
         """Refuses what the environment's own C code can't draw."""
         if not self.definition.can_render and self.definition.reference.startswith("gymnasium"):
-            self.check_usable()
+            check_usable(self)
             raise StateError(
                 f"{self.definition.id} draws no pictures: Gymnasium's code draws them for"
                 ' make_vec(..., render_mode="rgb_array"), PoolVecEnv and make(...)'
@@ -533,7 +497,7 @@ class Pool(BasePool):
 
     def needs_reset(self, env_id: int) -> bool:
         """Returns whether the next step resets an environment, or with "disabled" is refused."""
-        checked = self._one_id(env_id)
+        checked = one_id(env_id, self.num_envs)
         status = lib.pp_pool_needs_reset(self._handle, checked)
         if status == lib.PP_ERR_STATE:
             raise StateError(f"environment {env_id} is in flight: receive its result first")
@@ -613,6 +577,6 @@ def write_state(pool: Pool, env_id: int, address: int) -> None:
         PoolError: MuJoCo reported an error.
         ValueError: the number of doubles is wrong.
     """
-    checked = pool._one_id(env_id)
+    checked = one_id(env_id, pool.num_envs)
     target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
     check(lib.pp_pool_expose(pool._handle, checked, target, error_slot.raw))

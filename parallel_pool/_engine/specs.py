@@ -47,6 +47,9 @@ PYTHON_CODES: dict[type, int] = {
     bool: lib.PP_BOOL | lib.PP_PYTHON,
 }
 
+# longer than a double, on most machines
+LONG_DOUBLE: type[np.floating[Any]] = np.dtype(np.longdouble).type
+
 # integers up to this are exact as doubles
 MOST_EXACT = 2**53
 
@@ -212,7 +215,7 @@ class Option:
         if isinstance(value, np.integer):
             value = int(value)
         # float32 is converted at once: NumPy would round the bounds to it
-        exact = value if isinstance(value, (int, np.longdouble)) else float(value)
+        exact = value if isinstance(value, (int, LONG_DOUBLE)) else float(value)
         try:
             number = float(value)
         except OverflowError:

@@ -24,7 +24,8 @@ def map_leaves(function: Callable[..., Any], *trees: Any) -> Any:
         return {key: map_leaves(function, *(tree[key] for tree in trees)) for key in first}
     if isinstance(first, tuple):
         parts = [map_leaves(function, *each) for each in zip(*trees, strict=True)]
-        return first._make(parts) if hasattr(first, "_make") else tuple(parts)
+        make = getattr(first, "_make", tuple)
+        return make(parts)
     return function(*trees)
 
 

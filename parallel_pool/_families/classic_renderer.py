@@ -117,8 +117,8 @@ class Renderer:
         """
         (snapshot,) = self._pool.get_state([env_id])
         game = self._game
-        if agents is None:
-            agents = [] if self._pool.needs_reset(env_id) else game.possible_agents
+        if agents is None and self._pool.needs_reset(env_id):
+            agents = []
         with self._lock:
             # another environment of PettingZoo's may have ended pygame when it was closed
             self._fonts.init()
@@ -127,7 +127,7 @@ class Renderer:
             if hands is not None:
                 game.state = dict(zip(game.possible_agents, hands, strict=True))
             # those of grids are drawn the same when no agent is left
-            game.agents = list(agents)
+            game.agents = list(game.possible_agents if agents is None else agents)
             return game.render()
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class Renderer:
 
         if mode not in MODES:
             raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
-        self._mujoco = mujoco
+        self._mujoco: ModuleType = mujoco
         self._pool = pool
         self._mode = mode
         self._model = model_of(pool)
@@ -198,10 +198,9 @@ class Renderer:
         """
         chosen = self._camera_id if camera_id is None else self.check_camera_id(camera_id)
         with self._lock:
-            if self._gymnasium_renderer is None:
-                self._make()
+            renderer = self._gymnasium_renderer or self._make()
             write_state(self._pool, env_id, self._data._address)
-            self._gymnasium_renderer.camera_id = chosen
+            renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
                 draw = self._draw_again if self._cameras else self._draw_first
@@ -210,8 +209,8 @@ class Renderer:
             warnings.warn(f"{self._pool.definition.id}: {text}", stacklevel=2)
         return picture
 
-    def _make(self) -> None:
-        """Makes the mjData and Gymnasium's renderer, without OpenGL."""
+    def _make(self) -> Any:
+        """Makes the mjData and Gymnasium's renderer, which it returns, without OpenGL."""
         try:
             rendering: Any = importlib.import_module("gymnasium.envs.mujoco.mujoco_rendering")
         except ImportError as error:
@@ -234,6 +233,7 @@ class Renderer:
             self._max_geom,
             visual_options=self._flags,
         )
+        return self._gymnasium_renderer
 
     def _draw_first(self, env_id: int) -> Any:
         """Draws the first picture. Gymnasium's renderer opens the OpenGL context."""

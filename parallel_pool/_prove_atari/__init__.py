@@ -71,12 +71,28 @@ def run(request: Request) -> int:
         The exit status: 1 if a game differs, was not played to the end or has no ROM; 2 if an
         argument is wrong.
     """
-    console = Console()
+    try:
+        return prove_chosen(request, Console())
+    except (UnknownName, UnusableTable) as error:
+        print(error, file=sys.stderr)
+        return WRONG_ARGUMENTS
+    except MissingDependencyError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def prove_chosen(request: Request, console: Console) -> int:
+    """Proves the games that a request names; returns the exit status.
+
+    Raises:
+        UnknownName, UnusableTable: the request is wrong.
+        MissingDependencyError: a console is missing.
+    """
+    roms = choose(request)
+    compared = choose_builds(request.builds)
+    print_builds(console, compared)
     verdicts: list[Verdict] = []
     try:
-        roms = choose(request)
-        compared = choose_builds(request.builds)
-        print_builds(console, compared)
         with (
             Processes(request.jobs) as processes,
             closing(prove(processes, roms, compared, request, console)) as found,
@@ -87,12 +103,6 @@ def run(request: Request) -> int:
                     print_difference(console, verdict, request)
                 if request.writes:
                     write(verdict.proof, request)
-    except (UnknownName, UnusableTable) as error:
-        print(error, file=sys.stderr)
-        return WRONG_ARGUMENTS
-    except MissingDependencyError as error:
-        print(error, file=sys.stderr)
-        return 1
     except BrokenProcessPool:
         lost = sorted({*roms} - {verdict.proof.rom for verdict in verdicts})
         print_table(console, verdicts)

@@ -91,12 +91,9 @@ def difference(ours: Frame, theirs: Frame) -> str:
 
 def whole(frames: Sequence[Frame]) -> Frame:
     """Returns the one frame that a skipping console shows: the last, with the sum of rewards."""
-    reward = frames[0].reward
-    if isinstance(reward, tuple):
-        total: Any = tuple(np.sum([frame.reward for frame in frames], axis=0).tolist())
-    else:
-        total = sum(frame.reward for frame in frames)
-    return frames[-1]._replace(reward=total)
+    total = np.sum([frame.reward for frame in frames], axis=0).tolist()
+    # a list of each player's
+    return frames[-1]._replace(reward=tuple(total) if isinstance(total, list) else total)
 
 
 def switched_on_again(session: Session, games: int) -> int | None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from parallel_pool._engine.named_batch import NamedBatch
 from parallel_pool._prove_atari.match import NEW_GAME, switched_on_again
 from parallel_pool._prove_atari.schedule import Session
 from parallel_pool._prove_atari.sides import PoolSide
@@ -168,13 +169,20 @@ class Search:
     def follow(self, moves: NDArray[np.int64]) -> None:
         """Plays moves from the path's end, and makes them part of the path."""
         self.pool.set_state([self.path[-1].state], [0])
-        for move in moves:
-            found = self.pool.step(self.side.play(np.array([move])), [0])
-            self.seen[np.arange(RAM_BYTES), found.ram[0]] = True
+        *before, last = moves
+        for move in before:
+            self._play(move)
+        found = self._play(last)
         self.path.append(self.node(found, tuple(moves.tolist())))
         self.steps += len(moves)
         if found.terminated[0]:
             self.begin_game()
+
+    def _play(self, move: np.int64) -> NamedBatch:
+        """Plays one move of the first game; the RAM that it shows is seen."""
+        found = self.pool.step(self.side.play(np.array([move])), [0])
+        self.seen[np.arange(RAM_BYTES), found.ram[0]] = True
+        return found
 
 
 def first_of(values: NDArray[Any]) -> NDArray[Any]:

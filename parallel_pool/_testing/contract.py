@@ -8,11 +8,12 @@ it returns are facts that only the environment's author can judge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.specs import Definition
 from parallel_pool._testing.play import SEED, Row, Run, require, same, same_rows
 from parallel_pool.errors import ClosedError, StateError
@@ -112,6 +113,12 @@ def rewards(env: str | Definition, *, few: bool = False, **settings: Any) -> Non
                 )
 
 
+def poison(arrays: Sequence[Array]) -> None:
+    """Overwrites arrays with bytes that no environment writes."""
+    for array in arrays:
+        array.view(np.uint8).fill(POISON)
+
+
 def defined_bytes(
     env: str | Definition, *, some: bool = False, few: bool = False, **settings: Any
 ) -> None:
@@ -130,10 +137,9 @@ def defined_bytes(
         ours = list(clean.step_some(ids) if some else clean.step())
         theirs = list(dirty.step_some(ids) if some else dirty.step())
         del ours
-        for array in theirs:
-            array.view(np.uint8).fill(POISON)
+        poison(theirs)
         places.add(theirs[0].ctypes.data)
-        del theirs, array
+        del theirs
         same(
             clean,
             dirty.made,

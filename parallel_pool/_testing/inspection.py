@@ -14,6 +14,7 @@ from typing import Any
 
 from parallel_pool._engine.arguments import a_type
 from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, SHARED, BasePool
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.watch.failures import Death
@@ -82,7 +83,7 @@ def inspect(source: Any) -> Inspection:
     pool = _pool_of(source)
     if lib.pp_pool_needs_reset(pool._handle, 0) == lib.PP_ERR_FORKED:
         # a thread of the parent process may hold the locks for ever
-        pool.check_usable()
+        check_usable(pool)
     supervisor = pool._supervisor if isinstance(pool, ProcessPool) else None
     with supervisor._lock if isinstance(supervisor, Supervisor) else contextlib.nullcontext():
         return Inspection(

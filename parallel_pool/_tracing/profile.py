@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parallel_pool._engine.base_pool import BasePool
-from parallel_pool._tracing import chrome
+from parallel_pool._tracing import chrome, opened
 from parallel_pool._tracing.record import CALLS, RECEIVER, SENDER, Record, clipped, clipped_names
 from parallel_pool._tracing.report import Report
 
 if TYPE_CHECKING:
+    from parallel_pool._engine.base_pool import BasePool
     from parallel_pool._tracing.trace import Trace
 
 
@@ -41,11 +41,11 @@ def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
 
     before, pid = (sys.argv, sys.path[0]), os.getpid()
     sys.argv, sys.path[0] = [str(script), *arguments], str(script.resolve().parent)
-    BasePool.on_open = trace
+    opened.listeners.append(trace)
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
-        BasePool.on_open = None
+        opened.listeners.remove(trace)
         sys.argv, sys.path[0] = before
         # a forked child of the script has nothing to report
         if os.getpid() == pid:

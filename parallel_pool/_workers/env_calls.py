@@ -9,7 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._engine.base_pool import FOREVER, BasePool, check, error_slot, seconds
+from parallel_pool._engine.arguments import FOREVER, seconds
+from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.env_ids import id_list
+from parallel_pool._engine.error_slot import check, error_slot
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.watch import failures, wait_warnings
 from parallel_pool._workers.watch.failures import Cause
@@ -124,7 +128,7 @@ class EnvCalls(BasePool):
 
     def set_attr(self, name: str, values: Sequence[Any], env_ids: Any = None) -> None:
         """Sets an attribute of the environments named (None: all), each to its value."""
-        ids = self._id_list(env_ids)
+        ids = id_list(env_ids, self.num_envs)
         if len(values) != len(ids):
             raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
         by_id = dict(zip(ids, values, strict=True))
@@ -142,8 +146,8 @@ class EnvCalls(BasePool):
         name: str = "",
     ) -> Call:
         """Sends a request to every worker that has some of the environments."""
-        self.check_usable()
-        ids = self._id_list(env_ids)
+        check_usable(self)
+        ids = id_list(env_ids, self.num_envs)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")
         if self._supervisor.lost:

@@ -8,8 +8,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, quote
-from parallel_pool._engine.base_pool import seconds
+from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, quote, seconds
 
 # most functions that an iterable without a length may yield, and most worker processes
 MAX_YIELDED = MAX_WORKERS = 1 << 16

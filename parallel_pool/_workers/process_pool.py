@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import pickle
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,24 +14,16 @@ from gymnasium.vector.utils import batch_space
 
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import take_list
-from parallel_pool._engine.arguments import check_choice, check_count, check_sizes
-from parallel_pool._engine.base_pool import (
-    BUSY,
-    IDLE,
-    INTERRUPTED,
-    check,
-    error_slot,
-    seconds,
-    step_send,
-)
+from parallel_pool._engine.arguments import check_choice, check_count, check_sizes, seconds
+from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, BasePool, step_send
+from parallel_pool._engine.env_ids import id_list, read_ids
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.pool import AUTORESET, REWARDS
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._native import ffi, lib, text
 from parallel_pool._workers.data import messages, spaces
 from parallel_pool._workers.data.action_records import IN_PAYLOAD, ActionPacker, RecordReader
-from parallel_pool._workers.data.info_columns import InfoColumns
-from parallel_pool._workers.data.info_records import MARK
-from parallel_pool._workers.data.info_table import ReplyTable
-from parallel_pool._workers.data.messages import FAILURE, INFO, INFOS, Assignment, Failure, Reply
+from parallel_pool._workers.data.messages import FAILURE, Assignment, Failure, Reply
 from parallel_pool._workers.env_calls import Call, EnvCalls
 from parallel_pool._workers.pool_arguments import (
     MAX_WORKERS,
@@ -41,8 +32,9 @@ from parallel_pool._workers.pool_arguments import (
     check_timeouts,
     listed,
 )
+from parallel_pool._workers.replies import Replies
 from parallel_pool._workers.run import local_lane
-from parallel_pool._workers.run.local_lane import REPLY_IS_KEPT, LocalLane
+from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool._workers.run.step_waits import StepWaits
 from parallel_pool._workers.start import native_pool, startup
 from parallel_pool._workers.start.connection import by_reference
@@ -56,12 +48,12 @@ from parallel_pool.errors import PoolError, StateError
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from parallel_pool._engine.base_pool import Views
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.named_batch import NamedBatch
+    from parallel_pool._engine.views import Views
     from parallel_pool._workers.start.launch import Worker
 
-__all__ = ["Call", "ProcessPool", "listed"]
+__all__ = ["Call", "ProcessPool", "listed", "send_objects"]
 
 T = TypeVar("T")
 
@@ -226,10 +218,7 @@ class ProcessPool(EnvCalls):
             self._wait_warnings = WaitWarnings()
             if workers and rows == n > lanes:
                 self._step_waits = StepWaits(n, lanes)
-            # how the workers replied when all environments had the same infos last; None: not yet
-            self._table: ReplyTable | None = None
-            # allocated once: it took a third of the time of `column_replies`, called for each batch
-            self._num_replies, self._reply_size = ffi.new("int32_t *"), ffi.new("int64_t *")
+            self._replies = Replies(handle, n, self._supervisor, restarts)
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
             # at exit a supervisor closes itself
             self._end.atexit = self._local is not None
@@ -331,7 +320,7 @@ class ProcessPool(EnvCalls):
     def _step_here(
         self, convert: Callable[[Views], T], records: Any, env_ids: Any, timeout: float | None
     ) -> T:
-        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(records, count)
         if timeout is not None or self._receive_state != IDLE or self.is_async:
             return self._step_within(convert, ids, count, data, code, timeout)
@@ -348,11 +337,8 @@ class ProcessPool(EnvCalls):
                 self._on_interrupted_receive()
         return self._step_within(convert, ids, count, data, code, timeout)
 
-    def check_idle(self) -> None:
-        """Raises if another thread is receiving or stepping, or the pool can't be used."""
-        super().check_idle()
-        if self._local is not None and self._local.is_working:
-            self._raise_busy()
+    def _is_busy(self) -> bool:
+        return super()._is_busy() or (self._local is not None and self._local.is_working)
 
     def _raise_busy(self) -> NoReturn:
         if self._local is not None:
@@ -382,23 +368,10 @@ class ProcessPool(EnvCalls):
             super().send(records, env_ids)
         self._on_sent()
 
-    def send_objects(self, single: Sequence[Any]) -> None:
-        """Queues one action for each environment, which gets a copy of the same type.
-
-        Raises:
-            TypeError, ValueError, StateError: as `send` does.
-        """
-        if self._supervisor.lost:
-            self._check_workers(None)
-        payloads = [self._dumps(action) for action in take_list(single, self.num_envs)]
-        with self._payloads(None, payloads):
-            super().send(IN_PAYLOAD)
-        self._on_sent()
-
     def _check_workers(self, env_ids: Any) -> None:
         """Raises StateError, with the reason, if one of the environments has lost its worker."""
-        self.check_usable()
-        for env_id in self._id_list(env_ids):
+        check_usable(self)
+        for env_id in id_list(env_ids, self.num_envs):
             why = self._supervisor.lost.get(self._lane_of(env_id))
             if why is not None:
                 cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
@@ -413,7 +386,7 @@ class ProcessPool(EnvCalls):
         Raises:
             TypeError, ValueError: actions is not a sequence of one action for each environment.
         """
-        count = self.num_envs if env_ids is None else self._ids(env_ids)[0]
+        count, _ = read_ids(env_ids, self.num_envs)
         if self._packer is None:
             single = take_list(actions, count)
         else:
@@ -437,7 +410,7 @@ class ProcessPool(EnvCalls):
         If the block is refused, a later turn does not get them.
         """
         # without payloads there is nothing to take back
-        ids = self._id_list(env_ids) if payloads else []
+        ids = id_list(env_ids, self.num_envs) if payloads else []
         error = error_slot.raw
         try:
             for env_id, data in zip(ids, payloads, strict=True):
@@ -493,18 +466,13 @@ class ProcessPool(EnvCalls):
         with self._payloads(env_ids, payloads):
             return self._exchange(count, send, timeout)
 
-    def check_reset(self, env_ids: Any = None, *, seed: seeds.Seed, options: Any) -> None:
-        """Raises what these arguments of a reset would raise in any state of the pool."""
-        self.check_usable()
-        self._reset_sender(env_ids, seed, options, None)
-
     def _reset_sender(
-        self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None
+        self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None = None
     ) -> tuple[list[bytes], int, Callable[[bool], None]]:
         """Checks the arguments of a reset; returns its payloads, and what `_exchange` needs."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
-        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        count, ids = read_ids(env_ids, self.num_envs)
         each = seeds.spread(seed, count)
         chosen = [True] * count if mask is None else mask.tolist()
         payloads = []
@@ -529,93 +497,17 @@ class ProcessPool(EnvCalls):
     def replies(self) -> dict[int, Reply]:
         """Returns what came with the last batch besides its rows, by environment.
 
-        A reply is a dict with the keys INFO, FINAL_INFO, OBSERVATION and FINAL_OBSERVATION of
-        `parallel_pool._workers.data.messages`. Call this before sending again.
+        Call this before sending again.
+
+        Returns:
+            For each environment that sent something a dict: 0 for the infos; 1 for those of the
+            step that ended the episode, with autoreset="same_step"; 2 and 3 for the observation and
+            that step's observation, if observations travel as objects.
 
         Raises:
             PoolError: a reply can't be unpickled in this process.
         """
-        joined = self.column_replies()
-        if not any(INFOS in reply for reply in joined.values()):
-            return joined
-        replies: dict[int, Reply] = {}
-        for env_id, reply in joined.items():
-            if INFOS in reply:
-                replies.update((i, {INFO: info}) for i, info in reply[INFOS].dicts())
-            else:
-                replies[env_id] = reply
-        return dict(sorted(replies.items()))
-
-    def whole_infos(self) -> dict[str, Any] | None:
-        """Returns the infos that came with the last batch as an array and a mask for each key.
-
-        None if not all environments have infos of the same keys and types, or if that is new:
-        `column_replies` learns it. No environment has sent anything else if there are infos.
-        """
-        if self._local is not None:
-            return self._local.whole_infos
-        return None if self._table is None else self._table.read(self._handle)
-
-    def column_replies(self) -> dict[int, Reply]:
-        """Returns replies without a dict of infos for each environment; faster than `replies`.
-
-        A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
-        environments, in the reply of the first of them.
-        """
-        count = self._num_replies
-        replied = lib.pp_pool_replied(self._handle, count)
-        if not count[0]:
-            return {}
-        replies = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
-        for env_id, reply in replies.items():
-            if INFOS in reply:
-                # Environments have replies of their own if a worker died before it delivered these
-                # rows. Those replies take precedence.
-                reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
-        joined = join_neighbors(replies)
-        if len(joined) == 1:
-            self._learn_table(replies.keys(), *joined.values())
-        return joined
-
-    def _learn_table(self, env_ids: Iterable[int], reply: Reply) -> None:
-        """Makes a table for replies like these, if they are the infos of all environments."""
-        if not isinstance(reply.get(INFOS), InfoColumns):
-            return
-        messages = []
-        for env_id in env_ids:
-            data = lib.pp_pool_reply(self._handle, env_id, self._reply_size)
-            messages.append((env_id, ffi.buffer(data, self._reply_size[0])[:]))
-        self._table = ReplyTable.of(messages, self.num_envs)
-
-    def _reply(self, env_id: int) -> Reply:
-        reply = self.reply_of(env_id)
-        if reply is not None:
-            return reply
-        if self.on_error == "raise" or self._lane_of(env_id) in self._supervisor.lost:
-            return {}
-        return {messages.INFO: messages.restart_info(self._supervisor.seeds.get(env_id))}
-
-    def reply_of(self, env_id: int) -> Reply | None:
-        """Returns the worker's reply; None if it died and this process wrote the row."""
-        size = self._reply_size
-        data = lib.pp_pool_reply(self._handle, env_id, size)
-        if size[0] < 0:
-            return None
-        try:
-            if not data:
-                return {}
-            raw = ffi.buffer(data, size[0])
-            if self._local is not None and raw[0] == REPLY_IS_KEPT:
-                return self._local.reply_of(env_id)
-            if raw[0] == MARK:
-                return {INFOS: InfoColumns.read(raw[:])}
-            reply: Reply = pickle.loads(raw)
-        except Exception as error:
-            raise PoolError(
-                f"the reply of environment {env_id} can't be unpickled in this process:"
-                f" {type(error).__name__}: {error}"
-            ) from error
-        return reply
+        return self._replies.by_env()
 
     def _raise_failed(self) -> NoReturn:
         env_ids, rows = self._failed()
@@ -632,7 +524,7 @@ class ProcessPool(EnvCalls):
         if found:
             return found
         try:
-            reply = self.reply_of(env_id)
+            reply = self._replies.of(env_id)
         except PoolError as error:  # the environment's code may have overwritten it
             return str(error)
         if reply is None:
@@ -681,15 +573,15 @@ class ProcessPool(EnvCalls):
             raise interrupt
 
 
-def join_neighbors(replies: dict[int, Reply]) -> dict[int, Reply]:
-    """Returns replies with the infos of neighbours, which often have the same keys, as one."""
-    joined: dict[int, Reply] = {}
-    last: Reply = {}
-    for env_id, reply in replies.items():
-        if INFOS in last and INFOS in reply:
-            both = last[INFOS].followed_by(reply[INFOS])
-            if both is not None:
-                last[INFOS] = both
-                continue
-        joined[env_id] = last = reply
-    return joined
+def send_objects(pool: ProcessPool, single: Sequence[Any]) -> None:
+    """Queues one action for each environment of a pool, which gets a copy of the same type.
+
+    Raises:
+        TypeError, ValueError, StateError: as `ProcessPool.send` does.
+    """
+    if pool._supervisor.lost:
+        pool._check_workers(None)
+    payloads = [pool._dumps(action) for action in take_list(single, pool.num_envs)]
+    with pool._payloads(None, payloads):
+        BasePool.send(pool, IN_PAYLOAD)
+    pool._on_sent()

@@ -1,6 +1,6 @@
 """Every API on small environments, for contract tests: a new API is one line in `CASES`.
 
-`kinds` says how the APIs of one family are called.
+A module of `kinds/` says how the APIs of one family are called.
 """
 
 from __future__ import annotations
@@ -18,25 +18,13 @@ from tests.contract.episodes import (
     AloneParallel,
     Envs,
 )
-from tests.contract.kinds import (
-    DM,
-    VECTOR_MODES,
-    AsyncCallsKind,
-    AsyncParallel,
-    Game,
-    Kind,
-    OfAsyncAtari,
-    OfAtari,
-    OfDMEnvPool,
-    OfEnvPool,
-    OfPool,
-    OfVecEnv,
-    Parallel,
-    Single,
-    Tensors,
-    Turns,
-    Vector,
-)
+from tests.contract.kinds.envpool import OfDMEnvPool, OfEnvPool
+from tests.contract.kinds.kind import VECTOR_MODES, Kind
+from tests.contract.kinds.parallel import AsyncParallel, Parallel
+from tests.contract.kinds.pool import OfPool
+from tests.contract.kinds.single import DM, Game, Single, Turns
+from tests.contract.kinds.vec_env import OfVecEnv
+from tests.contract.kinds.vector import AsyncCallsKind, OfAsyncAtari, OfAtari, Tensors, Vector
 from tests.contract.small_envs import Gate, Talkers, Walker, talkers, walkers
 
 

@@ -20,7 +20,7 @@ from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError
 from parallel_pool._engine import base_pool
 from parallel_pool.errors import StateError
 from tests.contract.api_cases import CASES, Case
-from tests.contract.kinds import VALUES
+from tests.contract.kinds.kind import VALUES
 from tests.contract.reading import plain
 from tests.contract.small_envs import Gate
 from tests.support.forked import in_child

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._tracing import opened
 from tests.contract.api_cases import CASES, Case
-from tests.contract.kinds import Game, Single, Turns
+from tests.contract.kinds.single import Game, Single, Turns
 from tests.contract.small_envs import Gate
 from tests.tools.test_trace import assert_valid, assert_whole
 
@@ -27,7 +27,7 @@ WHOLE = [case for case in CASES if case.name != "AtariVectorEnv, async"]
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
 def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pools: list[Any] = []
-    monkeypatch.setattr(BasePool, "on_open", pools.append)
+    monkeypatch.setattr(opened, "listeners", [pools.append])
     path = tmp_path / "trace.json"
     with closing(case.make(Gate(tmp_path))) as env:
         (pool,) = pools

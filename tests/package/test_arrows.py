@@ -347,7 +347,10 @@ def test_private_modules_import_only_what_their_layer_may(path: Path) -> None:
 
 def test_base_pool_knows_no_kind_of_pool() -> None:
     """Pools of threads and of processes use base_pool, which imports neither."""
-    known = {"arguments", "buffers", "closing", "named_batch", "uncopied"}
+    known = {
+        *("arguments", "buffers", "closing", "env_ids", "error_slot"),
+        *("named_batch", "pool_checks", "uncopied", "views"),
+    }
     prefix = "parallel_pool._engine."
     names = imports(PACKAGE / "_engine" / "base_pool.py")
     assert {name.split(".")[2] for name in names if name.startswith(prefix)} == known

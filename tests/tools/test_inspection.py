@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from parallel_pool import Pool, testing
-from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._engine.sharing import share
+from parallel_pool._tracing import opened
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import ForkedError, PoolTimeoutError
 from parallel_pool.testing import inspect
@@ -46,7 +47,7 @@ def test_the_pool_of_every_api_is_found(
     case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pools: list[Any] = []
-    monkeypatch.setattr(BasePool, "on_open", pools.append)
+    monkeypatch.setattr(opened, "listeners", [pools.append])
     with closing(case.make(Gate(tmp_path))) as env:
         case.kind.start(env)
         found = inspect(env)
@@ -186,7 +187,7 @@ def test_what_threads_step_is_told() -> None:
         pool.recv()
         # the thread may not have left the step whose row was received
         wait_for(lambda: inspect(pool).stepping == ())
-        pool.share()
+        share(pool)
         assert inspect(pool).state == "shared"
 
 

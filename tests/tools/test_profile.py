@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool._engine.base_pool import BasePool
+from parallel_pool._tracing import opened
 from tests.support.timeouts import TEST_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ play(2)
     argv = [str(script), "--out", "x", "--", "-v", "7"]
     assert out.startswith(f"{argv} 7 __main__ {script} True {script.parent}\n")
     assert "\n2 x CartPole-v1, " in out and "4 batches" in out and err == ""
-    assert (sys.argv, sys.path, BasePool.on_open) == (*before, None)
+    assert (sys.argv, sys.path, opened.listeners) == (*before, [])
     sys.modules.pop("beside_the_script")
 
 

@@ -20,9 +20,8 @@ import numpy as np
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool._engine.base_pool import BasePool
 from parallel_pool._engine.pool import Pool
-from parallel_pool._tracing import core_waits
+from parallel_pool._tracing import core_waits, opened
 from parallel_pool._tracing import trace as trace_module
 from parallel_pool._tracing.record import (
     CALLS,
@@ -654,7 +653,7 @@ def test_a_pool_is_announced_when_it_is_whole(
             pass
         found.append((pids, trace.record.setting.is_local))
 
-    monkeypatch.setattr(BasePool, "on_open", announced)
+    monkeypatch.setattr(opened, "listeners", [announced])
     ProcessPool([make_cartpole] * 2, num_workers=num_workers).close()
     assert found == [([True] * num_workers, num_workers == 0)]
 

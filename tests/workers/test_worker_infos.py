@@ -25,12 +25,13 @@ from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._engine.buffers import Column
 from parallel_pool._native import ffi
-from parallel_pool._workers import process_pool
+from parallel_pool._workers import replies
 from parallel_pool._workers.data.info_columns import InfoColumns
 from parallel_pool._workers.data.info_records import InfoPacker, Single
 from parallel_pool._workers.data.local_infos import LocalInfos
 from parallel_pool._workers.data.messages import INFO, INFOS, Reply
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.replies import Replies, join_neighbors, replies_of
 
 
 def bits(value: Any) -> Any:
@@ -154,7 +155,7 @@ def packed(infos: list[Single]) -> tuple[list[InfoColumns], list[Single]]:
     return found, list(singles)
 
 
-def replies_of(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
+def received(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
     """Returns the replies that a pool of `lanes` workers receives."""
     cuts = [len(infos) * lane // lanes for lane in range(lanes + 1)]
     replies: dict[int, Reply] = {}
@@ -162,7 +163,7 @@ def replies_of(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
         shared, singles = packed([(i, infos[i]) for i in range(a, b) if infos[i]])
         replies.update((some.env_ids[0], {INFOS: some}) for some in shared)
         replies.update((i, {INFO: pickle.loads(pickle.dumps(info, 5))}) for i, info in singles)
-    return process_pool.join_neighbors(dict(sorted(replies.items())))
+    return join_neighbors(dict(sorted(replies.items())))
 
 
 # columns of a pool that sends observations as objects
@@ -210,7 +211,7 @@ def test_infos_are_put_together_as_by_sync_vector_env(
 ) -> None:
     # pickle itself changes the types of a few
     expected = outcome(one_by_one, pickle.loads(pickle.dumps(infos, 5)))
-    replies = replies_of(infos, min(lanes, len(infos)))
+    replies = received(infos, min(lanes, len(infos)))
     assert outcome(put_together, replies, len(infos)) == expected
 
 
@@ -492,9 +493,11 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        assert [i for i in range(6) if pool.reply_of(i)] == [0, 3]
+        assert [i for i in range(6) if replies_of(pool).of(i)] == [0, 3]
         # neighbours with the same keys are joined
-        assert [own[INFOS].env_ids for own in pool.column_replies().values()] == [tuple(range(6))]
+        assert [own[INFOS].env_ids for own in replies_of(pool).in_columns().values()] == [
+            tuple(range(6))
+        ]
         replies = pool.replies()
         assert bits(replies) == bits({i: {INFO: {"x": 0.5, "n": i}} for i in range(6)})
         # only some of them
@@ -519,14 +522,14 @@ def test_infos_of_all_environments_are_read_as_columns(
     monkeypatch: pytest.MonkeyPatch, num_workers: int
 ) -> None:
     found: list[bool] = []
-    whole_infos = ProcessPool.whole_infos
+    whole_infos = Replies.whole_infos
 
-    def count(self: ProcessPool) -> Any:
+    def count(self: Replies) -> Any:
         infos = whole_infos(self)
         found.append(infos is not None)
         return infos
 
-    monkeypatch.setattr(ProcessPool, "whole_infos", count)
+    monkeypatch.setattr(Replies, "whole_infos", count)
     env_fns = [partial(Numbers, i) for i in range(4)]
     theirs = SyncVectorEnv(env_fns)
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers)
@@ -541,11 +544,12 @@ def test_infos_of_all_environments_are_read_as_columns(
 def test_columns_are_read_only_from_the_replies_of_all_environments() -> None:
     env_fns = [partial(Steady, i, dies=i == 5) for i in range(6)]
     with ProcessPool(env_fns, num_workers=2, start_method="fork", on_error="restart") as pool:
+        own = replies_of(pool)
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        assert pool.whole_infos() is None
-        pool.column_replies()
-        infos = pool.whole_infos()
+        assert own.whole_infos() is None
+        own.in_columns()
+        infos = own.whole_infos()
         assert infos is not None
         assert {key: values.tolist() for key, values in infos.items()} == {
             "x": [0.5] * 6,
@@ -554,12 +558,12 @@ def test_columns_are_read_only_from_the_replies_of_all_environments() -> None:
             "_n": [True] * 6,
         }
         pool.step(np.zeros(3, np.int64), [0, 1, 2])
-        assert pool.whole_infos() is None
+        assert own.whole_infos() is None
         pool.step(np.zeros(3, np.int64), [3, 4, 5])
-        assert pool.whole_infos() is None
+        assert own.whole_infos() is None
         # the worker of the last three dies
         pool.step(np.zeros(6, np.int64))
-        assert pool.whole_infos() is None
+        assert own.whole_infos() is None
         assert list(pool.replies()[5][INFO]) == ["worker_restarted", "restart_seed"]
 
 
@@ -570,7 +574,7 @@ def test_single_infos_are_packed_too() -> None:
         for _ in range(6):
             env_ids = pool.recv().env_id
             for i in map(int, env_ids):
-                reply = pool.reply_of(i)
+                reply = replies_of(pool).of(i)
                 # the reset of an even environment has no infos
                 assert reply is not None and list(reply) == [INFOS] * bool(reply)
                 assert reply or i % 2 == 0
@@ -603,13 +607,13 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
         count[0] = 2
         return replied
 
-    pool: Any = SimpleNamespace(
-        _handle=None, _num_replies=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
+    own: Any = SimpleNamespace(
+        _handle=None, _count=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
-    monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
-    assert ProcessPool.column_replies(pool)[0][INFOS].env_ids == (0, 1)
-    pool.column_replies = partial(ProcessPool.column_replies, pool)
-    assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
+    monkeypatch.setattr(replies, "lib", SimpleNamespace(pp_pool_replied=list_replied))
+    assert Replies.in_columns(own)[0][INFOS].env_ids == (0, 1)
+    own.in_columns = partial(Replies.in_columns, own)
+    assert Replies.by_env(own) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
 
 def test_an_environment_with_other_keys_has_itsreply_of() -> None:
@@ -622,6 +626,6 @@ def test_an_environment_with_other_keys_has_itsreply_of() -> None:
     with ProcessPool(env_fns, num_workers=1, start_method="fork") as pool:
         pool.reset()
         pool.step(np.zeros(3, np.int64))
-        replies = pool.column_replies()
+        replies = replies_of(pool).in_columns()
         assert replies[0][INFOS].env_ids == (0, 2)
         assert list(replies[1][INFO]) == ["x", "n", "odd"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from parallel_pool._apis.jax.calls import Calls
+from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class XlaFunctions:
             read_actions: a function of jax.numpy and actions, which checks these and returns them
                 as the pool takes them.
         """
-        self._number = pool.share()
+        self._number = share(pool)
         self._num_envs, self._batch_size = pool.num_envs, pool.batch_size
         self._is_async = pool.is_async
         self._read_actions = read_actions
@@ -81,6 +82,7 @@ class XlaFunctions:
         count = self._num_envs if env_ids is None else len(env_ids)
         if isinstance(seed, int):
             seed = np.arange(seed, seed + count)
+        columns: list[Any] = []
         if count:
             own = self._calls.reset(own, seed, env_ids, are_signed=True)
             own, columns = self._calls.recv(own)
@@ -126,7 +128,7 @@ class XlaFunctions:
 
     def _masked(self, reset_mask: Any) -> np.ndarray[Any, Any]:
         """Returns the ids of the environments that a reset is for."""
-        if isinstance(reset_mask, jax.core.Tracer):
+        if isinstance(reset_mask, Tracer):
             raise TypeError(
                 "reset_mask is traced: how many environments it names must be known when a program"
                 " is compiled, so give an array of NumPy"

@@ -18,9 +18,12 @@ from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Pool, all_arrays, check_count, check_sizes
+from parallel_pool._engine.pool_checks import check_idle
+from parallel_pool._engine.sharing import share
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._families import atari
 from parallel_pool.errors import EnvError, StateError, UnprovenError
 
@@ -266,7 +269,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
                 f"reset_mask names {len(env_ids)} of {self.num_envs} environments: the first reset"
                 " must name all"
             )
-        for _ in self.pool.drain():
+        for _ in drain(self.pool):
             pass
         if len(env_ids):
             self.pool.reset(env_ids, seed=seeds)
@@ -288,12 +291,12 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
     def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
         if self.pool.is_async and self.pool.in_flight:
             # their results can't be received: they may be fewer than a batch
-            self.pool.check_idle()
+            check_idle(self.pool)
             made = self._make_pool()
             self.pool.close()
             self.pool = made
             self._programs = None
-        for _ in self.pool.drain():
+        for _ in drain(self.pool):
             pass
         try:
             batch = self.pool.reset(seed=seeds)
@@ -429,7 +432,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         from parallel_pool._apis.ale.programs import XlaFunctions
         from parallel_pool._apis.jax import programs as _  # noqa: F401
 
-        self.pool.share()
+        share(self.pool)
         if self._programs is None:
             self._programs, self._seen_calls = XlaFunctions(self.pool, self._reader()), 0
         elif self.pool.is_async and self._has_program_stepped():

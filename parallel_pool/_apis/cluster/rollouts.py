@@ -375,15 +375,17 @@ class Rollouts:
     def _accepted(self, index: int, outcome: Any) -> Collected | None:
         """Returns a worker's batch; None if it was lost, and the worker asked again."""
         group, own = self._open(), self._rows[index]
+        env_ids = tuple(range(own.start, own.stop))
         if isinstance(outcome, Lost):
             self._has[index] = None
             self.stats.lost_batches += 1
-            if not (self._raises or outcome.is_final):
-                group.restart(index)
-                self.stats.restarts = group.restarts
-                self._ask(index)
-                return None
-        raise_outcome(outcome, index, tuple(range(own.start, own.stop)))
+            if self._raises or outcome.is_final:
+                raise_outcome(outcome, index, env_ids)
+            group.restart(index)
+            self.stats.restarts = group.restarts
+            self._ask(index)
+            return None
+        raise_outcome(outcome, index, env_ids)
         collected: Collected = outcome
         self._has[index] = collected.version
         stats = self.stats

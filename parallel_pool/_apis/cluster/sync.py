@@ -35,6 +35,10 @@ class Rule(Protocol):
 class Every:
     """A worker fetches the newest policy when its own is `period` versions behind.
 
+    Attributes:
+        period: as given.
+        sample: 0, as it needs no divergence.
+
     Example:
         >>> from parallel_pool.cluster import Every
         >>> rule = Every(4)
@@ -51,6 +55,7 @@ class Every:
         return f"Every({self.period})"
 
     def wants(self, age: int, divergence: Callable[[], float]) -> bool:
+        """Returns whether a worker whose policy is `age` versions behind is to fetch the newest."""
         return age >= self.period
 
 
@@ -86,6 +91,7 @@ class Adaptive:
         return f"Adaptive({self.threshold:g}, max_age={self.max_age})"
 
     def wants(self, age: int, divergence: Callable[[], float]) -> bool:
+        """Returns whether a worker whose policy is `age` versions behind is to fetch the newest."""
         return age > self.max_age or divergence() >= self.threshold
 
 

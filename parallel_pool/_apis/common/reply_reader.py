@@ -22,8 +22,8 @@ from parallel_pool._workers.data.spaces import Reader, batch_objects
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
 
-    from parallel_pool._engine.base_pool import Batch, Views
     from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.views import Batch, Views
     from parallel_pool._workers.data.info_columns import InfoColumns
     from parallel_pool._workers.data.messages import Reply
     from parallel_pool._workers.process_pool import ProcessPool
@@ -77,7 +77,7 @@ class ReplyReader:
 
         Args:
             add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
-            replies: in order of the environments, as `ProcessPool.column_replies` returns them.
+            replies: in order of the environments, as `Replies.in_columns` returns them.
             converted: the rows.
         """
         infos: Infos = {}

@@ -224,18 +224,24 @@ def _without(value: Any, rows: Array) -> Any:
     return rest
 
 
+def _mixed(value: Any, rows: Array, other: Any, others: Array) -> Array:
+    """Returns one info of the rows of two whose forms differ, as those of some agents do."""
+    mixed: Array = np.full(len(rows), None, object)
+    for row in np.flatnonzero(rows | others).tolist():
+        mixed[row] = _row(value if rows[row] else other, row)
+    return mixed
+
+
 def _merged(value: Any, rows: Array, other: Any, others: Array) -> Any:
     """Returns one info of the rows of two, `rows` and `others`; `other` may be None."""
-    if isinstance(value, dict) and isinstance(other, (dict, NoneType)):
-        return moved(value, other or {}, rows)[1]
+    if isinstance(value, dict):
+        if isinstance(other, (dict, NoneType)):
+            return moved(value, other or {}, rows)[1]
+        return _mixed(value, rows, other, others)
     if other is None:
         other = np.full_like(value, _nothing(value.dtype))
-    if isinstance(value, dict) or isinstance(other, dict) or other.shape != value.shape:
-        # agents whose infos have different forms
-        mixed: Array = np.full(len(rows), None, object)
-        for row in np.flatnonzero(rows | others).tolist():
-            mixed[row] = _row(value if rows[row] else other, row)
-        return mixed
+    if isinstance(other, dict) or other.shape != value.shape:
+        return _mixed(value, rows, other, others)
     found: Array = other.astype(np.result_type(other.dtype, value.dtype))
     found[rows] = value[rows]
     return found

@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.envpool import actions
 from parallel_pool._apis.envpool.results import ResultBuilder
-from parallel_pool._apis.envpool.spec import config_repr, is_list, spread_seeds
+from parallel_pool._apis.envpool.spec import (
+    config_repr,
+    is_list,
+    make_pool,
+    seeds_of_task,
+    spread_seeds,
+)
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.base_pool import seconds
+from parallel_pool._engine.arguments import a_type, quote, seconds
 from parallel_pool._engine.pool import check_count
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
@@ -70,7 +76,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode={quote(render_mode)}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
-        self.pool = spec.make_pool(step_type=has_steps, discount=has_steps)
+        self.pool = make_pool(spec, step_type=has_steps, discount=has_steps)
         # dm_env's results have one row for each player
         self._rows = ResultBuilder(self.pool, hides_players=not has_steps)
         # the common case: actions go to the core unchanged
@@ -200,7 +206,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if ids.dtype.kind not in "iu" or ids.ndim != 1:
             # the core raises the error for these
             return env_id, None, own
-        return env_id, self.spec.spread_seeds(seed, ids.tolist()), own
+        return env_id, seeds_of_task(self.spec.definition, seed, ids.tolist()), own
 
     def _masked_ids(self, mask: Any) -> Array:
         mask = np.asarray(mask)
@@ -241,16 +247,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
 
         return xla(self)[:4]
 
-    def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
-        """Returns the pool, and how compiled programs show steps and resets."""
-        if self._rows.live_players is not None:
-            raise ValueError(
-                f"{self.spec.id}: the number of rows changes while players drop out, which compiled"
-                " programs can't have: call step() in Python"
-            )
-        return (self.pool, *self._converters())
-
-    def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    def _converters(self) -> tuple[Convert, Convert]:
         """Returns functions of columns: the result of a step, and of a reset."""
         raise NotImplementedError
 
@@ -350,3 +347,13 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
 
     # instead of gymnasium.Env's
     __str__ = __repr__
+
+
+@xla_parts.register(EnvPool)
+def _xla_parts(envs: EnvPool) -> tuple[Pool, Convert, Convert]:
+    if envs._rows.live_players is not None:
+        raise ValueError(
+            f"{envs.spec.id}: the number of rows changes while players drop out, which compiled"
+            " programs can't have: call step() in Python"
+        )
+    return (envs.pool, *envs._converters())

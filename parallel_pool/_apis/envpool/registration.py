@@ -28,13 +28,21 @@ def make(
     task_id: str, env_type: Literal["dm"], *, batched: Literal[False], **config: Any
 ) -> SingleDMEnv: ...
 @overload
-def make(task_id: str, env_type: Literal["dm"], **config: Any) -> DMEnvPool: ...
+def make(
+    task_id: str, env_type: Literal["dm"], *, batched: Literal[True] = ..., **config: Any
+) -> DMEnvPool: ...
 @overload
 def make(
     task_id: str, env_type: Literal["gym", "gymnasium"], **config: Any
 ) -> GymnasiumEnvPool: ...
 @overload
-def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool: ...
+def make(
+    task_id: str, env_type: str, *, batched: Literal[True] = ..., **config: Any
+) -> DMEnvPool | GymnasiumEnvPool: ...
+@overload
+def make(
+    task_id: str, env_type: str, *, batched: bool, **config: Any
+) -> DMEnvPool | GymnasiumEnvPool | SingleDMEnv: ...
 def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnvPool | SingleDMEnv:
     """Makes many environments of a task.
 

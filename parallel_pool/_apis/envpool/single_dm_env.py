@@ -13,6 +13,7 @@ from parallel_pool._apis.envpool.dm_specs import dm_env, environment_spec, specs
 from parallel_pool._apis.envpool.fields import nest
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import EnvError
@@ -196,7 +197,7 @@ class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[mi
 
     def _drop_result(self) -> None:
         """Receives and drops the result of a call that Ctrl-C ended."""
-        for _ in self._envs.pool.drain():
+        for _ in drain(self._envs.pool):
             pass
         self._is_interrupted = False
         self._begins = True

@@ -191,7 +191,7 @@ class EnvSpec:
         """Checks all seeds; a sequence given as `seed` becomes `env_seed`."""
         seed, each = chosen["seed"], chosen["env_seed"]
         if is_list(seed):
-            self.spread_seeds(seed, range(num_envs))
+            seeds_of_task(self.definition, seed, range(num_envs))
             chosen["seed"], each = 0, seed
         if each is not None and not is_list(each):
             raise TypeError(
@@ -199,47 +199,7 @@ class EnvSpec:
                 " environment, or seed=..."
             )
         chosen["env_seed"] = [] if each is None else list(each)
-        self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))
-
-    def spread_seeds(self, seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
-        """Returns the seed of each environment as the function `spread_seeds` does.
-
-        Raises:
-            TypeError: a seed is not an integer.
-            ValueError: a seed is out of the task's range, or there are too few or too many.
-        """
-        each = spread_seeds(seed, env_ids)
-        if each and self.definition.family == "atari" and CLOCK_SEED in each:
-            raise ValueError(
-                f"seed={quote(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
-                f" -1 ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"
-            )
-        return each
-
-    def make_pool(self, *, step_type: bool = False, discount: bool = False) -> Pool:
-        """Makes the environments.
-
-        Args:
-            step_type, discount: whether results have these columns.
-
-        Raises:
-            TypeError, ValueError, MissingDependencyError: as `Pool` does.
-        """
-        config = self.config
-        limit = config.max_episode_steps
-        return Pool(
-            self.definition,
-            config.num_envs,
-            batch_size=config.batch_size,
-            num_threads=config.num_threads,
-            thread_affinity_offset=config.thread_affinity_offset,
-            max_episode_steps=_pool_limit(limit),
-            seed=self.spread_seeds(config.env_seed or config.seed, range(config.num_envs)),
-            players=self.num_players > 1,
-            options=self._own,
-            step_type=step_type,
-            discount=discount,
-        )
+        seeds_of_task(self.definition, chosen["env_seed"] or chosen["seed"], range(num_envs))
 
     def gen_config(self, **config: Any) -> Any:
         """Returns the `config` that this task has with these options and its defaults.
@@ -339,6 +299,32 @@ class EnvSpec:
         return f"EnvSpec({self.id}, {config_repr(self.config._asdict())})"
 
 
+def make_pool(spec: EnvSpec, *, step_type: bool = False, discount: bool = False) -> Pool:
+    """Makes the environments of a task.
+
+    Args:
+        step_type, discount: whether results have these columns.
+
+    Raises:
+        TypeError, ValueError, MissingDependencyError: as `Pool` does.
+    """
+    config = spec.config
+    limit = config.max_episode_steps
+    return Pool(
+        spec.definition,
+        config.num_envs,
+        batch_size=config.batch_size,
+        num_threads=config.num_threads,
+        thread_affinity_offset=config.thread_affinity_offset,
+        max_episode_steps=_pool_limit(limit),
+        seed=seeds_of_task(spec.definition, config.env_seed or config.seed, range(config.num_envs)),
+        players=spec.num_players > 1,
+        options=spec._own,
+        step_type=step_type,
+        discount=discount,
+    )
+
+
 def _pool_limit(limit: Any) -> Any:
     """Returns a time limit in the form of `Pool`."""
     if isinstance(limit, variation.Each):
@@ -379,6 +365,24 @@ def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
     if len(each) != len(env_ids):
         raise ValueError(f"{len(each)} seeds for {len(env_ids)} environments: give one for each")
     return [None if one is None else _wrap(one, 0) for one in each]
+
+
+def seeds_of_task(
+    definition: Definition, seed: Any, env_ids: Sequence[int]
+) -> list[int | None] | None:
+    """Returns the seed of each environment as `spread_seeds` does.
+
+    Raises:
+        TypeError: a seed is not an integer.
+        ValueError: a seed is one that the task can't have, or there are too few or too many.
+    """
+    each = spread_seeds(seed, env_ids)
+    if each and definition.family == "atari" and CLOCK_SEED in each:
+        raise ValueError(
+            f"seed={quote(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
+            f" -1 ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"
+        )
+    return each
 
 
 def is_list(seed: Any) -> bool:

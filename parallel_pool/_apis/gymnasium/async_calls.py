@@ -16,7 +16,7 @@ from parallel_pool._apis.common.vector_errors import (
 from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
-from parallel_pool._engine.base_pool import seconds
+from parallel_pool._engine.arguments import seconds
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:

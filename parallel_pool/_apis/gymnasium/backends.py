@@ -289,13 +289,14 @@ def env_fns_of(
     found: list[EnvFn] = []
     before: dict[str, Any] | None = None
     for own in variation.spread(options, num_envs, choice.reason):
-        # those that have the same options have one function
-        if own is not before:
-            limited = {**own}
-            if own.get("max_episode_steps") is not None:
-                limited["max_episode_steps"] = check_limit(own["max_episode_steps"])
-            made = env_fn_of(choice, limited, wrappers)
-        found.append(made)
+        if own is before:
+            # those that have the same options have one function
+            found.append(found[-1])
+            continue
+        limited = {**own}
+        if own.get("max_episode_steps") is not None:
+            limited["max_episode_steps"] = check_limit(own["max_episode_steps"])
+        found.append(env_fn_of(choice, limited, wrappers))
         before = own
     return found
 

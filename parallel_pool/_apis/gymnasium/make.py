@@ -10,6 +10,7 @@ from parallel_pool._apis.common import env_specs
 from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.local_backends import make_local
+from parallel_pool._apis.gymnasium.vector_env import ChoosesBackend
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv as PoolVectorEnv
 from parallel_pool._engine.arguments import a_type, one_of, quote
 
@@ -147,7 +148,7 @@ def make_vector_env(
     return make_local(choice, num_envs, wrappers=wrappers, **given)
 
 
-PoolVectorEnv.factory = staticmethod(make_vector_env)
+ChoosesBackend.factory = staticmethod(make_vector_env)
 
 
 def _make_cluster(

@@ -18,13 +18,17 @@ from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, re
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import FusedWrappers
 from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views
+from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.sharing import is_shared
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError, StateError
@@ -228,7 +232,7 @@ class NativeVectorEnv(AsyncCalls):
     # ------------------------------------------------------------------------------ stepping --
 
     def _check_reset(self, request: ResetRequest) -> None:
-        self.pool.check_reset(seed=request.seeds, options=request.options)
+        check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _reset_now(self, request: ResetRequest) -> Reset:
         env_ids, chosen = _chosen(request)
@@ -332,7 +336,7 @@ class NativeVectorEnv(AsyncCalls):
         if not self._was_reset:
             self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
-        if self.pool.is_shared and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+        if is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP:
             # compiled programs may have stepped since
             env_ids = range(self.num_envs)
             self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
@@ -435,7 +439,7 @@ class NativeVectorEnv(AsyncCalls):
         """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
         super()._drop_results()
         # of actions that were sent to the pool itself
-        for batch, failed in self.pool.drain():
+        for batch, failed in drain(self.pool):
             # a smaller batch came from a partial reset: there is nothing to remember
             if len(batch[self._reward]) == self.num_envs:
                 self._remember(batch, failed)
@@ -466,7 +470,7 @@ class NativeVectorEnv(AsyncCalls):
             MissingDependencyError: drawing needs a package that is not installed.
         """
         self._check_idle("render")
-        self.pool.check_usable()
+        check_usable(self.pool)
         return self._pictures()
 
     def _pictures(self) -> tuple[Any, ...]:
@@ -479,33 +483,6 @@ class NativeVectorEnv(AsyncCalls):
             )
             return (None,) * self.num_envs
         return self._renderer.render()
-
-    # ------------------------------------------------------------------------------ programs --
-
-    def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
-        """Returns the pool, and how compiled programs show steps and resets.
-
-        `parallel_pool.compat.jax.xla` calls this.
-
-        Raises:
-            ValueError: wrappers or pictures need Python at every step.
-        """
-        from parallel_pool._apis.jax.vector_results import VectorResults
-
-        if self._fused:
-            raise ValueError(
-                "RecordEpisodeStatistics, ClipReward and TransformReward need Python at every step:"
-                " leave them out, and compute that in the program"
-            )
-        if self.render_mode not in (None, "rgb_array"):
-            raise ValueError(
-                f"render_mode={quote(self.render_mode)} shows every step, which a compiled program"
-                " can't do: choose None or 'rgb_array'"
-            )
-        results = VectorResults(
-            self.pool, self._observation_columns, self._keys, is_tuple=self._is_tuple
-        )
-        return self.pool, results.of_step, results.of_reset
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -561,7 +538,7 @@ class NativeVectorEnv(AsyncCalls):
         )
 
     def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        self.pool.check_usable()
+        check_usable(self.pool)
         # nothing changes before the wait
         self._call = partial(self._called, name, args, kwargs)
 
@@ -623,3 +600,23 @@ def _chosen(request: ResetRequest) -> tuple[Array | None, Any]:
         return None, request.seeds if request.is_seeded else None
     env_ids = np.flatnonzero(request.mask).astype(np.int32)
     return env_ids, [request.seeds[i] for i in env_ids] if request.is_seeded else None
+
+
+@xla_parts.register(NativeVectorEnv)
+def _xla_parts(envs: NativeVectorEnv) -> tuple[Pool, Convert, Convert]:
+    from parallel_pool._apis.jax.vector_results import VectorResults
+
+    if envs._fused:
+        raise ValueError(
+            "RecordEpisodeStatistics, ClipReward and TransformReward need Python at every step:"
+            " leave them out, and compute that in the program"
+        )
+    if envs.render_mode not in (None, "rgb_array"):
+        raise ValueError(
+            f"render_mode={quote(envs.render_mode)} shows every step, which a compiled program"
+            " can't do: choose None or 'rgb_array'"
+        )
+    results = VectorResults(
+        envs.pool, envs._observation_columns, envs._keys, is_tuple=envs._is_tuple
+    )
+    return envs.pool, results.of_step, results.of_reset

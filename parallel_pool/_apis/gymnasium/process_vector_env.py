@@ -14,10 +14,12 @@ from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
-from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.pool_checks import check_reset
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.process_pool import Call, ProcessPool, listed
+from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
@@ -139,6 +141,7 @@ class ProcessVectorEnv(AsyncCalls):
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
         )
+        self._replies = replies_of(self.pool)
         self.num_envs = self.pool.num_envs
         self.metadata = {**self.pool.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = self.pool.render_mode
@@ -225,10 +228,10 @@ class ProcessVectorEnv(AsyncCalls):
 
     def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
-        whole = self.pool.whole_infos()
+        whole = self._replies.whole_infos()
         if whole is not None:
             return converted[0], whole
-        replies = self.pool.column_replies()
+        replies = self._replies.in_columns()
         if not replies:
             return converted[0], {}
         infos = self._rows.infos(self._add_info, replies, converted)
@@ -244,7 +247,7 @@ class ProcessVectorEnv(AsyncCalls):
     # ----------------------------------------------------------------------------- resetting --
 
     def _check_reset(self, request: ResetRequest) -> None:
-        self.pool.check_reset(seed=request.seeds, options=request.options)
+        check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _reset_now(self, request: ResetRequest) -> Reset:
         batch = self.pool.reset(seed=request.seeds, options=request.options, mask=request.mask)

@@ -15,7 +15,9 @@ from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._engine import registry
 from parallel_pool._engine.buffers import engine_indices
-from parallel_pool._engine.pool import LOST, Batch, Pool
+from parallel_pool._engine.interrupted import LOST, begin_again
+from parallel_pool._engine.pool import Batch, Pool
+from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
 
@@ -119,7 +121,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
             EnvError: the environment failed.
         """
         pool = self._open()
-        batch = pool.begin_again(seed=seed, options=options)
+        batch = begin_again(pool, seed=seed, options=options)
         super().reset(seed=seed)
         if self._renderer is not None:
             self._renderer.after_reset(ONE)
@@ -154,7 +156,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
 
     def render(self) -> Any:
         """Returns the picture, uint8 (height, width, 3); None for "human" or without a mode."""
-        self._open().check_usable()
+        check_usable(self._open())
         return None if self._renderer is None else self._renderer.render()[0]
 
     def close(self, timeout: float | None = None) -> None:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _ChoosesBackend(type):
+class ChoosesBackend(type):
     """The type of `PoolVectorEnv`: called itself, that class makes one of its subclasses."""
+
+    # makes what that call returns; the module that knows all backends sets it
+    factory: ClassVar[Callable[..., Any]]
 
     def __call__(cls: type[T], *args: Any, **kwargs: Any) -> T:
         if cls is PoolVectorEnv:
-            chosen: T = PoolVectorEnv.factory(*args, **kwargs)
+            chosen: T = ChoosesBackend.factory(*args, **kwargs)
             return chosen
         made: T = type.__call__(cls, *args, **kwargs)
         return made
@@ -45,7 +48,7 @@ class PoolVectorEnv(
     TorchMethod,
     Uncopied,
     VectorEnv[Any, Any, np.ndarray[Any, Any]],
-    metaclass=_ChoosesBackend,
+    metaclass=ChoosesBackend,
 ):
     """Many environments as a `gymnasium.vector.VectorEnv`.
 
@@ -81,9 +84,6 @@ class PoolVectorEnv(
         ((4, 4), array([1., 1., 1., 1.]))
         >>> envs.close()
     """
-
-    # makes what a call of this class returns; the module that knows all backends sets it
-    factory: ClassVar[Callable[..., Any]]
 
     backend: str
     backend_reason: str

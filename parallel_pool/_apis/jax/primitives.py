@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -41,7 +42,7 @@ def _register(name: str) -> Any:
     effects = _effects()
 
     def evaluate(*arrays: Any, results: Results, **kinds: Any) -> Any:
-        return [jax.core.ShapedArray(shape, dtype) for shape, dtype in results], effects
+        return [ShapedArray(shape, dtype) for shape, dtype in results], effects
 
     def lower(context: Any, *operands: Any, results: Results, **kinds: Any) -> Any:
         attributes = {key: np.asarray(value, np.int64) for key, value in kinds.items()}

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parallel_pool._apis.common.dependencies import install
+from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.named_batch import batch_class, field_names
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib
 from parallel_pool.errors import MissingDependencyError
 
@@ -26,9 +28,6 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
-
-    # returns what the user sees of a batch: arrays by column, None if not asked for before
-    Convert = Callable[[Any], Any]
 
 
 class Functions(NamedTuple):
@@ -98,8 +97,8 @@ def xla(envs: Any) -> Functions:
         >>> batches.obs.shape
         (5, 4, 4)
     """
-    pool, convert, convert_reset = _parts(envs)
-    number = pool.share()
+    pool, convert, convert_reset = xla_parts(envs)
+    number = share(pool)
     found = functions_by_number.get(number)
     if found is None:
         found = functions_by_number[number] = _functions(pool, convert, convert_reset)
@@ -113,18 +112,10 @@ def xla(envs: Any) -> Functions:
 functions_by_number: dict[int, Functions] = {}
 
 
-def _parts(envs: Any) -> tuple[Pool, Convert, Convert]:
-    """Returns the pool of environments, and how steps and resets are converted."""
-    if isinstance(envs, Pool):
-        convert = _named(envs)
-        return envs, convert, convert
-    if not hasattr(envs, "xla_parts"):
-        raise TypeError(
-            f"{type(envs).__name__}: give a Pool, a native PoolVectorEnv, or a pool of"
-            " parallel_pool.make"
-        )
-    parts: tuple[Pool, Convert, Convert] = envs.xla_parts()
-    return parts
+@xla_parts.register(Pool)
+def _of_pool(pool: Pool) -> tuple[Pool, Convert, Convert]:
+    convert = _named(pool)
+    return pool, convert, convert
 
 
 def _named(pool: Pool) -> Convert:

@@ -16,6 +16,7 @@ from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.interrupted import begin_again
 from parallel_pool._engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
             options: the game's reset options; ignored if it has none, as PettingZoo's games do.
         """
         known = options if self.pool.definition.reset_options else None
-        self._batch = self.pool.begin_again(seed=seeds.of_one(seed), options=known)
+        self._batch = begin_again(self.pool, seed=seeds.of_one(seed), options=known)
         self.agents = self.possible_agents[:]
         self.agent_selection = self.agents[0]
         self.rewards = dict.fromkeys(self.agents, 0.0)

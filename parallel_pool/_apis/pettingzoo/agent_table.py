@@ -70,7 +70,8 @@ class AgentTable:
             )
         self._policy = policy
         self._groups = envs.groups
-        self._own = own = self._group_of(envs)
+        self._own_index = self._index_of_group(envs)
+        self._own = own = self._groups[self._own_index]
         self.num_envs = envs.num_envs
         self.num_rows = self.num_envs * len(self.agents)
         self.observation_space: Space[Any] = own.observation_space
@@ -81,14 +82,15 @@ class AgentTable:
         # what the others saw last
         self._seen: dict[Any, Any] = {}
 
-    def _group_of(self, envs: PoolParallelEnv) -> AgentGroup:
-        """Returns the group that all chosen agents are in."""
+    def _index_of_group(self, envs: PoolParallelEnv) -> int:
+        """Returns the index of the group that all chosen agents are in."""
         found = {
             number: [agent for agent in self.agents if agent in group.agents]
             for number, group in enumerate(envs.groups)
         }
         found = {number: agents for number, agents in found.items() if agents}
-        own = envs.groups[next(iter(found))]
+        index: int = next(iter(found))
+        own = envs.groups[index]
         if len(found) > 1:
             differing = "; ".join(
                 f"{agents} {envs.groups[number].observation_space}"
@@ -104,7 +106,7 @@ class AgentTable:
                 f"agent {quote(own.agents[0])} has spaces without arrays ({own.observation_space},"
                 f" {own.action_space}): use reset() and step() of PoolParallelEnv"
             )
-        return own
+        return index
 
     # --------------------------------------------------------------------------------- actions --
 
@@ -167,11 +169,10 @@ class AgentTable:
     def observations(self, arrays: AgentArrays) -> Any:
         """Returns the observations of all rows (n * k, ...), or a tree of such arrays."""
         for group, block in zip(self._groups, arrays.observations, strict=True):
-            if group is self._own:
-                found = block
             if self.others:
                 seen = groups.by_agent(group, block)
                 self._seen.update({a: seen[a] for a in group.agents if a in self.others})
+        found: Any = arrays.observations[self._own_index]
         if self._in_group is not None:
             found = groups.take(found, (slice(None), self._in_group))
         return map_leaves(lambda a: a.reshape(self.num_rows, *a.shape[2:]), found)

@@ -17,9 +17,9 @@ from parallel_pool._apis.pettingzoo.process_agents import (
     joint_columns,
     joint_functions,
 )
-from parallel_pool._engine.base_pool import convert_batch
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.process_pool import ProcessPool
 
 if TYPE_CHECKING:

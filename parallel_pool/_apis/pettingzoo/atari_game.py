@@ -18,6 +18,7 @@ from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame, Step
 from parallel_pool._engine import seeds
+from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
         Returns:
             Observations and infos by agent.
         """
-        batch = self.pool.begin_again(seed=seeds.of_one(seed))
+        batch = begin_again(self.pool, seed=seeds.of_one(seed))
         self.agents = self.possible_agents[:]
         return self._seen(batch), {agent: {} for agent in self.agents}
 
@@ -119,7 +120,7 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
             TypeError, ValueError: an action is wrong; nothing was changed.
             parallel_pool.errors.StateError: the game is over, or was not reset.
         """
-        self.pool.check_uninterrupted()
+        check_uninterrupted(self.pool)
         row = self._no_actions.copy()
         for agent, action in actions.items():
             row[0, self._indices[agent]] = action

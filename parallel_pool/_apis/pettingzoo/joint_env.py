@@ -15,6 +15,7 @@ from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.joint_results import RESET, STEP, ResultCheck
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.arguments import quote
+from parallel_pool._workers.run.adapters import adapted
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
@@ -47,8 +48,6 @@ class JointEnv(gymnasium.Env[Any, Any]):
         possible_agents: a list of all agents.
         groups: of the agents.
     """
-
-    ADAPTED = "env"
 
     def __init__(self, make: Callable[[], Any], keeps_last_step: bool = False) -> None:
         """Makes the environment.
@@ -206,6 +205,11 @@ class JointEnv(gymnasium.Env[Any, Any]):
     ) -> dict[str, Any]:
         parts = {str(i): _part(method, group, observations) for i, group in enumerate(self.groups)}
         return {"observation": parts, "reward": reward, "marks": marks}
+
+
+@adapted.register(JointEnv)
+def _adapted(adapter: JointEnv) -> Any:
+    return adapter.env
 
 
 def empty(space: spaces.Space[Any]) -> Any:

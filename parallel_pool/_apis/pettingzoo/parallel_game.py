@@ -11,6 +11,7 @@ from pettingzoo.utils.conversions import aec_to_parallel_wrapper  # type: ignore
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
 from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.interrupted import check_uninterrupted
 
 Step = tuple[
     dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]
@@ -42,7 +43,7 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
             parallel_pool.errors.ClosedError: the game is closed.
             parallel_pool.errors.BusyError: another thread is stepping the game.
         """
-        self.aec_env.unwrapped.pool.check_uninterrupted()
+        check_uninterrupted(self.aec_env.unwrapped.pool)
         if not hasattr(self, "agents"):
             EnvLogger.error_step_before_reset()
         self._check(actions)

@@ -17,6 +17,7 @@ from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.variation import value_for_env
 from parallel_pool._families import mpe, mpe_renderer
@@ -36,12 +37,10 @@ AXES = (2, 1), (4, 3)
 
 def env(task_id: str, **options: Any) -> AECEnv[Any, Any, Any]:
     """Returns a game in turns, in the wrappers that mpe2 puts around its own."""
-    game: AECEnv[Any, Any, Any] = ParticleGame(task_id, **options)
-    if game.unwrapped.is_continuous:
-        game = wrappers.ClipOutOfBoundsWrapper(game)
-    else:
-        game = wrappers.AssertOutOfBoundsWrapper(game)
-    return wrappers.OrderEnforcingWrapper(game)
+    game = ParticleGame(task_id, **options)
+    if game.is_continuous:
+        return wrappers.OrderEnforcingWrapper(wrappers.ClipOutOfBoundsWrapper(game))
+    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(game))
 
 
 def parallel_env(task_id: str, **options: Any) -> ParallelGame:
@@ -139,7 +138,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = self.pool.begin_again(seed=seeds.of_one(seed), options=given)
+        batch = begin_again(self.pool, seed=seeds.of_one(seed), options=given)
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -162,7 +161,7 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
         if self.pool.closed:
             raise ClosedError(f"step() of {self} after close(): make a new one")
         # every agent's step needs the pool, not only the last one's, which steps the world
-        self.pool.check_uninterrupted()
+        check_uninterrupted(self.pool)
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)

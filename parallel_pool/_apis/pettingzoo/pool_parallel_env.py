@@ -526,7 +526,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         return f"PoolParallelEnv(num_envs={self.num_envs}, agents={self.possible_agents})"
 
 
-def _either(env: Any, env_fns: Any) -> Any:
+def _either(env: Any, env_fns: Any) -> str | Sequence[Callable[[], Any]]:
     """Returns the argument that was given of two that mean the same."""
     if isinstance(env_fns, str):
         raise TypeError(
@@ -535,7 +535,8 @@ def _either(env: Any, env_fns: Any) -> Any:
         )
     if env is None and env_fns is None:
         raise TypeError("env is missing: give an id, or functions that make environments")
-    return one_of(env=env, env_fns=env_fns)
+    chosen: str | Sequence[Callable[[], Any]] = one_of(env=env, env_fns=env_fns)
+    return chosen
 
 
 def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[str, Any]) -> None:

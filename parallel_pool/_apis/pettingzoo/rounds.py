@@ -8,6 +8,7 @@ import numpy as np
 
 from parallel_pool._apis.pettingzoo.aec_game import AECGame
 from parallel_pool._engine.arguments import whole
+from parallel_pool._engine.interrupted import check_uninterrupted
 
 
 class RoundEnv(AECGame):
@@ -51,7 +52,7 @@ class RoundEnv(AECGame):
 
     def _checked(self, action: Any) -> int:
         """Returns an action that the pool will accept once all agents have chosen."""
-        self.pool.check_uninterrupted()
+        check_uninterrupted(self.pool)
         hand = whole("action", action)
         if not 0 <= hand < self.pool.spec.action.n:
             raise ValueError(f"action={action!r}: choose 0 to {self.pool.spec.action.n - 1}")

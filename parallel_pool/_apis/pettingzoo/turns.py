@@ -12,6 +12,7 @@ from parallel_pool._apis.pettingzoo.aec_game import AECGame
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame
 from parallel_pool._apis.pettingzoo.rounds import RoundEnv
 from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.interrupted import check_uninterrupted
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -92,7 +93,7 @@ class TurnEnv(AECGame):
         if isinstance(action, bool | np.bool_):
             # NumPy indexes by a bool in another way, so PettingZoo's games fail
             raise TypeError(f"action={action!r} is a bool: give an integer")
-        self.pool.check_uninterrupted()
+        check_uninterrupted(self.pool)
         mover, legal = self.agent_selection, self._legal
         batch = self._move({mover: action})
         self._take_mask()

@@ -51,8 +51,6 @@ class AgentVecEnv(PoolVecEnv):
         >>> envs.close()
     """
 
-    _backend: AgentBackend
-
     def __init__(
         self,
         env: PoolParallelEnv | str | Sequence[Callable[[], Any]],
@@ -94,9 +92,9 @@ class AgentVecEnv(PoolVecEnv):
                 )
             envs = PoolParallelEnv(env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         try:
-            self._backend = AgentBackend(envs, agents, others)
+            self._backend = backend = AgentBackend(envs, agents, others)
+            self.envs, self.agents = envs, backend.vector_env.agents
             self._adopt(seed)
-            self.envs, self.agents = envs, self._backend.vector_env.agents
             is_native = isinstance(env, str) or hasattr(self.pool, "definition")
             self.backend = "native" if is_native else "process"
             made_by = "an id" if is_native else "functions"
@@ -117,5 +115,5 @@ class AgentVecEnv(PoolVecEnv):
         """
         first = super().seed(seed)[0]
         assert first is not None
-        self._seeds = [first + row // self._backend.agents for row in range(self.num_envs)]
+        self._seeds = [first + row // len(self.agents) for row in range(self.num_envs)]
         return self._seeds

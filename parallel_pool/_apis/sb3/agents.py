@@ -14,6 +14,7 @@ from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.vector_backend import VectorBackend
 from parallel_pool._engine.arguments import named
+from parallel_pool._engine.pool_checks import check_idle
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 
@@ -67,7 +68,7 @@ class AgentBackend(VectorBackend):
     def send(self, actions: Any) -> None:
         if self._actions is not None:
             raise StateError("a step is in flight: call step_wait() for its results, or reset()")
-        self.pool.check_idle()
+        check_idle(self.pool)
         self._actions = copy.deepcopy(actions)
 
     def receive(self) -> Step:

@@ -18,7 +18,9 @@ from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import InfoDicts, ids
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, check_count
+from parallel_pool._engine.pool_checks import check_reset, check_usable
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError, StateError
@@ -139,8 +141,8 @@ class NativeBackend:
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
         resets = each_reset(self.num_envs, seeds, options)
         for reset in resets:
-            self.pool.check_reset(**reset)
-        for _, failed in self.pool.drain():
+            check_reset(self.pool, **reset)
+        for _, failed in drain(self.pool):
             self._failed = failed
         try:
             batch = self._reset(resets)
@@ -166,7 +168,7 @@ class NativeBackend:
 
     def send(self, actions: Any) -> None:
         if not self._was_reset:
-            self.pool.check_usable()
+            check_usable(self.pool)
             raise NotResetError("a step before reset(): call reset() first")
         self.pool.send(actions)
         if self._infos.follows:

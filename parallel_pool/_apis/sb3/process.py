@@ -11,10 +11,12 @@ from parallel_pool._apis.common.reply_reader import ReplyReader
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import TRUNCATED, ids
-from parallel_pool._engine.base_pool import convert_batch
+from parallel_pool._engine.interrupted import drain
+from parallel_pool._engine.pool_checks import check_idle, check_reset
+from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
-from parallel_pool._workers.process_pool import ProcessPool, listed
+from parallel_pool._workers.process_pool import ProcessPool, listed, send_objects
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -72,10 +74,10 @@ class ProcessBackend:
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
         resets = each_reset(self.num_envs, seeds, options)
         for reset in resets:
-            self.pool.check_reset(**reset)
-        self.pool.check_idle()
+            check_reset(self.pool, **reset)
+        check_idle(self.pool)
         # failures do not matter before a reset
-        for _ in self.pool.drain():
+        for _ in drain(self.pool):
             pass
         try:
             converted = self._reset(resets)
@@ -100,7 +102,7 @@ class ProcessBackend:
     def send(self, actions: Any) -> None:
         if self._is_tree:
             # one action per environment, not one array per part
-            self.pool.send_objects(actions)
+            send_objects(self.pool, actions)
         else:
             self.pool.send(actions)
 

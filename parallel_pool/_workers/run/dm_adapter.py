@@ -15,6 +15,7 @@ from dm_env import StepType, specs  # type: ignore[import-untyped]
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.data import dm_spaces
+from parallel_pool._workers.run.adapters import adapted
 from parallel_pool._workers.run.generators import seed_generators
 
 FIRST, LAST = StepType.FIRST, StepType.LAST
@@ -40,8 +41,6 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
         (4, 4)
         >>> envs.close()
     """
-
-    ADAPTED = "dm_env"
 
     def __init__(self, dm_env: Any) -> None:
         """Reads the specs.
@@ -169,6 +168,11 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
 
     def __str__(self) -> str:
         return f"<{type(self).__name__}<{self.dm_env}>>"
+
+
+@adapted.register(DMEnvAdapter)
+def _adapted(adapter: DMEnvAdapter) -> Any:
+    return adapter.dm_env
 
 
 # attributes that `DMEnvAdapter` has besides those of its class

@@ -43,7 +43,7 @@ class LocalLane(EnvRunner):
     Attributes:
         deaths, lost, seeds: empty, as no worker can die.
         timer: None, as nothing can end a step that takes too long.
-        whole_infos: of the last work, as `ProcessPool.whole_infos` returns them.
+        whole_infos: of the last work, as `Replies.whole_infos` returns them.
     """
 
     def __init__(

@@ -9,6 +9,8 @@ from typing import Any
 
 import gymnasium
 
+from parallel_pool._workers.run.adapters import innermost
+
 
 def make_env(function: Callable[[], Any]) -> Any:
     """Returns the environment that a function makes, a `dm_env.Environment` in a `DMEnvAdapter`.
@@ -62,14 +64,3 @@ class Distinct:
                 f"env_fns[{before}] and env_fns[{number}] return the same environment: make a new"
                 " one in every call, as lambda: gymnasium.make(id) does"
             )
-
-
-def innermost(env: Any) -> Any:
-    """Returns the environment inside of all wrappers and adapters."""
-    try:
-        inner = env.unwrapped
-    except Exception:  # an environment of another API
-        return env
-    # `DMEnvAdapter` and `JointEnv` name the attribute that has what they adapt
-    name = getattr(type(inner), "ADAPTED", None)
-    return inner if name is None else innermost(getattr(inner, name))

@@ -76,14 +76,13 @@ def _reduce_code(code: types.CodeType) -> Any:
 # how cloudpickle pickles code, and the file's name that it writes since 3.1.2
 REDUCE_CODE = cloudpickle.Pickler.dispatch_table[types.CodeType]
 NO_FILE = "<dynamic-code>"
+OWN_REDUCERS: dict[type, Callable[[Any], Any]] = {types.CodeType: _reduce_code}
 
 
 class ValuePickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Pickles what `__main__` defines by value, with the names of its files."""
 
-    dispatch_table: ClassVar[Any] = ChainMap(
-        {types.CodeType: _reduce_code}, cloudpickle.Pickler.dispatch_table
-    )
+    dispatch_table: ClassVar[Any] = ChainMap(OWN_REDUCERS, cloudpickle.Pickler.dispatch_table)
 
 
 def add_main_to_pickled() -> None:

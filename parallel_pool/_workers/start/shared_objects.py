@@ -10,7 +10,8 @@ import contextlib
 import io
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
-from multiprocessing import context, reduction
+from multiprocessing import reduction
+from multiprocessing.context import get_spawning_popen, set_spawning_popen
 from typing import Any, ClassVar
 
 from parallel_pool._workers.start.connection import ValuePickler, add_main_to_pickled, by_value
@@ -69,12 +70,12 @@ class Package:
     @contextlib.contextmanager
     def _spawning(self) -> Iterator[None]:
         own: Any = self
-        before = context.get_spawning_popen()
-        context.set_spawning_popen(own)
+        before = get_spawning_popen()
+        set_spawning_popen(own)
         try:
             yield
         finally:
-            context.set_spawning_popen(before)
+            set_spawning_popen(before)
 
 
 class _Pickler(ValuePickler):

@@ -23,7 +23,8 @@ from tests.contract import (
     test_results,
 )
 from tests.contract.api_cases import CARTPOLE_STEPS, CARTPOLES, WALKERS, Case
-from tests.contract.kinds import OfVecEnv, Vector
+from tests.contract.kinds.vec_env import OfVecEnv
+from tests.contract.kinds.vector import Vector
 from tests.contract.small_envs import Walker
 
 

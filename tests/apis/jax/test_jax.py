@@ -579,6 +579,7 @@ import threading, jax, jax.numpy as jnp
 from parallel_pool._native import lib
 from parallel_pool.compat.jax import xla
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.sharing import share
 
 pool = Pool("CartPole-v1", 8)
 functions = xla(pool)
@@ -587,7 +588,7 @@ start = functions.reset(functions.handle)[0]
 run = jax.jit(lambda h: jax.lax.fori_loop(0, 10**9, lambda i, h: functions.step(h, actions)[0], h))
 compiled = run.lower(start).compile()
 threading.Thread(target=lambda: jax.block_until_ready(compiled(start)), daemon=True).start()
-while lib.pp_xla_calls(pool.share()) < 1000:
+while lib.pp_xla_calls(share(pool)) < 1000:
     pass
 """
 

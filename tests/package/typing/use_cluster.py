@@ -46,6 +46,7 @@ class Constant:
 policy: Policy = Constant()
 with Rollouts("CartPole-v1", Constant, num_envs=4, sync=Every(2)) as rollouts:
     assert_type(rollouts.publish(policy), int)
+    rollouts.wait()
     for batch in rollouts:
         assert_type(batch, Batch)
         assert_type(batch.rewards, Array)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, assert_type
 
 import numpy as np
+from gymnasium.spaces import Space
 
 import parallel_pool
 from parallel_pool.compat.dm_env import DMEnvPool, SingleDMEnv
@@ -23,7 +24,10 @@ assert_type(parallel_pool.make_gym("Pong-v5"), GymnasiumEnvPool)
 assert_type(parallel_pool.make_gymnasium("Pong-v5"), GymnasiumEnvPool)
 assert_type(parallel_pool.make_dm("Pong-v5"), DMEnvPool)
 assert_type(parallel_pool.make_dm("Pong-v5", batched=False), SingleDMEnv)
-assert_type(parallel_pool.make_spec("Pong-v5"), EnvSpec)
+spec = parallel_pool.make_spec("Pong-v5")
+assert_type(spec, EnvSpec)
+assert_type(spec.gymnasium_action_space, Space[Any])
+assert_type(spec.gymnasium_observation_space, Space[Any])
 
 # observations alone, or with infos
 assert_type(envs.reset(), Any)

@@ -1,0 +1,34 @@
+"""Sharing: lets compiled programs, which name pools by numbers, use a pool."""
+
+from __future__ import annotations
+
+from parallel_pool._engine.base_pool import BUSY, INTERRUPTED, SHARED, BasePool
+from parallel_pool._engine.error_slot import check, error_slot
+from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._native import ffi, lib
+
+
+def is_shared(pool: BasePool) -> bool:
+    """Returns whether compiled programs may use a pool."""
+    return pool._keeper.number > 0
+
+
+def share(pool: BasePool) -> int:
+    """Lets compiled programs use a pool; returns the number by which they name it.
+
+    Raises:
+        StateError: environments are in flight that another thread receives.
+        ClosedError, ForkedError: the pool is closed, or belongs to another process.
+    """
+    check_usable(pool)
+    keeper = pool._keeper
+    if not keeper.number:
+        if pool._receive_state == BUSY:
+            pool._raise_busy()
+        number = ffi.new("int32_t *")
+        error = error_slot.raw
+        check(lib.pp_xla_share(pool._handle, pool._ring.share(), number, error))
+        keeper.number = number[0]
+        pool._was_interrupted_beside = pool._receive_state == INTERRUPTED
+        pool._receive_state = SHARED
+    return keeper.number

@@ -1,0 +1,1 @@
+"""The module whose private names parallel_pool reads by `getattr`."""
