@@ -146,3 +146,14 @@ def test_each_stage_prints_its_time_and_a_failure_is_the_last(
     times, *last = capsys.readouterr().out.splitlines()[-3:]
     assert re.fullmatch(r"== first \d+ s, second \d+ s: \d+ s in all", times)
     assert last == ["== second failed: for a reason", "1 passed, 1 failed"]
+
+
+def test_commands_that_run_together_all_end_and_the_first_that_failed_is_named(
+    stages: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = ["sh", "-c"]
+    commands = [[*shell, f"echo of {n} >&2; exit {n}"] for n in (0, 5, 6, 0)]
+    with pytest.raises(stages.Failed, match=re.escape("exit status 5: sh -c echo of 5")):
+        stages.run_together(*commands)
+    assert sorted(capsys.readouterr().out.splitlines()) == ["of 0", "of 0", "of 5", "of 6"]
+    stages.run_together(commands[0])
