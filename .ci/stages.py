@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -116,11 +117,19 @@ PLANTED = {
 
 
 class Failed(Exception):
-    """A stage failed. Its output shows why; this is the short form."""
+    """A stage failed. Its output shows why; this is the short form.
+
+    Attributes:
+        stage: the stage's name, which `finish` sets.
+    """
+
+    stage = ""
 
 
 passed = 0
 failed = 0
+
+LINES = re.MULTILINE | re.DOTALL
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
@@ -224,8 +233,7 @@ def mujoco() -> None:
 
 def package() -> None:
     """The tests of sdist and wheel, and of their installation into an empty environment."""
-    # by file: what a file's tests install is installed once
-    pytest("package", "-n", "2", "--dist", "loadfile", "-m", "package", "tests")
+    pytest("package", *WORKER_PER_CORE, "-m", "package", "tests")
 
 
 def cluster() -> None:
@@ -273,8 +281,13 @@ STAGES: dict[str, Callable[[], None]] = {
         *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
     )
 }
-GROUPS = {
-    "all": ["lint", "tests", "cluster", "mujoco", "package", "integration", "address", "thread"],
+# Stages in brackets run side by side, because both wait half of the time: for Ray, and for pip and
+# a compiler.
+GROUPS: dict[str, list[str | tuple[str, ...]]] = {
+    "all": [
+        *("lint", "tests", ("cluster", "package"), "mujoco"),
+        *("integration", "address", "thread"),
+    ],
     "check": ["lint", "quick"],
 }
 
@@ -358,10 +371,47 @@ def finish(name: str) -> Failed | None:
         STAGES[name]()
     except Failed as reason:
         failed += failed == 0
+        reason.stage = name
         return reason
     # a stage that runs no tests counts as one
     passed += passed + failed == counted
     return None
+
+
+def finish_together(names: Sequence[str]) -> Failed | None:
+    """Runs stages side by side, and shows their output one after the other.
+
+    Returns how the first of them failed that did, or None.
+    """
+    started = [start(name) for name in names]
+    reasons = [show(name, *each) for name, each in zip(names, started, strict=True)]
+    return next((reason for reason in reasons if reason), None)
+
+
+def start(name: str) -> tuple[subprocess.Popen[bytes], Path]:
+    """Starts this program with a stage; returns the process and the file that gets its output."""
+    output = BUILD / "reports" / f"{name}.txt"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("w") as file:
+        command = [sys.executable, __file__, name]
+        return subprocess.Popen(command, stdout=file, stderr=STDOUT), output
+
+
+def show(name: str, process: subprocess.Popen[bytes], output: Path) -> Failed | None:
+    """Waits for the end of a stage and shows its output; returns how it failed, or None."""
+    global passed, failed
+    process.wait()
+    text = output.read_text(errors="replace")
+    # what main() prints last
+    last = re.search(r"(?:^== \w+ failed: (.*)\n)?^(\d+) passed, (\d+) failed\n\Z", text, LINES)
+    print(text[: last.start()] if last else text, end="", flush=True)
+    passed += int(last[2]) if last else 0
+    failed += int(last[3]) if last else 1
+    if process.returncode == 0 and last:
+        return None
+    reason = Failed((last and last[1]) or f"it ended early, with status {process.returncode}")
+    reason.stage = name
+    return reason
 
 
 def main(names: list[str]) -> int:
@@ -375,18 +425,20 @@ def main(names: list[str]) -> int:
     # without cached byte code, each of hundreds of processes would compile all that it imports
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[str] = []
-    start = time.monotonic()
-    for number, name in enumerate(stages, 1):
-        print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
+    began = time.monotonic()
+    for number, stage in enumerate(stages, 1):
+        group = (stage,) if isinstance(stage, str) else stage
+        for name in group:
+            print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
         before = time.monotonic()
-        reason = finish(name)
-        times.append(f"{name} {time.monotonic() - before:.0f} s")
+        reason = finish(stage) if isinstance(stage, str) else finish_together(stage)
+        times.append(f"{' with '.join(group)} {time.monotonic() - before:.0f} s")
         print(f"== {times[-1]}", flush=True)
         if reason:
             break
-    print(f"== {', '.join(times)}: {time.monotonic() - start:.0f} s in all")
+    print(f"== {', '.join(times)}: {time.monotonic() - began:.0f} s in all")
     if reason:
-        print(f"== {name} failed: {reason}")
+        print(f"== {reason.stage} failed: {reason}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
