@@ -1,5 +1,7 @@
 """Runs the project's checks, one stage after another, and stops at the first that fails.
 
+A pair of stages that wait much runs side by side; their output is shown at their end.
+
     python .ci/stages.py all         every stage, as CI does
     python .ci/stages.py check       lint and the quick tests, in about three minutes on two cores
     python .ci/stages.py NAME ...    these stages; without a name, lists them
