@@ -516,6 +516,8 @@ class OfVecEnv(Kind):
     """Stable-Baselines3's vector environments; with `agents`, each has that many rows."""
 
     modes: ClassVar[Any] = {SAME_STEP: {}}
+    # `step` is step_async and step_wait
+    plays_in_halves = True
 
     def __init__(self, actions: Any = (1, 0, 1), *, agents: int = 1) -> None:
         self.actions = np.repeat(np.asarray(actions), agents)
