@@ -1,5 +1,7 @@
 """Runs the project's checks, one stage after another, and stops at the first that fails.
 
+A pair of stages that wait much runs side by side; their output is shown at their end.
+
     python .ci/stages.py all         every stage, as CI does
     python .ci/stages.py check       lint and the quick tests, in about three minutes on two cores
     python .ci/stages.py NAME ...    these stages; without a name, lists them
@@ -13,18 +15,22 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import failures
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
+TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
@@ -114,11 +120,19 @@ PLANTED = {
 
 
 class Failed(Exception):
-    """A stage failed. Its output shows why; this is the short form."""
+    """A stage failed. Its output shows why; this is the short form.
+
+    Attributes:
+        stage: the stage's name, which `finish` sets.
+    """
+
+    stage = ""
 
 
 passed = 0
 failed = 0
+
+LINES = re.MULTILINE | re.DOTALL
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
@@ -127,6 +141,28 @@ def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
     code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
     if code:
         raise Failed(f"exit status {code}: {failures.clipped(' '.join(words))}")
+
+
+def run_together(*commands: Sequence[str | Path]) -> None:
+    """Runs commands at the same time, one for each core; shows the output of each at its end.
+
+    Raises Failed for the first in this order that failed. Give the longest first.
+    """
+
+    def captured(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+        words = [str(word) for word in command]
+        done = subprocess.run(
+            words, cwd=ROOT, stdout=PIPE, stderr=STDOUT, text=True, errors="replace", check=False
+        )
+        print(done.stdout, end="", flush=True)
+        return done
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        ended = list(threads.map(captured, commands))
+    for done in ended:
+        if done.returncode:
+            words = failures.clipped(" ".join(done.args))
+            raise Failed(f"exit status {done.returncode}: {words}")
 
 
 def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
@@ -160,11 +196,13 @@ def c_sources() -> list[str]:
 
 def lint() -> None:
     """Style and types of Python and C."""
-    run(BIN / "ruff", "check", ".")
-    run(BIN / "ruff", "format", "--check", "--quiet", ".")
-    run(BIN / "mypy")
-    run(sys.executable, ".ci/core_stub.py", "--check")
-    run(BIN / "clang-format", "--dry-run", "-Werror", *c_sources())
+    run_together(
+        [BIN / "mypy"],
+        [BIN / "clang-format", "--dry-run", "-Werror", *c_sources()],
+        [BIN / "ruff", "check", "."],
+        [BIN / "ruff", "format", "--check", "--quiet", "."],
+        [sys.executable, ".ci/core_stub.py", "--check"],
+    )
 
 
 def format() -> None:
@@ -198,8 +236,9 @@ def mujoco() -> None:
 
 def package() -> None:
     """The tests of sdist and wheel, and of their installation into an empty environment."""
-    # by file: what a file's tests install is installed once
-    pytest("package", "-n", "2", "--dist", "loadfile", "-m", "package", "tests")
+    # only files that have such tests: to collect all takes ten seconds in each pytest worker
+    files = [str(path) for path in TESTS if "pytest.mark.package" in path.read_text()]
+    pytest("package", *WORKER_PER_CORE, "-m", "package", *files)
 
 
 def cluster() -> None:
@@ -247,8 +286,13 @@ STAGES: dict[str, Callable[[], None]] = {
         *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
     )
 }
-GROUPS = {
-    "all": ["lint", "tests", "cluster", "mujoco", "package", "integration", "address", "thread"],
+# Stages in brackets run side by side, because both wait half of the time: for Ray, and for pip and
+# a compiler.
+GROUPS: dict[str, list[str | tuple[str, ...]]] = {
+    "all": [
+        *("lint", "tests", ("cluster", "package"), "mujoco"),
+        *("integration", "address", "thread"),
+    ],
     "check": ["lint", "quick"],
 }
 
@@ -332,10 +376,47 @@ def finish(name: str) -> Failed | None:
         STAGES[name]()
     except Failed as reason:
         failed += failed == 0
+        reason.stage = name
         return reason
     # a stage that runs no tests counts as one
     passed += passed + failed == counted
     return None
+
+
+def finish_together(names: Sequence[str]) -> Failed | None:
+    """Runs stages side by side, and shows their output one after the other.
+
+    Returns how the first of them failed that did, or None.
+    """
+    started = [start(name) for name in names]
+    reasons = [show(name, *each) for name, each in zip(names, started, strict=True)]
+    return next((reason for reason in reasons if reason), None)
+
+
+def start(name: str) -> tuple[subprocess.Popen[bytes], Path]:
+    """Starts this program with a stage; returns the process and the file that gets its output."""
+    output = BUILD / "reports" / f"{name}.txt"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with output.open("w") as file:
+        command = [sys.executable, __file__, name]
+        return subprocess.Popen(command, stdout=file, stderr=STDOUT), output
+
+
+def show(name: str, process: subprocess.Popen[bytes], output: Path) -> Failed | None:
+    """Waits for the end of a stage and shows its output; returns how it failed, or None."""
+    global passed, failed
+    process.wait()
+    text = output.read_text(errors="replace")
+    # what main() prints last
+    last = re.search(r"(?:^== \w+ failed: (.*)\n)?^(\d+) passed, (\d+) failed\n\Z", text, LINES)
+    print(text[: last.start()] if last else text, end="", flush=True)
+    passed += int(last[2]) if last else 0
+    failed += int(last[3]) if last else 1
+    if process.returncode == 0 and last:
+        return None
+    reason = Failed((last and last[1]) or f"it ended early, with status {process.returncode}")
+    reason.stage = name
+    return reason
 
 
 def main(names: list[str]) -> int:
@@ -349,18 +430,20 @@ def main(names: list[str]) -> int:
     # without cached byte code, each of hundreds of processes would compile all that it imports
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[str] = []
-    start = time.monotonic()
-    for number, name in enumerate(stages, 1):
-        print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
+    began = time.monotonic()
+    for number, stage in enumerate(stages, 1):
+        group = (stage,) if isinstance(stage, str) else stage
+        for name in group:
+            print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
         before = time.monotonic()
-        reason = finish(name)
-        times.append(f"{name} {time.monotonic() - before:.0f} s")
+        reason = finish(stage) if isinstance(stage, str) else finish_together(stage)
+        times.append(f"{' with '.join(group)} {time.monotonic() - before:.0f} s")
         print(f"== {times[-1]}", flush=True)
         if reason:
             break
-    print(f"== {', '.join(times)}: {time.monotonic() - start:.0f} s in all")
+    print(f"== {', '.join(times)}: {time.monotonic() - began:.0f} s in all")
     if reason:
-        print(f"== {name} failed: {reason}")
+        print(f"== {reason.stage} failed: {reason}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -13,6 +13,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool._workers.process_pool import ProcessPool
+from tests.support.worker_processes import SPAWN
 
 # a package that registers its ids when it is imported, as ale_py, minigrid and many others do
 PACKAGE = """
@@ -50,7 +51,7 @@ def make_cart() -> Any:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
+@pytest.mark.parametrize("method", ["forkserver", SPAWN, "fork"])
 def test_an_import_that_registers_again_shows_no_warning(
     shop: Any, capfd: pytest.CaptureFixture[str], method: str
 ) -> None:

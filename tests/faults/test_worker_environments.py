@@ -34,6 +34,7 @@ from tests.faults.failing_envs import (
     pid_of,
     pool_of,
 )
+from tests.support.worker_processes import SPAWN
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -379,7 +380,7 @@ def test_rows_that_were_overwritten_are_an_error(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", SPAWN, "forkserver"])
 def test_an_environment_that_cannot_be_made_is_named(method: str) -> None:
     def refuse() -> Any:
         raise OwnError("no %d", 3)

@@ -16,6 +16,7 @@ from parallel_pool._workers.start.launch import METHODS
 from tests.faults.failing_envs import Counting, kill
 from tests.support.programs import Program
 from tests.support.timeouts import has_ended, wait_for
+from tests.support.worker_processes import methods
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -136,7 +137,7 @@ def test_orphans_that_ignore_sigterm_end_with_a_program_that_exits(program: Star
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("method", METHODS)
+@methods
 def test_a_worker_leads_a_group_in_its_parents_session(method: str) -> None:
     with ProcessPool([Counting], num_workers=1, start_method=method) as pool:
         [(leads, session)] = pool.apply(lambda env: (os.getpgid(0) == os.getpid(), os.getsid(0)))

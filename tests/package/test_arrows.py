@@ -294,7 +294,7 @@ def imports(path: Path, *, in_functions: bool = True) -> list[str]:
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             waiting += node.orelse
             continue
         if isinstance(node, ast.FunctionDef) and not in_functions:
@@ -313,8 +313,9 @@ def imports(path: Path, *, in_functions: bool = True) -> list[str]:
 
 def is_path(value: object) -> bool:
     """Returns whether a value names one of our modules, which is imported at run time then."""
-    pattern = r"parallel_pool(\.\w+)+(:\w+)?"
-    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+    if not isinstance(value, str) or not value.startswith("parallel_pool."):
+        return False
+    return re.fullmatch(r"parallel_pool(\.\w+)+(:\w+)?", value) is not None
 
 
 def is_within(name: str, module: str) -> bool:

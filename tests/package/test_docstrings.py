@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -15,6 +16,7 @@ from tests.support.array_docs import Reader, has_bare_any, holds_arrays
 from tests.support.docstrings import (
     ON_RAY,
     example,
+    paths_with_example,
     public_methods,
     public_objects,
     run_example,
@@ -22,7 +24,7 @@ from tests.support.docstrings import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-OBJECTS = public_objects()
+PATHS = paths_with_example()
 
 # Functions that people begin with. Classes all have an example; errors share PoolError's.
 BEGINNINGS = {
@@ -36,12 +38,23 @@ def is_error(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseException)
 
 
-CLASSES = {
-    value.__name__: value
-    for value in OBJECTS.values()
-    if isinstance(value, type) and not is_error(value)
-}
-READER = Reader(CLASSES)
+# Importing them all takes some seconds, which each pytest worker would need for collection.
+objects = cache(public_objects)
+
+
+@cache
+def classes() -> dict[str, type]:
+    return {
+        value.__name__: value
+        for value in objects().values()
+        if isinstance(value, type) and not is_error(value)
+    }
+
+
+@cache
+def reader() -> Reader:
+    return Reader(classes())
+
 
 # Results without a type, and why.
 ANY = {
@@ -77,7 +90,7 @@ def run_all() -> None:
     given = {"jax": jax, "torch": torch}
     runnable = {
         path: value
-        for path, value in OBJECTS.items()
+        for path, value in objects().items()
         if example(value) and value.__name__ not in ON_RAY
     }
     for path, value in runnable.items():
@@ -96,28 +109,29 @@ def without_example(objects: dict[str, Any]) -> list[str]:
 
 
 def test_the_objects_are_found() -> None:
-    names = {path.rpartition(".")[2] for path in OBJECTS}
-    assert names >= BEGINNINGS | ON_RAY and len(OBJECTS) > 60
+    names = {path.rpartition(".")[2] for path in objects()}
+    assert names >= BEGINNINGS | ON_RAY and len(objects()) > 60
+    assert [path for path, value in objects().items() if example(value)] == PATHS
 
 
 def test_every_public_class_has_an_example() -> None:
-    assert without_example(OBJECTS) == []
-    assert example(OBJECTS["parallel_pool.PoolError"])
+    assert without_example(objects()) == []
+    assert example(objects()["parallel_pool.PoolError"])
 
 
 def test_a_missing_example_is_noticed() -> None:
     class Bare:
         """No example."""
 
-    class Derived(OBJECTS["parallel_pool.Pool"]):
+    class Derived(objects()["parallel_pool.Pool"]):
         pass
 
     assert without_example({"Bare": Bare, "Derived": Derived}) == ["Bare", "Derived"]
 
 
-@pytest.mark.parametrize("path", [path for path, value in OBJECTS.items() if example(value)])
+@pytest.mark.parametrize("path", PATHS)
 def test_an_example_is_short(path: str) -> None:
-    assert len(lines(OBJECTS[path])) <= LONGEST
+    assert len(lines(objects()[path])) <= LONGEST
 
 
 def test_a_wrong_example_is_noticed() -> None:
@@ -132,32 +146,30 @@ def test_a_wrong_example_is_noticed() -> None:
     assert "Got:\n    2" in run_example("wrong", wrong, {})
 
 
+@cache
 def functions() -> dict[str, tuple[FunctionType, type | None]]:
     """Returns all public functions and methods of public classes, with their class."""
     found: dict[FunctionType, tuple[str, type | None]] = {}
-    for path, value in OBJECTS.items():
+    for path, value in objects().items():
         if isinstance(value, FunctionType):
             found[value] = path, None
-    for owner in CLASSES.values():
+    for owner in classes().values():
         for _, method in public_methods(owner):
             found.setdefault(method, (f"{owner.__name__}.{method.__name__}", owner))
     return {name: (function, owner) for function, (name, owner) in found.items()}
 
 
-FUNCTIONS = functions()
-
-
 def test_docstrings_give_shape_and_dtype_of_arrays() -> None:
     with_arrays = [
         name
-        for name, (function, _) in FUNCTIONS.items()
+        for name, (function, _) in functions().items()
         if any(holds_arrays(str(each)) for each in function.__annotations__.values())
     ]
     assert len(with_arrays) >= 39
     untold = {
         f"{name}: {what}"
-        for name, (function, owner) in FUNCTIONS.items()
-        for what in READER.untold(function, owner)
+        for name, (function, owner) in functions().items()
+        for what in reader().untold(function, owner)
         # of data classes; their docstring has the attributes
         if function.__doc__ or not name.endswith(".__init__")
     }
@@ -165,8 +177,10 @@ def test_docstrings_give_shape_and_dtype_of_arrays() -> None:
 
 
 def test_docstrings_give_shape_and_dtype_of_attributes() -> None:
-    assert "rewards" in vars(CLASSES["Batch"])["__annotations__"]
-    untold = {f"{name}.{what}" for name in CLASSES for what in READER.untold_fields(CLASSES[name])}
+    assert "rewards" in vars(classes()["Batch"])["__annotations__"]
+    untold = {
+        f"{name}.{what}" for name in classes() for what in reader().untold_fields(classes()[name])
+    }
     assert untold == set()
 
 
@@ -205,7 +219,7 @@ def test_arrays_without_shape_or_dtype_are_noticed() -> None:
 
 
 def test_results_have_a_type() -> None:
-    found = {name for name, (function, _) in FUNCTIONS.items() if has_bare_any(function)}
+    found = {name for name, (function, _) in functions().items() if has_bare_any(function)}
     assert found - ANY.keys() == set(), "say the type, or in ANY why there is none"
     assert ANY.keys() - found == set(), "these have a type now"
 
@@ -217,6 +231,6 @@ def test_examples_run(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    expected = sum(bool(example(v)) and v.__name__ not in ON_RAY for v in OBJECTS.values())
+    expected = sum(bool(example(v)) and v.__name__ not in ON_RAY for v in objects().values())
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{expected} examples\n", done.stdout

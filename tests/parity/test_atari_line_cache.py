@@ -107,6 +107,7 @@ def compare(ours: ProgramConsole, plain: ProgramConsole, seed: int, frames: int 
             assert not len(different), f"program {seed}: frame {frame}, pixel {different[0]}"
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("part", thinned(range(PARTS), PARTS))
 @pytest.mark.parametrize("build", builds.available())
 def test_random_programs_look_the_same(library: atari_core.Library, build: str, part: int) -> None:
@@ -164,6 +165,7 @@ def test_a_console_without_memo_knows_no_rows(library: atari_core.Library) -> No
     console.close()
 
 
+@pytest.mark.slow
 def test_a_restored_state_needs_an_empty_memo(library: atari_core.Library) -> None:
     """The screens of a restored state are not those that the cache speaks of."""
     for seed in range(40):

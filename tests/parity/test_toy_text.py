@@ -296,7 +296,7 @@ def test_surface_is_the_same(id: str) -> None:
         for name in ("desc", "nrow", "reward_range", "P", "natural", "is_slippery", "locs"):
             if hasattr(theirs.envs[0].unwrapped, name):
                 expected = theirs.get_attr(name)
-                np.testing.assert_equal(ours.get_attr(name), expected)
+                assert_same(ours.get_attr(name), expected, name)
 
 
 # ----------------------------------------------------------------------------------- pictures --

@@ -33,8 +33,8 @@ def aliases() -> Mapping[str, str]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                value = ast.unparse(node.value)
                 if isinstance(target, ast.Name) and re.match(r"[A-Z]\w*[a-z]", target.id):
+                    value = ast.unparse(node.value)
                     found[target.id] = f"{found.get(target.id, '')} {value}"
     return {name: text for name, text in found.items() if name not in OTHERS}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +67,32 @@ def public_objects() -> dict[str, Any]:
             if isinstance(value, type | FunctionType):
                 found.setdefault(id(value), (f"{path}.{name}", value))
     return dict(found.values())
+
+
+def paths_with_example() -> list[str]:
+    """Returns the paths of the public objects whose docstrings have an example.
+
+    They are found in the sources, without importing all that the objects need. A private function
+    of the same name may have an example instead of the public one: tests/package/test_docstrings.py
+    compares with the objects.
+    """
+    found: dict[str, str] = {}
+    named = names_with_example()
+    for path in MODULES:
+        for name in importlib.import_module(path).__all__:
+            if name in named:
+                found.setdefault(name, f"{path}.{name}")
+    return list(found.values())
+
+
+def names_with_example() -> set[str]:
+    """Returns the names of the package's classes and functions whose docstrings have an example."""
+    found = set()
+    for file in Path(parallel_pool.__path__[0]).rglob("*.py"):
+        for part in re.split(r"^(?:class|def) ", file.read_text(), flags=re.MULTILINE)[1:]:
+            if "\n    Example:\n" in part:
+                found.add(re.match(r"\w+", part)[0])
+    return found
 
 
 def public_methods(value: type) -> Iterator[tuple[str, FunctionType]]:

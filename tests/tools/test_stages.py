@@ -146,3 +146,69 @@ def test_each_stage_prints_its_time_and_a_failure_is_the_last(
     times, *last = capsys.readouterr().out.splitlines()[-3:]
     assert re.fullmatch(r"== first \d+ s, second \d+ s: \d+ s in all", times)
     assert last == ["== second failed: for a reason", "1 passed, 1 failed"]
+
+
+def test_commands_that_run_together_all_end_and_the_first_that_failed_is_named(
+    stages: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = ["sh", "-c"]
+    commands = [[*shell, f"echo of {n} >&2; exit {n}"] for n in (0, 5, 6, 0)]
+    with pytest.raises(stages.Failed, match=re.escape("exit status 5: sh -c echo of 5")):
+        stages.run_together(*commands)
+    assert sorted(capsys.readouterr().out.splitlines()) == ["of 0", "of 0", "of 5", "of 6"]
+    stages.run_together(commands[0])
+
+
+# what stands for .ci/stages.py when it runs one stage
+ONE_STAGE = """
+import sys
+
+name = sys.argv[1]
+print(f"== 1/1 {name}: ...", flush=True)
+if name == "dead":
+    sys.exit(3)
+if name == "bad":
+    print("== bad failed: exit status 1: pytest\\nFAILED test_one\\n2 passed, 1 failed")
+    sys.exit(1)
+print("4 passed, 0 failed")
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "end"),
+    [
+        (("good", "fine"), ["8 passed, 0 failed"]),
+        (
+            ("good", "bad"),
+            ["== bad failed: exit status 1: pytest", "FAILED test_one", "6 passed, 1 failed"],
+        ),
+        (
+            ("dead", "good"),
+            ["== dead failed: it ended early, with status 3", "4 passed, 1 failed"],
+        ),
+    ],
+)
+def test_stages_side_by_side_show_their_output_in_turn(
+    stages: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    names: tuple[str, ...],
+    end: list[str],
+) -> None:
+    program = stages.BUILD / "stages.py"
+    program.write_text(ONE_STAGE)
+    monkeypatch.setattr(stages, "__file__", str(program))
+    monkeypatch.setitem(stages.GROUPS, "both", [names, "later"])
+    for name in (*names, "later"):
+        monkeypatch.setitem(stages.STAGES, name, lambda: None)
+    is_good = len(end) == 1
+    assert stages.main(["both"]) == (not is_good)
+    printed = capsys.readouterr().out.splitlines()
+    first, second = (printed.index(f"== 1/1 {name}: ...") for name in names)
+    assert first < second
+    assert any(re.fullmatch(rf"== {' with '.join(names)} \d+ s", line) for line in printed)
+    # a group that fails is the last
+    assert any(line.startswith("== later ") for line in printed) == is_good
+    if is_good:
+        end = ["9 passed, 0 failed"]
+    assert printed[-len(end) :] == end

@@ -20,10 +20,9 @@ os.environ["RAY_DEDUP_LOGS"] = "1"
 NODES = 2
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.cluster)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # pytest calls this for the items of this folder only
+    item.add_marker(pytest.mark.cluster)
 
 
 def add_node(cluster: Any, arguments: dict[str, Any]) -> None:
