@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import importlib.metadata
 import importlib.util
+import itertools
 import os
 import struct
 import warnings
@@ -393,8 +394,10 @@ def function_addresses() -> Mapping[str, int]:
     return found  # type: ignore[return-value]
 
 
-# the offset at which each field was found last; a process has only one version of MuJoCo
-pointer_offsets: dict[str, int] = {}
+# The offset at which each pointer, and the time, was found last: a search takes milliseconds, and a
+# process has only one version of MuJoCo.
+found_offsets: dict[str, int] = {}
+UNIQUE_TIME = 0.7281690140845070
 
 
 def _pointer(data: Any, offset: int) -> int:
@@ -416,15 +419,15 @@ def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
     waiting = {
         array.ctypes.data: name
         for name, array in arrays.items()
-        if array.size and _pointer(data, pointer_offsets.get(name, 0)) != array.ctypes.data
+        if array.size and _pointer(data, found_offsets.get(name, 0)) != array.ctypes.data
     }
     offset = 0
     while waiting:
         name = waiting.pop(_pointer(data, offset), None)
         if name is not None:
-            pointer_offsets[name] = offset
+            found_offsets[name] = offset
         offset += 8
-    return {name: pointer_offsets[name] if array.size else 0 for name, array in arrays.items()}
+    return {name: found_offsets[name] if array.size else 0 for name, array in arrays.items()}
 
 
 def _link(model: Any) -> str:
@@ -506,8 +509,12 @@ def find_cursors(model: Any, spec: int) -> dict[str, int]:
 
 def _time_offset(data: Any) -> int:
     """Returns the offset of the time in mjData, found by a value that no other field has."""
-    data.time = 0.7281690140845070
-    offset = 0
-    while ctypes.c_double.from_address(data._address + offset).value != data.time:
-        offset += 8
-    return offset
+    data.time = UNIQUE_TIME
+
+    def is_there(offset: int) -> bool:
+        return ctypes.c_double.from_address(data._address + offset).value == UNIQUE_TIME
+
+    # twenty thousand numbers are in front of it
+    if not is_there(found_offsets.get("time", 0)):
+        found_offsets["time"] = next(filter(is_there, itertools.count(0, 8)))
+    return found_offsets["time"]

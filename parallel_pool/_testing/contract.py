@@ -30,7 +30,7 @@ def spaces(env: str | Definition, *, few: bool = False, **settings: Any) -> int:
     """
     run = Run(env, 2 if few else 5, **settings)
     pool, spec = run.pool, run.pool.spec
-    ends = 0
+    space, ends = spec.observation_space(), 0
     for field, column in zip(spec.fields, pool.columns, strict=False):
         players = (spec.num_players,) if field.per_player else ()
         require(
@@ -53,14 +53,16 @@ def spaces(env: str | Definition, *, few: bool = False, **settings: Any) -> int:
                 f"{column.name} is not a plain array",
             )
         for row in range(pool.num_envs):
-            _check_observation(run, batch, row, is_final=False)
+            _check_observation(run, space, batch, row, is_final=False)
             if pool.autoreset == "same_step" and run.ends[row][-1]:
-                _check_observation(run, batch, row, is_final=True)
+                _check_observation(run, space, batch, row, is_final=True)
             ends += run.ends[row][-1]
     return ends
 
 
-def _check_observation(run: Run, batch: tuple[Any, ...], row: int, *, is_final: bool) -> None:
+def _check_observation(
+    run: Run, space: Any, batch: tuple[Any, ...], row: int, *, is_final: bool
+) -> None:
     """Refuses an observation that its space does not hold; names the element."""
     spec, pool = run.pool.spec, run.pool
     values = {
@@ -68,7 +70,6 @@ def _check_observation(run: Run, batch: tuple[Any, ...], row: int, *, is_final: 
         for column, array in zip(pool.columns, batch, strict=True)
         if 0 <= column.field < len(spec.observations) and column.is_final == is_final
     }
-    space = spec.observation_space()
     # a scalar of an array is no ndarray; Gymnasium's Box wants one
     single = list(values) == ["obs"]
     seen = (

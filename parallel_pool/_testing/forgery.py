@@ -6,6 +6,7 @@ that does no harm.
 
 from __future__ import annotations
 
+import functools
 import random
 import struct
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,8 @@ def sealed(snapshot: bytes | bytearray) -> bytes:
 # ----------------------------------------------------------------------------------- packing --
 
 
+# those of an environment are needed again for each of its snapshots that is forged
+@functools.lru_cache(maxsize=8)
 def unpacked(packed: bytes) -> bytes:
     """Returns the bytes of a packed state."""
     out, at = bytearray(), 0
@@ -142,8 +145,9 @@ class _Original:
 
 def _ranges(places: Any) -> list[range]:
     """Returns the ranges of which ascending places consist."""
-    parts = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-    return [range(part[0].item(), part[-1].item() + 1) for part in parts if len(part)]
+    is_new = np.diff(places, prepend=-2, append=places[-1:] + 2) > 1
+    starts, ends = places[is_new[:-1]], places[is_new[1:]] + 1
+    return list(map(range, starts.tolist(), ends.tolist()))
 
 
 def forgeries(

@@ -7,7 +7,10 @@ process of its own, so that a crash is a failure that names the id and the bytes
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -52,7 +55,7 @@ OWN_GAMES = {
     # two players, and four; a large cartridge
     "atari_players": {"pong", "warlords", "double_dunk"},
 }
-# ids that share a process, which takes as long to start as a hundred snapshots take
+# ids that share a process
 TOGETHER = 6
 
 
@@ -95,6 +98,32 @@ def test_some_forged_snapshots_do_no_harm(families: list[str]) -> None:
         of_family = [env for env in IDS if registry.find(env).family == family]
         ids += FEW.get(family) or of_family[:: math.ceil(len(of_family) / QUICK_IDS)]
     forged_states.run(ids, QUICK_COUNT)
+
+
+def _end() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _fail() -> None:
+    raise RuntimeError("planted")
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [(_end, "ended with SIGKILL"), (_loop, "an endless loop"), (_fail, "RuntimeError: planted")],
+)
+def test_harm_is_reported_with_id_and_bytes(
+    harm: Callable[[], None], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forged_states, "ENDLESS", 0.2)
+    monkeypatch.setattr(forged_states, "_go_on", lambda *_: harm())
+    with pytest.raises(AssertionError, match=rf"(?s)CartPole-v1: (the state|\d bytes).*{words}"):
+        forged_states.run(["CartPole-v1"], QUICK_COUNT)
 
 
 def test_forgeries_reach_single_fields() -> None:

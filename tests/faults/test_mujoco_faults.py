@@ -298,13 +298,28 @@ def test_a_model_without_joints_is_refused_and_affects_no_other(
     with Pool("Ant-v5", 2, seed=1) as pool:
         pool.reset()
         expected = pool.step(action)
-    monkeypatch.setattr(family, "pointer_offsets", {})
+    monkeypatch.setattr(family, "found_offsets", {})
     for _ in range(2):
         with pytest.raises(ValueError, match="nq=0, nv=0, nu=1"):
             Pool("Ant-v5", 1, options={"xml_file": str(path)})
         with Pool("Ant-v5", 2, seed=1) as pool:
             pool.reset()
             assert_same(list(pool.step(action)), list(expected), "step")
+
+
+def test_offsets_are_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search for the time takes longer than all else that a pool of a small model needs."""
+    searched = []
+
+    class Found(dict[str, int]):
+        def __setitem__(self, name: str, offset: int) -> None:
+            searched.append(name)
+            super().__setitem__(name, offset)
+
+    monkeypatch.setattr(family, "found_offsets", Found())
+    for env in ("Ant-v5", "Ant-v5", "Ant-v4"):
+        Pool(env, 1).close()
+    assert "time" in searched and len(set(searched)) == len(searched)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ import numpy as np
 from tests.parity import atari_core, atari_roms
 
 LIST = atari_core.SOURCES / "console" / "superinstructions.def"
-# not fully optimised, as building would take longer than playing
-FLAGS = ["-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
+# not optimised, as building would take longer than playing
+FLAGS = ["-std=c11", "-O0", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
 
 # an instruction is an operation and a mode of instruction.h: "LDA, RRA"; a sequence is the parts of
 # a superinstruction
