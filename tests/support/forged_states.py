@@ -105,14 +105,14 @@ def _forge(
             assert pool.get_state() == honest, "a refused snapshot changed something"
             continue
         accepted += 1
-        _go_on(pool, actions)
+        go_on(pool, actions)
         taken = time.process_time() - begun
         assert taken < MOST_SECONDS, f"what follows took {taken:.1f} s"
         pool.set_state(honest)
     return accepted
 
 
-def _go_on(pool: Pool, actions: Any) -> None:
+def go_on(pool: Pool, actions: Any) -> None:
     """Looks at the forged environment, and steps it: alone, and then with the others."""
     others = pool.get_state(OTHERS)
     for act in (
