@@ -13,6 +13,7 @@ from benchmarks.harness.scene import Scene
 from tests.benchmarks.made_up import outcome
 
 
+@pytest.mark.slow
 def test_command_measures_and_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

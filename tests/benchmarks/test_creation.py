@@ -58,6 +58,7 @@ def test_creation_compares_in_processes_of_their_own(monkeypatch: pytest.MonkeyP
     assert each.bars[1].reached == pytest.approx(100)
 
 
+@pytest.mark.slow
 def test_creation_in_a_child_makes_what_it_measures() -> None:
     sample = creation.in_child("parallel_pool.make", "Pong-v5", 2)
     assert set(sample) == {"seconds", "bytes"}

@@ -21,6 +21,7 @@ def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [row[1] for row in rows] == list(jax.players(jax.SCENES["cartpole"]))
 
 
+@pytest.mark.slow
 def test_all_of_ours_play_the_same() -> None:
     """The sum of rewards and the last observations are equal after as many steps."""
     scene = jax.SCENES["cartpole"]

@@ -13,7 +13,7 @@ from benchmarks.scenes import mujoco_bare, native_scenes
 from tests.support.sampling import thinned
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(native_scenes.MUJOCO, 3))
 @pytest.mark.parametrize("data_per_thread", [False, True])
 def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:

@@ -11,6 +11,7 @@ from benchmarks.studies import own_env
 from parallel_pool._engine import registry
 
 
+@pytest.mark.slow
 def test_players_are_the_same_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,7 +74,7 @@ def few(scene: Scene) -> Task:
     return replace(scene.task, num_envs=4, batch_size=2 if scene.task.is_async else 4)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", python_scenes.RACES, ids=lambda scene: scene.name)
 def test_ours_and_gymnasiums_play_every_python_scene(scene: Scene, no_work: None) -> None:
     contenders = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)

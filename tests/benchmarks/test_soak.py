@@ -211,7 +211,7 @@ def in_infos(result: list[object], key: str, value: object, i: int = 0) -> list[
     return result
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SPOILED)
 def test_a_soak_finds_the_faults_of_a_pool(how: str) -> None:
     spoil, expected = SPOILED[how]

@@ -75,6 +75,7 @@ def differences(found: Sequence[tuple[str, str]], folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_every_form_is_what_gnu_as_makes_of_it(tmp_path: Path) -> None:
     found = forms(tmp_path)
     assert len(found) > 7_000
@@ -91,6 +92,7 @@ def test_no_form_is_left_out() -> None:
     assert names - internal - tested == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -51,6 +51,7 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
+@pytest.mark.slow
 def test_a_copy_has_the_same_hashes(csrc: Path) -> None:
     for name in GAMES:
         assert sources.digest(name, csrc) == sources.digest(name)
@@ -99,6 +100,7 @@ def test_a_change_makes_the_proofs_old_that_it_concerns(
     assert changed_games(csrc, lambda: replace(path, old, new)) == games
 
 
+@pytest.mark.slow
 def test_names_of_files_do_not_count(csrc: Path) -> None:
     folder = csrc / "envs" / "atari" / "console"
     assert changed_games(csrc, lambda: (folder / "dpc.c").rename(folder / "chip.c")) == set()

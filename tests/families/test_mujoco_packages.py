@@ -75,6 +75,7 @@ def errors_of(folder: Path, versions: dict[str, str], reason: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_packages_of_two_versions_are_named_with_the_cure(tmp_path: Path) -> None:
     versions = {"mujoco": "4.0.0", "mujoco-core": "4.0.1"}
     sentence = (
@@ -84,6 +85,7 @@ def test_packages_of_two_versions_are_named_with_the_cure(tmp_path: Path) -> Non
     assert errors_of(tmp_path, versions, "a long\ntext of mujoco's") == [sentence, sentence]
 
 
+@pytest.mark.slow
 def test_a_package_that_cant_be_imported_is_not_called_missing(tmp_path: Path) -> None:
     versions = {"mujoco": "4.0.1", "mujoco-core": "4.0.1"}
     through_pool = errors_of(tmp_path, versions, "the core\nis missing")[-1]

@@ -202,7 +202,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name", thinned(PROGRAMS, 3))
 def test_a_program_goes_on_and_ends(name: str) -> None:
     script, count = PROGRAMS[name]

@@ -123,6 +123,7 @@ def test_games_are_interpreted_where_executable_memory_is_refused(
     assert refused == (translated, [0, 0, 0])
 
 
+@pytest.mark.sanitizers
 def test_nothing_asks_for_executable_memory_if_it_is_switched_off(
     tmp_path: Path, translated: str
 ) -> None:
@@ -134,6 +135,7 @@ def test_nothing_asks_for_executable_memory_if_it_is_switched_off(
     assert played == (translated, [0, 0, 0])
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(("value", "is_translated"), [("", True), ("1", True), ("0", False)])
 def test_the_switch(translated: str, value: str, is_translated: bool) -> None:
     played, made = play(PP_ATARI_JIT=value)
@@ -147,6 +149,7 @@ def test_another_value_of_the_switch_is_refused(monkeypatch: pytest.MonkeyPatch)
         Pool("Pong-v5")
 
 
+@pytest.mark.sanitizers
 def test_games_are_interpreted_where_the_kernel_denies_writing_and_executing(
     translated: str,
 ) -> None:

@@ -87,6 +87,7 @@ SHARED = [env for env in IDS if not has_own_code(env) and not is_repeated(env)]
 GROUPS = [SHARED[at : at + TOGETHER] for at in range(0, len(SHARED), TOGETHER)]
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize(
     "families",
     [FAMILIES[at : at + FAMILIES_TOGETHER] for at in range(0, len(FAMILIES), FAMILIES_TOGETHER)],

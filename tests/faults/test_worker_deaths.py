@@ -397,6 +397,7 @@ def test_deleting_a_pool_ends_the_start_of_a_worker(tmp_path: Any) -> None:
     wait_for(lambda: not restart_threads())
 
 
+@pytest.mark.slow
 def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
     """Even in a thread that holds the locks that close takes."""
     pool: Any = pool_of(sleep_for_ever, 1, timeout=50.0)

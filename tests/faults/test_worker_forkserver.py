@@ -145,6 +145,7 @@ def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
     assert len(set(drawn)) == 8
 
 
+@pytest.mark.slow
 def test_a_dead_forkserver_is_replaced(start: Start) -> None:
     former = forkserver.current()
     (worker,) = start("forkserver", "echo", 1)

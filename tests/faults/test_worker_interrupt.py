@@ -72,6 +72,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_a_call_loses_no_answer(program: Start) -> None:
     script = """
 with ProcessPool(fns, num_workers=2) as pool:

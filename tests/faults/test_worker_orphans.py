@@ -58,7 +58,7 @@ def kill_second(pool: ProcessPool) -> list[int]:
     return pids
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_orphans_end_with_a_worker_that_is_killed(method: str) -> None:
     with starting(SLEEPS, start_method=method) as pool:

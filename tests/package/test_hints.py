@@ -87,7 +87,7 @@ print(envs.spec.id, envs.reset(seed=1)[0].shape)
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
 def test_old_atari_ids_need_no_import_of_ale_py(env_id: str) -> None:
     """No id is registered before it is needed."""

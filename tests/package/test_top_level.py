@@ -59,6 +59,7 @@ def test_names_are_imported_at_first_use(name: str) -> None:
     assert vars(parallel_pool)[name] is value
 
 
+@pytest.mark.slow
 def test_without_stable_baselines3_the_other_names_work() -> None:
     """Every name in dir() exists, `import *` works, and PoolVecEnv's error names the cure."""
     out = run(

@@ -69,7 +69,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, others[number % 2]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -52,7 +52,7 @@ def test_game_is_still_exact(rom: str) -> None:
     assert proof.frames >= FRAMES + MODE_FRAMES * len(proof.modes)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rom", ["seaquest", "pitfall2"])
 def test_all_builds_are_exact_side_by_side(rom: str) -> None:
     session = Session(rom, 3, 120, Style(3, frame_skip=4, sticky=0.25, restart=20))

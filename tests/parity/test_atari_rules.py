@@ -10,7 +10,7 @@ from tests.support.sampling import FEW_ATARI_GAMES, sampled
 FRAMES = 150
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("game", sampled(atari_rules.names(), FEW_ATARI_GAMES))
 def test_rule_equals_ale(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=1)

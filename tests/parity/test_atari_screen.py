@@ -341,6 +341,7 @@ def random_change(
     return screens[0], screens[1], changed.astype(np.uint8)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("turns", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isa", ISAS)
 def test_rows_that_have_not_changed_are_those_of_the_past(

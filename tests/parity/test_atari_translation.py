@@ -164,7 +164,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build())
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("part", thinned(range(PARTS), PARTS))
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_programs_play_the_same(library: atari_core.Library, kind: str, part: int) -> None:

@@ -522,7 +522,7 @@ def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatc
     assert "libosmesa6" in str(it.value)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [

@@ -107,7 +107,7 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
     assert read
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "env_id", sampled(IDS, {"CartPole-v1", "FrozenLake-v1", "LunarLander-v3", "Hopper-v5"})
 )

@@ -352,6 +352,7 @@ def test_mixed_types_are_refused() -> None:
 # ------------------------------------------------------------------------------------ refusals --
 
 
+@pytest.mark.sanitizers
 def test_types_in_which_c_does_not_compute_go_to_worker_processes() -> None:
     """The first time with a warning; asked for native environments, the error names the cure."""
     value = np.longdouble("0.3")

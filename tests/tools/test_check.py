@@ -399,7 +399,7 @@ def children(pid: int) -> list[int]:
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_child_ends_with_a_check_that_is_killed(number: int, tmp_path: Path) -> None:
     """Even if it is in a loop without an end."""

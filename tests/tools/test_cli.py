@@ -93,7 +93,7 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
     assert f"python -m parallel_pool {command}" in capsys.readouterr().out
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["rich", "matplotlib", "ale_py", "cv2"])
 def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     done = run(module, "demo", "--out", str(tmp_path / "demo.png"), code=WITHOUT)
@@ -133,6 +133,7 @@ def test_bench_without_a_checkout_names_make_bench(
     assert "make bench" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_commands_import_nothing_heavy_before_they_run() -> None:
     script = "import sys, parallel_pool.__main__; print(*sys.modules)"
     loaded = run(code=script).stdout.split()

@@ -64,6 +64,7 @@ def edit(root: Path, old: str, new: str) -> None:
         path.write_text(text.replace(old, new))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -84,6 +85,7 @@ def test_the_same_machine_code_is_carried(
     compare_trees(*trees, compiler)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -108,6 +110,7 @@ def test_other_machine_code_is_refused(
     assert words in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_file_may_get_another_name(trees: tuple[Path, Path], compiler: Compiler) -> None:
     folder = trees[1] / "envs" / "atari"
     (folder / "console").mkdir()
@@ -125,6 +128,7 @@ def test_a_file_may_get_another_name(trees: tuple[Path, Path], compiler: Compile
         compare_trees(*trees, compiler)
 
 
+@pytest.mark.slow
 def test_two_functions_that_swap_their_names_are_refused(
     trees: tuple[Path, Path], compiler: Compiler
 ) -> None:
@@ -162,6 +166,7 @@ def rule_trees(folder: Path) -> tuple[Path, Path]:
     return roots
 
 
+@pytest.mark.slow
 def test_a_rule_of_a_game(tmp_path: Path, compiler: Compiler) -> None:
     old, new = rule_trees(tmp_path)
     path = new / "envs" / "atari" / "games" / "rules" / "pong.c"
@@ -273,6 +278,7 @@ def test_other_files_are_no_objects() -> None:
         Object(b"\xfe\xed\xfa\xcf")
 
 
+@pytest.mark.slow
 def test_files_with_the_same_machine_code_may_move(
     trees: tuple[Path, Path], compiler: Compiler
 ) -> None:

@@ -67,6 +67,7 @@ def test_fields_of_dataclasses_are_values(pytester: pytest.Pytester) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_mark_makes_other_cases_slow(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nmarkers =\n  slow\n  sanitizers\n  quick")
     pytester.makeconftest(CONFTEST)

@@ -112,7 +112,7 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 # -------------------------------------------------------------------------------- the starts --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["my_env.c", pytest.param("My Env 2.cpp", marks=needs_cpp)])
 def test_a_start_compiles_and_works_in_every_api(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -783,7 +783,7 @@ def test_build_prints_what_the_compiler_printed(
     assert capsys.readouterr().err == f"number.c does not compile:\n{alone.stderr.rstrip()}\n"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @needs_cpp
 @pytest.mark.parametrize("standard", ["c++20", "c11"])
 def test_headers_are_of_both_languages(standard: str) -> None:

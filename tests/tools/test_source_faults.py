@@ -71,6 +71,7 @@ def numbers(path: Path) -> list[int]:
     return [int(line) for line in path.read_text().split()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alarm")
 def test_a_compiler_that_hangs_is_ended_with_its_children(
     source: Path,

@@ -93,6 +93,7 @@ def test_many_failures_are_summarised_briefly(
     assert printed.endswith("\n1 passed, 41 failed\n")
 
 
+@pytest.mark.slow
 def test_a_run_without_a_report_is_named(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -145,6 +145,7 @@ def mappings() -> int:
     return Path("/proc/self/maps").read_text(errors="replace").count("parallel_pool")
 
 
+@pytest.mark.sanitizers
 def test_environments_are_closed_at_exit() -> None:
     program = """
         import gymnasium

@@ -354,6 +354,7 @@ def test_another_thread_can_start_workers(start: Start, method: str) -> None:
     assert worker.connection.recv(TEST_TIMEOUT)[0] == ("hello", worker.pid, "thread")
 
 
+@pytest.mark.sanitizers
 def test_a_forked_child_can_start_workers(start: Start) -> None:
     """It starts its own fork server, and does not keep its parent's workers alive."""
     workers = start("forkserver", "echo", 1, 2)

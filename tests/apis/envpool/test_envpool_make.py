@@ -48,6 +48,7 @@ def test_list_all_envs_leaves_out_tests_and_is_sorted() -> None:
     assert not any(env_id.startswith("test/") for env_id in ids)
 
 
+@pytest.mark.sanitizers
 def test_functions_import_only_what_they_need() -> None:
     script = """
 import sys, parallel_pool as envpool
@@ -294,6 +295,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SYMBOL = "pp_env_test_template_v0"
 
 
+@pytest.mark.sanitizers
 def test_registered_ids_can_be_made_with_their_options(library: Path) -> None:
     script = f"""
 import numpy as np, parallel_pool as envpool

@@ -223,6 +223,7 @@ def test_two_threads_may_not_receive_at_once() -> None:
         assert received[0][0].shape == (2, 4)
 
 
+@pytest.mark.sanitizers
 def test_missing_ale_py_names_the_extra() -> None:
     script = """
 import sys

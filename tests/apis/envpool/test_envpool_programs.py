@@ -108,6 +108,7 @@ sys.modules["gym"] = gym
 """
 
 
+@pytest.mark.sanitizers
 def test_a_program_for_old_gym() -> None:
     """CleanRL's published programs unpack four values from a step and expect gym's spaces."""
     script = f"""{OLD_GYM}
@@ -259,6 +260,7 @@ def test_an_adapter_for_stable_baselines_is_accepted() -> None:
     pool.close()
 
 
+@pytest.mark.sanitizers
 def test_envpools_modules_are_found_under_the_alias() -> None:
     script = """
 import sys

@@ -80,6 +80,7 @@ def test_reset_options_that_are_no_dict(cartpoles: PoolVectorEnv, options: Any) 
         cartpoles.reset(options=options)
 
 
+@pytest.mark.sanitizers
 def test_functions_by_gymnasiums_keyword() -> None:
     env = PoolVectorEnv(env_fns=[lambda: gymnasium.make("CartPole-v1")] * 2, num_workers=1)
     assert (env.backend, env.num_envs) == ("process", 2)

@@ -166,6 +166,7 @@ def test_hook_in_any_order_of_imports(imports: str) -> None:
     assert printed.split("\n") == ["NativeVectorEnv(CartPole-v1, num_envs=2)"] * 2
 
 
+@pytest.mark.slow
 def test_import_of_gymnasium_is_unchanged() -> None:
     printed = run_python(
         """
@@ -202,6 +203,7 @@ def test_a_function_bound_before_the_import_is_unchanged() -> None:
     assert made == "NativeVectorEnv(parallel_pool/CartPole-v1, num_envs=2)"
 
 
+@pytest.mark.slow
 def test_gymnasium_alone_finds_the_ids() -> None:
     printed = run_python(
         """

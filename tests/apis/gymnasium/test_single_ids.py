@@ -67,6 +67,7 @@ def test_an_environment_equals_that_of_the_original_id(native_id: str) -> None:
     compare(native_id, 40)
 
 
+@pytest.mark.sanitizers
 def test_options_limits_and_pictures_are_those_of_the_original() -> None:
     compare("CartPole-v1", 30, render_mode="rgb_array", max_episode_steps=7)
     compare("CartPole-v1", 30, render_mode="rgb_array_list", sutton_barto_reward=True)
