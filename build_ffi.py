@@ -197,7 +197,8 @@ class Toolchain:
         common = ["-std=c11", "-O3", "-fvisibility=hidden", "-fPIC", "-pthread"]
         self.link_flags = ["-pthread"]
         if sanitize:
-            common += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-O1", "-g"]
+            # -g1: reports need lines, but not where variables are, which takes long to compute
+            common += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer", "-O1", "-g1"]
             self.link_flags += [f"-fsanitize={sanitize}"]
             if "undefined" in sanitize:
                 common += ["-fno-sanitize-recover=undefined"]
