@@ -24,6 +24,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Tests run beside each other, and torch's threads would wait by spinning.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A worker imports the test's module, where its environments are, and that imports these. It would
 # take as long as everything else that a worker does.
 forkserver.PRELOAD += ("pytest", "tests.support.same", "tests.support.timeouts")

@@ -141,12 +141,8 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     for line, block in blocks:
         # with blank lines before it, a traceback shows the line of the page
         (tmp_path / f"block-{line:05}.py").write_text("\n" * line + block)
-    own = {
-        # the package beside these pages, not another checkout that is installed
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
-        # torch's threads of a core each wait for one another by spinning, while other tests run
-        "OMP_NUM_THREADS": "1",
-    }
+    # the package beside these pages, not another checkout that is installed
+    own = {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(tmp_path)],
         cwd=tmp_path,
