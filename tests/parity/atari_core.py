@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from ale_py import ALEInterface, LoggerMode, roms
 from numpy.typing import NDArray
 
-import build_ffi
-from benchmarks.harness.toolchain import toolchain
+from tests.support.c_library import Hidden, link_shipped
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"
@@ -67,6 +67,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "console_ram": (_POINTER, [_POINTER]),
     "console_screen": (_POINTER, [_POINTER]),
     "console_changed": (None, [_POINTER, _POINTER]),
+    "mapper_detect": (_INT, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_bool)]),
 }
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
@@ -80,39 +81,24 @@ def units(sources: Path = SOURCES) -> list[Path]:
     return [*files, *(csrc / name for name in others)]
 
 
-def exports() -> str:
-    """Returns C that makes the core's functions visible: objects of the module hide them."""
-    visible = '__attribute__((visibility("default"))) void *const'
-    return "".join(
-        f"extern char pp_{name}[];\n{visible} core_{name} = pp_{name};\n" for name in FUNCTIONS
-    )
+def symbols() -> list[str]:
+    """Returns the functions that tests call."""
+    return [f"pp_{name}" for name in FUNCTIONS]
 
 
 def build() -> Path:
-    """Links the core into a shared library, from the objects of the shipped module.
-
-    Objects that `make build` has not made are compiled. Returns the path of the library. Raises
-    CompileError if the compiler fails.
-    """
-    with toolchain() as tools:
-        source, library = tools.folder / "generated" / "exports.c", tools.folder / "atari_core.so"
-        build_ffi.write_if_changed(source, exports())
-        objects = [tools.compile(each, tools.own_flags) for each in (*units(), source)]
-        made = library.stat().st_mtime_ns if library.exists() else 0
-        if any(each.stat().st_mtime_ns >= made for each in objects):
-            tools.link(objects, library)
-        return library
+    """Links the core of the shipped module into a library and returns its path."""
+    return link_shipped("atari_core", units(), symbols())
 
 
 class Library:
     """The core's C functions, with their types."""
 
     def __init__(self, path: Path) -> None:
-        self.c = ctypes.CDLL(str(path))
+        hidden = Hidden(path)
+        self.c = SimpleNamespace()
         for name, (result, arguments) in FUNCTIONS.items():
-            address = ctypes.c_void_p.in_dll(self.c, f"core_{name}").value
-            assert address is not None
-            setattr(self.c, f"pp_{name}", ctypes.CFUNCTYPE(result, *arguments)(address))
+            setattr(self.c, f"pp_{name}", hidden.function(f"pp_{name}", result, *arguments))
 
 
 class Console:

@@ -28,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.parity import atari_core, atari_roms
+from tests.support.c_library import exports
 
 LIST = atari_core.SOURCES / "console" / "superinstructions.def"
 # not optimised, as building would take longer than playing
@@ -88,7 +89,7 @@ class Profiler:
         csrc = folder / "csrc"
         sources = csrc / "envs" / "atari"
         shutil.copytree(atari_core.SOURCES, sources)
-        for part in ("base", "os"):
+        for part in ("base", "include", "os"):
             shutil.copytree(atari_core.ROOT / "csrc" / part, csrc / part)
         console = sources / "console"
         empty = "".join(f"#define PP_{kind}(X)\n" for kind in KINDS.values())
@@ -99,13 +100,13 @@ class Profiler:
         counted = HANDLER.replace(" : ", " : COUNT_RUN(PP_##op##_##mode) ")
         (console / "operation.inl").write_text(PROFILE + operations.replace(HANDLER, counted))
         (console / "profile.c").write_text(NAMES)
-        (console / "exports.c").write_text(atari_core.exports())
+        (console / "exports.c").write_text(exports(atari_core.symbols()))
         output = folder / "profile.so"
         units = map(str, atari_core.units(sources))
-        command = ["gcc", *FLAGS, f"-I{csrc}", "-o", str(output), *units]
+        command = ["gcc", *FLAGS, f"-I{csrc}", f"-I{csrc / 'include'}", "-o", str(output), *units]
         subprocess.run(command, check=True)
         self.library = atari_core.Library(output)
-        c = self.library.c
+        c = ctypes.CDLL(str(output))
         self.runs = np.ctypeslib.as_array((ctypes.c_uint32 * PLACES).in_dll(c, "profile_runs"))
         self.handler = (ctypes.c_uint16 * PLACES).in_dll(c, "profile_handler")
         texts = (ctypes.c_char_p * 1_000).in_dll(c, "profile_names")

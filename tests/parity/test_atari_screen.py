@@ -1,18 +1,14 @@
 """Atari frames: csrc/envs/atari/picture equals OpenCV, NumPy and ALE, bit for bit.
 
-The C files are compiled here into a library of their own, so that a test can choose the instruction
-set. If the machine lacks it, the library uses the best one that the machine has.
+The tests call the shipped functions, and choose the instruction set. If the machine lacks it, they
+use the best one that the machine has.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
-import os
-import shlex
-import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import ale_py
@@ -22,14 +18,14 @@ import pytest
 from ale_py import roms
 from numpy.typing import NDArray
 
+from tests.support.c_library import CSRC, Hidden, link_shipped
 from tests.support.sampling import sampled, thinned
 
-ATARI = Path(__file__).resolve().parents[2] / "csrc" / "envs" / "atari"
+ATARI = CSRC / "envs" / "atari"
 SOURCES = (
-    "isa.c",
-    *(f"picture/{name}.c" for name in ("palette", "resize", "resize_plan", "screen")),
+    ATARI / "isa.c",
+    *(ATARI / "picture" / f"{name}.c" for name in ("palette", "resize", "resize_plan", "screen")),
 )
-FLAGS = "-std=c11 -O2 -ffp-contract=off -fPIC -shared -Wall -Wextra -Werror"
 ISAS = {"generic": 0, "avx2": 1, "avx512": 2}
 WIDTH = 160
 
@@ -50,27 +46,41 @@ class ScreenOptions(ctypes.Structure):
     ]
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    path = tmp_path_factory.mktemp("atari") / "screen.so"
-    sources = [str(ATARI / name) for name in SOURCES]
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    subprocess.run([*compiler, *FLAGS.split(), *sources, "-o", str(path), "-lm"], check=True)
-    lib = ctypes.CDLL(str(path))
-    lib.pp_resize_create.restype = ctypes.c_void_p
-    lib.pp_resize_apply.argtypes = [ctypes.c_void_p] * 5
-    lib.pp_resize_destroy.argtypes = [ctypes.c_void_p]
-    lib.pp_screen_create.restype = ctypes.c_void_p
-    lib.pp_screen_create.argtypes = [ctypes.POINTER(ScreenOptions)]
-    lib.pp_screen_frame.argtypes = [ctypes.c_void_p] * 5
-    lib.pp_screen_destroy.argtypes = [ctypes.c_void_p]
-    return lib
-
-
 class ScreenPast(ctypes.Structure):
     """pp_screen_past of screen.h."""
 
     _fields_ = [("frame", ctypes.c_void_p), ("changed", ctypes.c_void_p)]
+
+
+_POINTER, _INT = ctypes.c_void_p, ctypes.c_int
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "pp_resize_create": (_POINTER, _INT, _INT, _INT, _INT, ctypes.c_bool, _INT),
+    "pp_resize_apply": (None, *[_POINTER] * 5),
+    "pp_resize_destroy": (None, _POINTER),
+    "pp_screen_create": (_POINTER, ctypes.POINTER(ScreenOptions)),
+    "pp_screen_frame": (None, *[_POINTER] * 5),
+    "pp_screen_destroy": (None, _POINTER),
+}
+PALETTES = ("pp_palette_ntsc", "pp_palette_pal")
+
+
+class Library:
+    """The shipped functions that make pictures, and the palettes' addresses."""
+
+    def __init__(self) -> None:
+        hidden = Hidden(link_shipped("atari_screen", SOURCES, (*FUNCTIONS, *PALETTES)))
+        for name, (result, *arguments) in FUNCTIONS.items():
+            setattr(self, name, hidden.function(name, result, *arguments))
+        self.palettes = {name: hidden.address(name) for name in PALETTES}
+
+    def __getattr__(self, name: str) -> Any:
+        """For type checkers; __init__ sets the functions."""
+        raise AttributeError(name)
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library()
 
 
 class Guarded:
@@ -112,7 +122,7 @@ def stretches(image: Image) -> Image:
 
 
 def resize(
-    lib: ctypes.CDLL, image: Image, height: int, width: int, area: bool, isa: int
+    lib: Library, image: Image, height: int, width: int, area: bool, isa: int
 ) -> list[Image]:
     """Returns the picture resized without and with the list of its repeated rows."""
     plan = lib.pp_resize_create(*image.shape, height, width, area, isa)
@@ -162,7 +172,7 @@ SIZES = [
 @pytest.mark.parametrize("picture", thinned(PICTURES, 3))
 @pytest.mark.parametrize("rows", sampled([210, 214, 220, 230, 250, 256], {210}))
 @pytest.mark.parametrize("part", thinned(range(3), 3))
-def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str, part: int) -> None:
+def test_resize_equals_opencv(library: Library, rows: int, picture: str, part: int) -> None:
     """A third of the sizes."""
     rng = np.random.default_rng([rows, len(picture)])
     extra = [(int(h), int(w)) for h, w in rng.integers(1, 280, (4, 2))]
@@ -175,7 +185,7 @@ def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str, par
                     np.testing.assert_array_equal(got, expected, f"{height}x{width} {area=} {isa}")
 
 
-def test_resize_equals_opencv_on_three_channels(library: ctypes.CDLL) -> None:
+def test_resize_equals_opencv_on_three_channels(library: Library) -> None:
     """EnvPool resizes red, green and blue together; we resize planes."""
     rng = np.random.default_rng(3)
     image = rng.integers(0, 256, (210, WIDTH, 3), dtype=np.uint8)
@@ -199,7 +209,7 @@ def test_resize_equals_opencv_on_three_channels(library: ctypes.CDLL) -> None:
         (257, 160, 84, 84),
     ],
 )
-def test_resize_refuses_a_size(library: ctypes.CDLL, sizes: tuple[int, int, int, int]) -> None:
+def test_resize_refuses_a_size(library: Library, sizes: tuple[int, int, int, int]) -> None:
     assert library.pp_resize_create(*sizes, True, 0) is None
 
 
@@ -232,7 +242,7 @@ class Game:
 
 
 def frame(
-    lib: ctypes.CDLL,
+    lib: Library,
     options: dict[str, Any],
     pal: bool,
     last: Image,
@@ -240,8 +250,8 @@ def frame(
     past: tuple[Image, Image] | None = None,
 ) -> Image:
     """Makes a frame. past: an earlier frame, and which rows have changed since."""
-    palette = ctypes.c_char.in_dll(lib, "pp_palette_pal" if pal else "pp_palette_ntsc")
-    screen = lib.pp_screen_create(ScreenOptions(palette=ctypes.addressof(palette), **options))
+    palette = lib.palettes["pp_palette_pal" if pal else "pp_palette_ntsc"]
+    screen = lib.pp_screen_create(ScreenOptions(palette=palette, **options))
     assert screen is not None
     planes = 1 if options["gray"] else 3
     out = Output((planes, options["height"], options["width"]))
@@ -266,7 +276,7 @@ GAMES = [
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", sampled(GAMES, {"pong", "air_raid"}))
-def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
+def test_frames_of_games(library: Library, name: str, isa: str) -> None:
     """Palette, pooling and resizing give ALE's colours, for EnvPool's 210 rows and for all rows."""
     game = Game(name, pairs=8)
     full = game.ale.getScreenDims()[0]
@@ -296,7 +306,7 @@ def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ["avx2", "avx512"])
-def test_vector_variants_equal_plain_c(library: ctypes.CDLL, isa: str) -> None:
+def test_vector_variants_equal_plain_c(library: Library, isa: str) -> None:
     """For every palette index, odd ones included, in noise that no game shows."""
     rng = np.random.default_rng(4)
     for rows in (1, 16, 210, 256):
@@ -345,7 +355,7 @@ def random_change(
 @pytest.mark.parametrize("turns", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("isa", ISAS)
 def test_rows_that_have_not_changed_are_those_of_the_past(
-    library: ctypes.CDLL, isa: str, turns: int
+    library: Library, isa: str, turns: int
 ) -> None:
     """Only they are copied: where the past frame is wrong, so is the new one, and nowhere else."""
     rng = np.random.default_rng(11)
@@ -371,9 +381,9 @@ def test_rows_that_have_not_changed_are_those_of_the_past(
     assert kept > 1000
 
 
-def test_screen_refuses_sizes(library: ctypes.CDLL) -> None:
+def test_screen_refuses_sizes(library: Library) -> None:
     good = {"rows": 210, "height": 84, "width": 84, "gray": True, "area": True, "isa": 0}
-    palette = ctypes.addressof(ctypes.c_char.in_dll(library, "pp_palette_ntsc"))
+    palette = library.palettes["pp_palette_ntsc"]
     for bad in ({"rows": 0}, {"rows": 257}, {"height": 0}, {"width": 4000}):
         options = ScreenOptions(palette=palette, **{**good, **bad})
         assert library.pp_screen_create(options) is None

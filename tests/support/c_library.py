@@ -1,14 +1,20 @@
-"""Compiles a few lines of C against csrc, so that a test can call header-only code from Python."""
+"""C functions for tests to call: those of a few lines of C, and those that the module hides."""
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import os
 import shlex
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from cffi import FFI
+
+import build_ffi
+from benchmarks.harness.toolchain import toolchain
 
 CSRC = Path(__file__).resolve().parents[2] / "csrc"
 PUBLIC_HEADER = CSRC / "include" / "pp_env.h"
@@ -35,3 +41,50 @@ def compile_c(folder: Path, source: str, prototypes: str) -> tuple[FFI, Any]:
     ffi.cdef("\n".join(line for line in lines if not line.startswith("#")))
     ffi.cdef(prototypes)
     return ffi, ffi.dlopen(str(library))
+
+
+def link_shipped(name: str, units: Iterable[Path], symbols: Iterable[str]) -> Path:
+    """Links objects of the shipped module into a library, and returns its path.
+
+    Objects that `make build` has not made are compiled.
+
+    Args:
+        name: of the library.
+        units: the C files.
+        symbols: what `Hidden` is to find in it.
+
+    Raises:
+        CompileError: the compiler fails.
+    """
+    # compiling may take longer than a test may; pytest sets the timer again for each test
+    faulthandler.cancel_dump_traceback_later()
+    with toolchain() as tools:
+        source, library = tools.folder / "generated" / f"{name}.c", tools.folder / f"{name}.so"
+        build_ffi.write_if_changed(source, exports(symbols))
+        objects = [tools.compile(each, tools.own_flags) for each in (*units, source)]
+        made = library.stat().st_mtime_ns if library.exists() else 0
+        if any(each.stat().st_mtime_ns >= made for each in objects):
+            tools.link(objects, library)
+        return library
+
+
+def exports(symbols: Iterable[str]) -> str:
+    """Returns C with the address of each symbol: the module's objects hide the symbols."""
+    visible = '__attribute__((visibility("default"))) void *const'
+    return "".join(f"extern char {name}[];\n{visible} at_{name} = {name};\n" for name in symbols)
+
+
+class Hidden:
+    """Functions and variables of a library, of which `exports` tells the addresses."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+
+    def address(self, symbol: str) -> int:
+        address = ctypes.c_void_p.in_dll(self._library, f"at_{symbol}").value
+        assert address is not None
+        return address
+
+    def function(self, symbol: str, result: Any, *arguments: Any) -> Any:
+        """Returns a function that takes and returns these types of ctypes."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.address(symbol))
