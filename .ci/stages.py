@@ -3,7 +3,7 @@
 A pair of stages that wait much runs side by side; their output is shown at their end.
 
     python .ci/stages.py all         every stage, as CI does
-    python .ci/stages.py check       lint and the quick tests, in about three minutes on two cores
+    python .ci/stages.py check       lint and the quick tests, in about two minutes on two cores
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
 `make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: a
