@@ -216,7 +216,8 @@ def format() -> None:
 def quick() -> None:
     """The tests that take a few seconds at most."""
     marks = "not package and not cluster and not slow and not sanitizers"
-    pytest("quick", *WORKERS, "-m", marks, "tests")
+    # a third worker would collect for longer than it helps
+    pytest("quick", *WORKER_PER_CORE, "-m", marks, "tests")
 
 
 def tests() -> None:
