@@ -1,4 +1,4 @@
-"""Who is told of each pool that is opened, such as a profiler of whole programs."""
+"""Opened: functions that are called with each pool when it is opened, as a profiler asks for."""
 
 from __future__ import annotations
 

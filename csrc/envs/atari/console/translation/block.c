@@ -12,8 +12,7 @@ enum { SHORTEST_ENTRY = 3 };
 static void begin_block(pp_emitter *e, uint32_t at) {
   e->state = (pp_emitter_state){.result = HOST_NZ, .is_wide = true};
   as_memory(&e->as, OP_CMP, HOST_CYCLE, EXEC(limit));
-  size_t from = as_jump_if(&e->as, IF_NOT_BELOW);
-  e->cold_stub[e->cold_stubs++] = (pp_cold_stub){from, at, true, e->state};
+  emit_exit_if(e, IF_NOT_BELOW, at);
 }
 
 /* After an instruction that the interpreter runs, the translation may go on: behind it, or at the

@@ -36,8 +36,7 @@ void emit_jump(pp_emitter *e, uint32_t to) {
 
 void emit_flush_state(pp_emitter *e, const pp_emitter_state *state) {
   if (state->cycles) {
-    pp_place later = {HOST_CYCLE, NO_INDEX, 0, (int32_t)state->cycles};
-    as_memory(&e->as, OP_LEA, HOST_CYCLE, later);
+    as_memory(&e->as, OP_LEA, HOST_CYCLE, place_at(HOST_CYCLE, (int32_t)state->cycles));
   }
   if (state->result != HOST_NZ) as_register(&e->as, OP_LOAD, HOST_NZ, state->result);
 }
@@ -102,8 +101,6 @@ static void check_register(pp_emitter *e, const pp_slow_path *a) {
 
 static void write_slow_path(pp_emitter *e, const pp_slow_path *a) {
   pp_assembler *as = &e->as;
-  const pp_place bus = {HOST_EXEC, NO_INDEX, 0,
-                        (int32_t)offsetof(pp_exec, machine.ram) + a->bus_at};
   as_patch(as, a->from, as->size);
   if (a->crosses) as_register(as, OP_ADD, HOST_CYCLE, RCX);
   if (a->is_timer) {
@@ -112,13 +109,12 @@ static void write_slow_path(pp_emitter *e, const pp_slow_path *a) {
     as_register(as, OP_LOAD, RSI, RAX);
   }
   if (a->value != NO_INDEX) check_register(e, a);
-  as_memory(as, OP_LEA, RCX,
-            (pp_place){HOST_CYCLE, NO_INDEX, 0, (int32_t)(a->state.cycles + a->cycles)});
+  as_memory(as, OP_LEA, RCX, place_at(HOST_CYCLE, (int32_t)(a->state.cycles + a->cycles)));
   as_memory(as, OP_STORE, RCX, MACHINE(cycle));
   if (a->value != NO_INDEX) {
     as_register(as, OP_LOAD, RDX, a->value);
   } else if (a->bus_at >= 0) {
-    as_memory(as, OP_LOAD_BYTE, RDX, bus);
+    as_memory(as, OP_LOAD_BYTE, RDX, place_in_ram((unsigned)a->bus_at));
   } else {
     as_set(as, RDX, a->bus);
   }

@@ -238,6 +238,17 @@ static bool find_operand(pp_emitter *e, uint32_t at, unsigned mode, pp_operand *
   }
 }
 
+static void load(pp_emitter *e, int reg, const pp_operand *o) {
+  emit_load(e, reg, o);
+  emitter_set_result(e, reg, false);
+}
+
+/* A = A <operation> operand */
+static void combine(pp_emitter *e, unsigned opcode, unsigned operation, const pp_operand *o) {
+  emit_combine(e, opcode, operation, HOST_A, o);
+  emitter_set_result(e, HOST_A, true);
+}
+
 static void add(pp_emitter *e, const pp_operand *o) {
   as_carry_from(&e->as, HOST_CARRY);
   emit_combine(e, OP_ADC8, IMM_ADC, HOST_A, o);
@@ -284,35 +295,16 @@ pp_translate_result translate_read(pp_emitter *e, uint32_t at, pp_kind k) {
   }
   if (!find_operand(e, at, k.mode, &o, &cycles)) return PP_REFUSED;
   switch (k.op) {
-    case DO_LDA:
-      emit_load(e, HOST_A, &o);
-      emitter_set_result(e, HOST_A, false);
-      break;
-    case DO_LDX:
-      emit_load(e, HOST_X, &o);
-      emitter_set_result(e, HOST_X, false);
-      break;
-    case DO_LDY:
-      emit_load(e, HOST_Y, &o);
-      emitter_set_result(e, HOST_Y, false);
-      break;
+    case DO_LDA: load(e, HOST_A, &o); break;
+    case DO_LDX: load(e, HOST_X, &o); break;
+    case DO_LDY: load(e, HOST_Y, &o); break;
     case DO_LAX:
-      emit_load(e, HOST_A, &o);
+      load(e, HOST_A, &o);
       as_register(&e->as, OP_LOAD, HOST_X, HOST_A);
-      emitter_set_result(e, HOST_A, false);
       break;
-    case DO_AND:
-      emit_combine(e, OP_AND8, IMM_AND, HOST_A, &o);
-      emitter_set_result(e, HOST_A, true);
-      break;
-    case DO_ORA:
-      emit_combine(e, OP_OR8, IMM_OR, HOST_A, &o);
-      emitter_set_result(e, HOST_A, true);
-      break;
-    case DO_EOR:
-      emit_combine(e, OP_XOR8, IMM_XOR, HOST_A, &o);
-      emitter_set_result(e, HOST_A, true);
-      break;
+    case DO_AND: combine(e, OP_AND8, IMM_AND, &o); break;
+    case DO_ORA: combine(e, OP_OR8, IMM_OR, &o); break;
+    case DO_EOR: combine(e, OP_XOR8, IMM_XOR, &o); break;
     case DO_CMP: emit_compare(e, HOST_A, &o); break;
     case DO_CPX: emit_compare(e, HOST_X, &o); break;
     case DO_CPY: emit_compare(e, HOST_Y, &o); break;

@@ -32,7 +32,7 @@ static size_t write_call(pp_emitter *e, size_t function) {
   as_memory64(as, OP_STORE, HOST_LOG, EXEC(log));
   as_memory(as, OP_STORE8, HOST_CARRY, MACHINE(carry));
   as_register64(as, OP_LOAD, RDI, HOST_EXEC);
-  as_call_place(as, (pp_place){HOST_EXEC, NO_INDEX, 0, (int32_t)function});
+  as_call_place(as, place_at(HOST_EXEC, (int32_t)function));
   as_memory64(as, OP_LOAD, HOST_LOG, EXEC(log));
   as_memory(as, OP_LOAD_BYTE, HOST_CARRY, MACHINE(carry));
   as_memory64(as, OP_LOAD, HOST_ROM, EXEC(rom));
@@ -63,7 +63,7 @@ void emit_trampolines(pp_emitter *e) {
   as_move_stack(as, -8);
   as_register64(as, OP_LOAD, HOST_EXEC, RDI);
   for (int i = 0; i < KEPT; i++) {
-    pp_place place = {HOST_EXEC, NO_INDEX, 0, (int32_t)kept[i].offset};
+    pp_place place = place_at(HOST_EXEC, (int32_t)kept[i].offset);
     as_memory_of(as, kept[i].load, kept[i].reg, place, kept[i].wide);
   }
   as_memory(as, OP_LOAD_WORD, HOST_NZ, MACHINE(nz));
@@ -72,7 +72,7 @@ void emit_trampolines(pp_emitter *e) {
 
   e->side_exit = as->size;
   for (int i = 0; i < KEPT; i++) {
-    pp_place place = {HOST_EXEC, NO_INDEX, 0, (int32_t)kept[i].offset};
+    pp_place place = place_at(HOST_EXEC, (int32_t)kept[i].offset);
     as_memory_of(as, kept[i].store, kept[i].reg, place, kept[i].wide);
   }
   as_store_word(as, HOST_NZ, MACHINE(nz));
