@@ -25,12 +25,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, STDOUT
+from typing import Any
 
 import failures
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
@@ -138,9 +138,14 @@ LINES = re.MULTILINE | re.DOTALL
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
     """Runs one command, without capturing its output; raises Failed if it fails."""
     words = [str(word) for word in command]
-    code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
-    if code:
-        raise Failed(f"exit status {code}: {failures.clipped(' '.join(words))}")
+    check(subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False))
+
+
+def check(done: subprocess.CompletedProcess[Any]) -> None:
+    """Raises Failed if a command failed."""
+    if done.returncode:
+        words = failures.clipped(" ".join(done.args))
+        raise Failed(f"exit status {done.returncode}: {words}")
 
 
 def run_together(*commands: Sequence[str | Path]) -> None:
@@ -160,9 +165,7 @@ def run_together(*commands: Sequence[str | Path]) -> None:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         ended = list(threads.map(captured, commands))
     for done in ended:
-        if done.returncode:
-            words = failures.clipped(" ".join(done.args))
-            raise Failed(f"exit status {done.returncode}: {words}")
+        check(done)
 
 
 def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
@@ -238,7 +241,8 @@ def mujoco() -> None:
 def package() -> None:
     """The tests of sdist and wheel, and of their installation into an empty environment."""
     # only files that have such tests: to collect all takes ten seconds in each pytest worker
-    files = [str(path) for path in TESTS if "pytest.mark.package" in path.read_text()]
+    every = sorted(ROOT.glob("tests/**/test_*.py"))
+    files = [str(path) for path in every if "pytest.mark.package" in path.read_text()]
     pytest("package", *WORKER_PER_CORE, "-m", "package", *files)
 
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -95,10 +94,8 @@ class Library:
     """The core's C functions, with their types."""
 
     def __init__(self, path: Path) -> None:
-        hidden = Hidden(path)
-        self.c = SimpleNamespace()
-        for name, (result, arguments) in FUNCTIONS.items():
-            setattr(self.c, f"pp_{name}", hidden.function(f"pp_{name}", result, *arguments))
+        types = {f"pp_{name}": (result, *given) for name, (result, given) in FUNCTIONS.items()}
+        self.c = Hidden(path).functions(types)
 
 
 class Console:

@@ -69,13 +69,8 @@ class Library:
 
     def __init__(self) -> None:
         hidden = Hidden(link_shipped("atari_screen", SOURCES, (*FUNCTIONS, *PALETTES)))
-        for name, (result, *arguments) in FUNCTIONS.items():
-            setattr(self, name, hidden.function(name, result, *arguments))
+        self.c = hidden.functions(FUNCTIONS)
         self.palettes = {name: hidden.address(name) for name in PALETTES}
-
-    def __getattr__(self, name: str) -> Any:
-        """For type checkers; __init__ sets the functions."""
-        raise AttributeError(name)
 
 
 @pytest.fixture(scope="module")
@@ -125,14 +120,14 @@ def resize(
     lib: Library, image: Image, height: int, width: int, area: bool, isa: int
 ) -> list[Image]:
     """Returns the picture resized without and with the list of its repeated rows."""
-    plan = lib.pp_resize_create(*image.shape, height, width, area, isa)
+    plan = lib.c.pp_resize_create(*image.shape, height, width, area, isa)
     assert plan is not None
     source, results = Guarded(image), []
     for run in (None, stretches(image).ctypes):
         out = Output((height, width))
-        lib.pp_resize_apply(plan, source.address, run and run.data, None, out.address)
+        lib.c.pp_resize_apply(plan, source.address, run and run.data, None, out.address)
         results.append(out.take())
-    lib.pp_resize_destroy(plan)
+    lib.c.pp_resize_destroy(plan)
     return results
 
 
@@ -210,7 +205,7 @@ def test_resize_equals_opencv_on_three_channels(library: Library) -> None:
     ],
 )
 def test_resize_refuses_a_size(library: Library, sizes: tuple[int, int, int, int]) -> None:
-    assert library.pp_resize_create(*sizes, True, 0) is None
+    assert library.c.pp_resize_create(*sizes, True, 0) is None
 
 
 class Game:
@@ -251,7 +246,7 @@ def frame(
 ) -> Image:
     """Makes a frame. past: an earlier frame, and which rows have changed since."""
     palette = lib.palettes["pp_palette_pal" if pal else "pp_palette_ntsc"]
-    screen = lib.pp_screen_create(ScreenOptions(palette=palette, **options))
+    screen = lib.c.pp_screen_create(ScreenOptions(palette=palette, **options))
     assert screen is not None
     planes = 1 if options["gray"] else 3
     out = Output((planes, options["height"], options["width"]))
@@ -261,8 +256,8 @@ def frame(
     ]
     earlier = past and ctypes.byref(ScreenPast(*(each.ctypes.data for each in past)))
     screens = (None if g is None else g.address for g in guarded)
-    lib.pp_screen_frame(screen, *screens, earlier, out.address)
-    lib.pp_screen_destroy(screen)
+    lib.c.pp_screen_frame(screen, *screens, earlier, out.address)
+    lib.c.pp_screen_destroy(screen)
     return out.take()
 
 
@@ -386,4 +381,4 @@ def test_screen_refuses_sizes(library: Library) -> None:
     palette = library.palettes["pp_palette_ntsc"]
     for bad in ({"rows": 0}, {"rows": 257}, {"height": 0}, {"width": 4000}):
         options = ScreenOptions(palette=palette, **{**good, **bad})
-        assert library.pp_screen_create(options) is None
+        assert library.c.pp_screen_create(options) is None

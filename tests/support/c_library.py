@@ -7,8 +7,9 @@ import faulthandler
 import os
 import shlex
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from cffi import FFI
@@ -88,3 +89,7 @@ class Hidden:
     def function(self, symbol: str, result: Any, *arguments: Any) -> Any:
         """Returns a function that takes and returns these types of ctypes."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.address(symbol))
+
+    def functions(self, types: Mapping[str, tuple[Any, ...]]) -> SimpleNamespace:
+        """Returns functions as attributes; `types` has result and arguments of each."""
+        return SimpleNamespace(**{name: self.function(name, *types[name]) for name in types})
