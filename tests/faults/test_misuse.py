@@ -232,6 +232,7 @@ def test_an_unordered_pool_refuses_a_step_of_all_environments() -> None:
         id_column, elapsed = names.index("env_id"), names.index("elapsed_step")
         pool.send_reset()
         ids = pool.recv()[id_column]
+        longest = 0
         for _ in range(20):
             with pytest.raises(StateError, match="is already in flight: receive its result"):
                 pool.step([0, 0, 0, 0])
@@ -243,13 +244,15 @@ def test_an_unordered_pool_refuses_a_step_of_all_environments() -> None:
             batch = pool.step([0, 1], ids)
             ids = batch[id_column]
             assert len(set(ids.tolist())) == 2
+            # the last batch may hold only environments that began an episode
+            longest = max(longest, int(max(batch[elapsed])))
         pool.recv()
         assert pool.in_flight == 0
         # a step of fewer environments than a batch holds is refused
         with pytest.raises(StateError, match="1 environments with 0 in flight gives no batch"):
             pool.step([0], [0])
         assert pool.in_flight == 0
-        assert max(batch[elapsed]) > 0
+        assert longest > 0
 
 
 def test_queries_of_an_environment_in_flight_are_refused() -> None:
