@@ -135,6 +135,11 @@ def test_equals_the_model(env_id: str, options: str) -> None:
     compare(env_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
 
 
+def test_a_lost_life_ends_an_episode() -> None:
+    outputs = compare("Breakout-v5", {"episodic_life": True}, 60, resets=False)
+    assert any(output.ended and not output.game_over for output in outputs)
+
+
 # a third of the games: what differs between games is compared for all in test_atari_proofs.py
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("env_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
