@@ -367,7 +367,6 @@ def _received(pool: ProcessPool) -> Any:
         return error
 
 
-@pytest.mark.slow
 def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", nothing, *[kill_self] * 20)
     with pool_of(trouble, 1, "reset", on_error="restart") as pool:
