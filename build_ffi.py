@@ -226,10 +226,11 @@ class Toolchain:
         # no warnings for the code that cffi generates
         self.cffi_flags = [*common, "-w", f"-I{sysconfig.get_path('include')}"]
 
-        if sysconfig.get_platform().startswith("macosx"):
+        # the module must not export the symbols of NumPy's archives
+        is_macos = sysconfig.get_platform().startswith("macosx")
+        if is_macos:
             self.link_flags += ["-bundle", "-undefined", "dynamic_lookup"]
         else:
-            # the module must not export the symbols of NumPy's archives
             self.link_flags += ["-shared", "-Wl,--exclude-libs,ALL"]
         self.link_flags += words("LDFLAGS")
 
@@ -241,6 +242,10 @@ class Toolchain:
         kind += "-debug" if debug else ""
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         self.folder = ROOT / "build" / f"{kind}-{digest}"
+        if is_macos:
+            exported = self.folder / "generated" / "exported"
+            write_if_changed(exported, "_PyInit__core\n")
+            self.link_flags += [f"-Wl,-exported_symbols_list,{exported}"]
         if environ.get("PP_WERROR", "").lower() in on:
             for flags in (self.own_flags, self.large_flags):
                 flags += ["-Werror"]

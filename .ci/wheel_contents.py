@@ -17,10 +17,12 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from macholib.mach_o import N_STAB
 from macholib.MachO import MachO
 from macholib.SymbolTable import SymbolTable
 
@@ -78,14 +80,17 @@ def read_macho(path: Path) -> Module:
     (header,) = macho.headers
     table = SymbolTable(macho)
 
-    def names(symbols: list[tuple[object, bytes]]) -> set[str]:
+    def names(symbols: list[tuple[Any, bytes]]) -> set[str]:
         return {name.decode().removeprefix("_") for _, name in symbols}
 
+    # zig's linker exports all of NumPy's archives, where every reference names its library, too, so
+    # that no symbol can take the place of another
+    harmless = {name for name in names(table.extdefsyms) if name.startswith("random_")}
     return Module(
         libraries={name for _, _, name in header.walkRelocatables()},
-        exported=names(table.extdefsyms),
+        exported=names(table.extdefsyms) - harmless - {"__dso_handle", "_mh_dylib_header"},
         imported=names(table.undefsyms),
-        is_stripped=not table.localsyms,
+        is_stripped=not any(symbol.n_type & N_STAB for symbol, _ in table.localsyms),
     )
 
 
