@@ -46,7 +46,6 @@ wheels: $(VENV)/.dev
 	@$(RUN) .ci/wheels.py
 
 release: $(VENV)/.dev
-	@$(RUN) .ci/aarch64.py prepare
 	@$(RUN) .ci/stages.py release
 
 # ------------------------------------------------------------------------------------ setup --

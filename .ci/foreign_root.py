@@ -66,8 +66,20 @@ def tool(name: str, package: str, folder: Path) -> Path:
     return path
 
 
-def make(root: Path, suite: str, architecture: str, packages: Sequence[str], tools: Path) -> None:
-    """Makes a root folder with these packages of a Debian and what they depend on."""
+def make(
+    root: Path, suite: str, architecture: str, packages: Sequence[str], variant: str, tools: Path
+) -> None:
+    """Makes a root folder with these packages of a Debian and what they depend on.
+
+    Args:
+        root: the folder, which does not exist yet.
+        suite: name of the Debian.
+        architecture: Debian's name of the processor.
+        packages: names of packages.
+        variant: "extract": no script of a package runs; "minbase": a small complete system, which
+            needs this processor.
+        tools: where packages are unpacked whose programs this needs.
+    """
     mmdebstrap = tool("mmdebstrap", "mmdebstrap", tools)
     partial = root.with_name(f"{root.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -75,8 +87,7 @@ def make(root: Path, suite: str, architecture: str, packages: Sequence[str], too
     options = [
         f"--mode={'root' if os.geteuid() == 0 else 'unshare'}",
         f"--architectures={architecture}",
-        # no script of a package runs
-        "--variant=extract",
+        f"--variant={variant}",
         f"--include={','.join(packages)}",
         # the root is for programs of another processor, which this test would run
         "--skip=check/qemu",
@@ -99,7 +110,7 @@ def run(
     """Runs a command in a root folder; returns its exit status.
 
     Args:
-        root: what `make` made; it has coreutils and python3.
+        root: what `make` made; it has coreutils.
         command: a program of the root with its arguments.
         shared: a folder that has the same path inside.
         folder: the current folder of the command, in the shared one.
@@ -112,7 +123,7 @@ def run(
     enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     magic = {"MAGIC": MAGIC, "MASK": MASK, "SHARED": str(shared), "FOLDER": str(folder)}
     # a sandbox may forbid namespaces, and before Linux 6.7 they have no binfmt_misc of their own
-    probe = [*enter, ENTER, "sh", str(root), str(qemu or ""), "/usr/bin/python3", "-c", ""]
+    probe = [*enter, ENTER, "sh", str(root), str(qemu or ""), "true"]
     everything = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", **magic, **env}
     try:
         quietly(*probe, env=everything)
@@ -134,4 +145,4 @@ def quietly(
 
 
 if __name__ == "__main__":
-    sys.exit("this is a module of .ci/aarch64.py")
+    sys.exit("this is a module of .ci/foreign_tests.py")

@@ -281,9 +281,12 @@ def installed() -> None:
 
 def aarch64() -> None:
     """The same under qemu on the wheel for aarch64; says so where this can't run."""
-    tree = unpack(built_wheel("aarch64"))
-    command = [sys.executable, ".ci/aarch64.py", "pytest", tree]
-    pytest("aarch64", *WORKER_PER_CORE, "-m", WHEEL_MARKS, *WHEEL_TESTS, command=command)
+    foreign_tests("aarch64", "aarch64")
+
+
+def bullseye() -> None:
+    """The same on Debian 11, whose C library is of 2020; says so where this can't run."""
+    foreign_tests("bullseye", platform.machine())
 
 
 def integration() -> None:
@@ -323,7 +326,7 @@ STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
     for stage in (
         *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
-        *(wheels, installed, aarch64),
+        *(wheels, installed, aarch64, bullseye),
     )
 }
 # Stages in brackets run side by side, because they wait half of the time: for Ray, for pip and a
@@ -334,7 +337,7 @@ GROUPS: dict[str, list[str | tuple[str, ...]]] = {
         *("address", "thread"),
     ],
     "check": ["lint", "quick"],
-    "release": ["wheels", "installed", "aarch64"],
+    "release": ["wheels", "installed", "bullseye", "aarch64"],
 }
 
 # ----------------------------------------------------------------------------------- helpers --
@@ -372,6 +375,14 @@ def add_tests(tree: Path) -> None:
     for entry in ("tests", "benchmarks", "examples", "csrc", "pyproject.toml", "build_ffi.py"):
         if (ROOT / entry).exists():
             (tree / entry).symlink_to(ROOT / entry)
+
+
+def foreign_tests(place: str, machine: str) -> None:
+    """Runs the tests of wheels in one of the places of .ci/foreign_tests.py."""
+    program = [sys.executable, ".ci/foreign_tests.py"]
+    run(*program, "prepare", place)
+    command = [*program, place, unpack(built_wheel(machine))]
+    pytest(place, *WORKER_PER_CORE, "-m", WHEEL_MARKS, *WHEEL_TESTS, command=command)
 
 
 def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
