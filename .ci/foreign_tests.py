@@ -11,10 +11,12 @@ A test that needs a package which has no wheel for the place, or takes a gigabyt
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -31,7 +33,9 @@ PACKAGES = (
 MISSING = (
     *("Box2D", "cv2", "envpool", "jax", "multi_agent_ale_py", "ray", "stable_baselines3", "torch"),
 )
-SOURCES = "deb-src {mirror} bookworm main\ndeb-src {mirror}-security bookworm-security main\n"
+# Debian 12's
+PYTHON_SOURCE = f"{foreign_root.MIRROR}/pool/main/p/python3.11/python3.11_3.11.2.orig.tar.gz"
+PYTHON_SHA256 = "2411c74bda5bbcfcddaf4531f66d1adc73f247f529aee981b029513aefdbf849"
 BUILD_PYTHON = """
 set -e
 cd "$0" && ./configure --quiet --prefix=/usr/local --without-ensurepip && make --silent -j2
@@ -79,24 +83,17 @@ def nothing(folder: Path) -> None:
 def build_python(folder: Path) -> None:
     """Builds Debian 12's Python from its source in the root folder of an older Debian."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
-        scratch = Path(name)
-        (scratch / "lists" / "partial").mkdir(parents=True)
-        sources = scratch / "sources.list"
-        sources.write_text(SOURCES.format(mirror=foreign_root.MIRROR))
-        options = {
-            "Dir::Etc::sourcelist": sources,
-            "Dir::Etc::sourceparts": "/dev/null",
-            "Dir::State::lists": scratch / "lists",
-        }
-        apt = ["apt-get", "-q", *(f"-o{key}={value}" for key, value in options.items())]
-        foreign_root.quietly(*apt, "update")
-        foreign_root.quietly(*apt, "source", "--download-only", "python3.11", cwd=scratch)
-        (archive,) = scratch.glob("python3.11_*.orig.tar.*")
-        shutil.unpack_archive(archive, scratch / "python", filter="data")
-        (tree,) = (scratch / "python").iterdir()
+        archive = Path(name, "python.tar.gz")
+        try:
+            urllib.request.urlretrieve(PYTHON_SOURCE, archive)
+        except OSError as error:
+            raise foreign_root.Unavailable(f"{PYTHON_SOURCE}: {error}") from None
+        if hashlib.sha256(archive.read_bytes()).hexdigest() != PYTHON_SHA256:
+            raise foreign_root.Unavailable(f"{PYTHON_SOURCE} is another file than it was")
+        shutil.unpack_archive(archive, Path(name, "python"), filter="data")
+        (tree,) = Path(name, "python").iterdir()
         command = ["/bin/sh", "-c", BUILD_PYTHON, str(tree)]
-        status = foreign_root.run(folder / "root", command, ROOT, ROOT, {}, None)
-        if status:
+        if foreign_root.run(folder / "root", command, ROOT, tree, {}, None):
             raise foreign_root.Unavailable("Python 3.11 could not be built")
 
 
