@@ -1,4 +1,4 @@
-"""Says which systems cannot run the engine. build_ffi.py asks this file, too: it imports no other."""
+"""Says which systems cannot run the engine. build_ffi.py runs this file: it imports no other."""
 
 from __future__ import annotations
 
