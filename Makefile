@@ -1,4 +1,4 @@
-# The commands of this project: make demo, make check, make test, make bench.
+# The commands of this project: make demo, make check, make test, make bench, make release.
 # Each installs what it needs into .venv, and skips what is already done.
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format bench build clean
+.PHONY: help demo test check lint format bench build wheels release clean
 
 help:
 	@echo 'make demo     watch it run (two minutes from a fresh clone)'
@@ -16,6 +16,8 @@ help:
 	@echo 'make test     everything that CI runs: tests, packages, sanitizers'
 	@echo 'make bench    compare with other libraries on this machine'
 	@echo 'make lint     style and types only;  make format repairs style'
+	@echo 'make wheels   build the sdist and the wheels for Linux and macOS into dist/'
+	@echo 'make release  build them twice, and test what was built'
 	@echo 'make build    compile the C engine in place;  make clean removes build outputs'
 
 demo: $(VENV)/.demo build
@@ -38,6 +40,13 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.bench build
 	@$(RUN) -m benchmarks
+
+wheels: $(VENV)/.dev
+	@rm -rf dist
+	@$(RUN) .ci/wheels.py
+
+release: $(VENV)/.dev
+	@$(RUN) .ci/stages.py release
 
 # ------------------------------------------------------------------------------------ setup --
 

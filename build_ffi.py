@@ -13,6 +13,11 @@ The environment chooses the kind of build:
     PP_WERROR=1                   warnings are errors (for our own checks)
     PP_JOBS=N                     compilers at once, default: the cores of this process
     CC, CFLAGS, LDFLAGS           as everywhere
+
+To build for another machine (.ci/wheels.py does), name its compiler in CC, and:
+
+    _PYTHON_HOST_PLATFORM=linux-aarch64   the machine, in the words of sysconfig.get_platform()
+    PP_NUMPY=FOLDER                       where the machine's own NumPy is unpacked
 """
 
 from __future__ import annotations
@@ -20,9 +25,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import json
 import os
 import platform
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -33,9 +40,10 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import cffi
 import numpy
-from cffi import FFI
 from setuptools import errors, setup
+from setuptools.command.bdist_wheel import bdist_wheel as setuptools_bdist_wheel
 from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
@@ -57,15 +65,8 @@ DEFINITION = re.compile(r"^const pp_env_def (pp_env_\w+)(?:\[(\w+)\])? = \{", re
 
 def unsupported() -> str | None:
     """Returns one sentence that says why this system cannot build the engine; None if it can."""
-    system = platform.system()
-    if system not in ("Linux", "Darwin"):
-        return (
-            f"parallel_pool does not run on {system}: its engine needs Linux"
-            " (on Windows, install it inside WSL 2)."
-        )
-    if sys.maxsize < 2**32:
-        return "parallel_pool needs a 64-bit Python, and this one has 32 bits."
-    return None
+    sentence = runpy.run_path(str(ROOT / "parallel_pool" / "_system.py"))["unsupported"]()
+    return None if sentence is None else str(sentence)
 
 
 def untested() -> str | None:
@@ -147,12 +148,23 @@ def environment_table() -> str:
     )
 
 
+def numpy_core() -> Path:
+    """Returns the folder of NumPy's headers and archives, for the machine that is built for."""
+    given = os.environ.get("PP_NUMPY")
+    if not given:
+        return Path(numpy.get_include()).parent
+    core = Path(given, "numpy", "_core")
+    if not (core / "lib" / "libnpymath.a").exists():
+        raise errors.SetupError(f"PP_NUMPY={given}: unpack a wheel of NumPy 2 there")
+    return core
+
+
 def numpy_libraries() -> list[Path]:
     """Returns NumPy's archives of its random distributions, which it ships for programs in C."""
-    package = Path(numpy.__file__).parent
+    core = numpy_core()
     return [
-        package / "random" / "lib" / "libnpyrandom.a",
-        Path(numpy.get_include()).parent / "lib" / "libnpymath.a",
+        core.parent / "random" / "lib" / "libnpyrandom.a",
+        core / "lib" / "libnpymath.a",
     ]
 
 
@@ -206,7 +218,7 @@ class Toolchain:
             common += ["-O0", "-g3"]
         common += [*words("CFLAGS"), "-ffp-contract=off"]
         # NumPy's folder is the last: it holds more than the headers that we include
-        common += [f"-I{CSRC / 'include'}", f"-I{CSRC}", f"-I{numpy.get_include()}"]
+        common += [f"-I{CSRC / 'include'}", f"-I{CSRC}", f"-I{numpy_core() / 'include'}"]
         warnings = ["-Wall", "-Wextra", "-Wshadow"]
         self.own_flags = common + warnings
         # without optimization, a sanitizer finds no less
@@ -214,10 +226,11 @@ class Toolchain:
         # no warnings for the code that cffi generates
         self.cffi_flags = [*common, "-w", f"-I{sysconfig.get_path('include')}"]
 
-        if sys.platform == "darwin":
+        # the module must not export the symbols of NumPy's archives
+        is_macos = sysconfig.get_platform().startswith("macosx")
+        if is_macos:
             self.link_flags += ["-bundle", "-undefined", "dynamic_lookup"]
         else:
-            # the module must not export the symbols of NumPy's archives
             self.link_flags += ["-shared", "-Wl,--exclude-libs,ALL"]
         self.link_flags += words("LDFLAGS")
 
@@ -229,6 +242,10 @@ class Toolchain:
         kind += "-debug" if debug else ""
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         self.folder = ROOT / "build" / f"{kind}-{digest}"
+        if is_macos:
+            exported = self.folder / "generated" / "exported"
+            write_if_changed(exported, "_PyInit__core\n")
+            self.link_flags += [f"-Wl,-exported_symbols_list,{exported}"]
         if environ.get("PP_WERROR", "").lower() in on:
             for flags in (self.own_flags, self.large_flags):
                 flags += ["-Werror"]
@@ -310,7 +327,7 @@ def build_module(output: Path) -> None:
     """Compiles what changed and links the extension module to output."""
     tools = Toolchain()
     with tools.locked():
-        ffi = FFI()
+        ffi = cffi.FFI()
         ffi.cdef(cdef())
         source = '#include "pp_pool.h"\n#include "pp_worker.h"\n#include "pp_xla.h"'
         ffi.set_source(MODULE, source, py_limited_api=True)
@@ -328,8 +345,84 @@ def include_files() -> dict[str, Path]:
     return files | {path.relative_to(CSRC).as_posix(): path for path in base}
 
 
+def check_system() -> None:
+    """Raises a setuptools error on a system that cannot build the engine."""
+    sentence = unsupported()
+    if sentence:
+        raise errors.PlatformError(sentence)
+
+
+def numpy_metadata() -> Path | None:
+    """Returns the folder with the metadata of the NumPy whose archives are linked; None: no such.
+
+    A build from NumPy's own source tree has none.
+    """
+    found = numpy_core().parent.parent.glob("numpy-*.dist-info")
+    return next(found, None)
+
+
+def bill_of_materials(version: str, numpy_version: str) -> dict[str, object]:
+    """Returns what the wheel holds of others, in CycloneDX's format."""
+    component = {"type": "library", "name": "parallel_pool", "version": version}
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": {**component, "licenses": [{"expression": "Apache-2.0"}]}},
+        "components": [
+            {
+                "type": "library",
+                "name": "numpy",
+                "version": numpy_version,
+                "description": "libnpyrandom.a and libnpymath.a, linked into the engine's module",
+                "licenses": [{"expression": "BSD-3-Clause AND MIT"}],
+                "purl": f"pkg:pypi/numpy@{numpy_version}",
+            },
+            {
+                "type": "library",
+                "name": "cffi",
+                "version": cffi.__version__,
+                "description": "the code that it generates for the engine's module",
+                "licenses": [{"expression": "MIT"}],
+                "purl": f"pkg:pypi/cffi@{cffi.__version__}",
+            },
+        ],
+    }
+
+
+class bdist_wheel(setuptools_bdist_wheel):
+    """Says in the wheel what it holds of others, with their licences."""
+
+    def finalize_options(self) -> None:
+        # before setuptools looks at the ABI, whose errors say less
+        check_system()
+        super().finalize_options()
+
+    def write_wheelfile(self, wheelfile_base: str, *args: str, **kwargs: str) -> None:
+        super().write_wheelfile(wheelfile_base, *args, **kwargs)
+        numpy_info = numpy_metadata()
+        if numpy_info is None:
+            return
+        folder = Path(wheelfile_base)
+        (folder / "sboms").mkdir()
+        numpy_version = numpy_info.name.removesuffix(".dist-info").partition("-")[2]
+        bill = bill_of_materials(self.distribution.get_version(), numpy_version)
+        text = json.dumps(bill, indent=2) + "\n"
+        (folder / "sboms" / "parallel_pool.cdx.json").write_text(text)
+        licenses = numpy_info / "licenses"
+        for path in (licenses / "LICENSE.txt", *sorted((licenses / "numpy" / "random").rglob("*"))):
+            if path.is_file():
+                target = folder / "licenses" / "numpy" / path.relative_to(licenses)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+
+
 class build_ext(setuptools_build_ext):
     """Builds the engine and puts its headers beside it."""
+
+    def finalize_options(self) -> None:
+        check_system()
+        super().finalize_options()
 
     def run(self) -> None:
         # setuptools splits them too, and does not say which it could not split
@@ -338,9 +431,6 @@ class build_ext(setuptools_build_ext):
         super().run()
 
     def build_extension(self, ext: object) -> None:
-        sentence = unsupported()
-        if sentence:
-            raise errors.PlatformError(sentence)
         warning = untested()
         if warning:
             print(f"warning: {warning}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Installs the packages that other Pythons need to run the wheel; the tests have no network.
 
-python .ci/other_pythons.py FOLDER    makes FOLDER/3.12 and FOLDER/3.13 if these Pythons exist
+python .ci/other_pythons.py FOLDER    makes FOLDER/3.12, FOLDER/3.13 ... if these Pythons exist
 python .ci/other_pythons.py FOLDER VERSION PACKAGE ...    makes FOLDER for one Python
 
 Each of these folders has a link `python` to its interpreter.
@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-VERSIONS = ("3.12", "3.13")
-PACKAGES = ("cffi >= 1.17", "cloudpickle >= 2.2", "gymnasium >= 1.1", "numpy >= 1.26")
+VERSIONS = ("3.12", "3.13", "3.14")
+# those of the package, and of the README's programs
+PACKAGES = ("ale-py", "cffi >= 1.17", "cloudpickle >= 2.2", "gymnasium >= 1.1", "numpy >= 1.26")
 
 
 def candidates(version: str) -> Iterator[Path]:

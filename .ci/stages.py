@@ -1,9 +1,10 @@
 """Runs the project's checks, one stage after another, and stops at the first that fails.
 
-A pair of stages that wait much runs side by side; their output is shown at their end.
+Stages that wait much run side by side; their output is shown at their end.
 
     python .ci/stages.py all         every stage, as CI does
     python .ci/stages.py check       lint and the quick tests, in about two minutes on two cores
+    python .ci/stages.py release     builds the wheels and tests them
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
 `make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: a
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -86,6 +88,10 @@ THREAD_TESTS = [
     *(f"tests/apis/envpool/test_envpool_{name}.py" for name in ("api", "async", "make", "misuse")),
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
 ]
+
+# What runs on wheels: the APIs, the same bits as the references, and worker processes.
+WHEEL_TESTS = ("tests/contract", "tests/parity", "tests/workers")
+WHEEL_MARKS = "not slow and not cluster and not package and not sanitizers"
 
 # The Makefile installs this version beside the newest one.
 OLDER_MUJOCO = "3.6.0"
@@ -168,15 +174,21 @@ def run_together(*commands: Sequence[str | Path]) -> None:
         check(done)
 
 
-def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
-    """Runs pytest and adds its counts to the totals."""
+def pytest(
+    name: str,
+    *arguments: str,
+    cwd: Path = ROOT,
+    command: Sequence[str | Path] = (sys.executable, "-m", "pytest"),
+    **env: str,
+) -> None:
+    """Runs pytest, by default our Python's, and adds its counts to the totals."""
     global passed, failed
     report = BUILD / "reports" / f"{name}.xml"
     report.unlink(missing_ok=True)
     try:
         prefix = [word for word in env.pop("PREFIX", "").split() if word]
-        command = [*prefix, sys.executable, "-m", "pytest", "-q", *SLOWEST]
-        run(*command, f"--junitxml={report}", *arguments, cwd=cwd, **env)
+        options = ["-q", *SLOWEST, f"--junitxml={report}"]
+        run(*prefix, *command, *options, *arguments, cwd=cwd, **env)
     except Failed as reason:
         raise Failed(f"{reason}\n{failures.summary(report)}") from None
     finally:
@@ -198,13 +210,15 @@ def c_sources() -> list[str]:
 
 
 def lint() -> None:
-    """Style and types of Python and C."""
+    """Style and types of Python and C, and the form of workflows."""
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     run_together(
         [BIN / "mypy"],
         [BIN / "clang-format", "--dry-run", "-Werror", *c_sources()],
         [BIN / "ruff", "check", "."],
         [BIN / "ruff", "format", "--check", "--quiet", "."],
         [sys.executable, ".ci/core_stub.py", "--check"],
+        [BIN / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
     )
 
 
@@ -252,6 +266,29 @@ def cluster() -> None:
     pytest("cluster", "-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/apis/cluster")
 
 
+def wheels() -> None:
+    """The sdist and the wheels of a release into dist/, each built twice with the same bytes."""
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    run(sys.executable, ".ci/wheels.py", "--twice")
+    run(sys.executable, "-m", "twine", "check", "--strict", *sorted((ROOT / "dist").iterdir()))
+
+
+def installed() -> None:
+    """Contract, parity and worker tests on the wheel in dist/ for this machine."""
+    tree = unpack(built_wheel(platform.machine()))
+    pytest("installed", *WORKERS, "-m", WHEEL_MARKS, *WHEEL_TESTS, cwd=tree, PYTHONPATH=str(tree))
+
+
+def aarch64() -> None:
+    """The same under qemu on the wheel for aarch64; says so where this can't run."""
+    foreign_tests("aarch64", "aarch64")
+
+
+def bullseye() -> None:
+    """The same on Debian 11, whose C library is of 2020; says so where this can't run."""
+    foreign_tests("bullseye", platform.machine())
+
+
 def integration() -> None:
     """The tests with real clients."""
     pytest("integration", *WORKER_PER_CORE, "integration/tests")
@@ -289,16 +326,18 @@ STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
     for stage in (
         *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
+        *(wheels, installed, aarch64, bullseye),
     )
 }
-# Stages in brackets run side by side, because both wait half of the time: for Ray, and for pip and
-# a compiler.
+# Stages in brackets run side by side, because they wait half of the time: for Ray, for pip and a
+# compiler, and for processes.
 GROUPS: dict[str, list[str | tuple[str, ...]]] = {
     "all": [
-        *("lint", "tests", ("cluster", "package"), "mujoco"),
-        *("integration", "address", "thread"),
+        *("lint", "tests", ("cluster", "package", "integration"), "mujoco"),
+        *("address", "thread"),
     ],
     "check": ["lint", "quick"],
+    "release": ["wheels", "installed", "bullseye", "aarch64"],
 }
 
 # ----------------------------------------------------------------------------------- helpers --
@@ -309,10 +348,41 @@ def build_tree(name: str, **env: str) -> Path:
     tree = BUILD / "trees" / name
     shutil.rmtree(tree, ignore_errors=True)
     run(sys.executable, "build_ffi.py", "--quiet", "build", "--build-lib", tree, **env)
+    add_tests(tree)
+    return tree
+
+
+def built_wheel(machine: str) -> Path:
+    """Returns the wheel in dist/ for a machine of Linux."""
+    found = sorted((ROOT / "dist").glob(f"*linux*_{machine}.whl"))
+    if len(found) != 1:
+        raise Failed(f"dist/ has {len(found)} wheels for {machine}: run the stage wheels")
+    return found[0]
+
+
+def unpack(wheel: Path) -> Path:
+    """Makes a tree of a wheel's package and this checkout's tests; returns its path."""
+    tree = BUILD / "trees" / wheel.name
+    shutil.rmtree(tree, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tree)
+    add_tests(tree)
+    return tree
+
+
+def add_tests(tree: Path) -> None:
+    """Puts links to what tests need beside the package in a tree."""
     for entry in ("tests", "benchmarks", "examples", "csrc", "pyproject.toml", "build_ffi.py"):
         if (ROOT / entry).exists():
             (tree / entry).symlink_to(ROOT / entry)
-    return tree
+
+
+def foreign_tests(place: str, machine: str) -> None:
+    """Runs the tests of wheels in one of the places of .ci/foreign_tests.py."""
+    program = [sys.executable, ".ci/foreign_tests.py"]
+    run(*program, "prepare", place)
+    command = [*program, place, unpack(built_wheel(machine))]
+    pytest(place, *WORKER_PER_CORE, "-m", WHEEL_MARKS, *WHEEL_TESTS, command=command)
 
 
 def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:

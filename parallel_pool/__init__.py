@@ -5,6 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from parallel_pool import _system
+
+# where the engine can't run, the other modules can't be imported
+_system.check()
+
+# isort: split
+
 from parallel_pool import _families as _families
 from parallel_pool._apis.common.import_hook import after_import
 from parallel_pool._apis.gymnasium import hook as gymnasium_hook

@@ -3,6 +3,7 @@
 import fcntl
 import gc
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -119,7 +120,7 @@ def start() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist of this tree, and a wheel built from only that sdist.
+    """An sdist of this tree, and a wheel built from only that sdist, as for a release.
 
     The first of several pytest workers builds them, in a folder that all use. The wheel's C is not
     optimised, as that would take four minutes of a core: `make build` does the same with the
@@ -134,7 +135,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not any(folder.glob("*.whl")):
             subprocess.run(
-                [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root],
+                [sys.executable, root / ".ci" / "wheels.py", platform.machine(), "--out", folder],
                 check=True,
                 capture_output=True,
                 env={**os.environ, "CFLAGS": f"{os.environ.get('CFLAGS', '')} -O0"},

@@ -72,6 +72,7 @@ LAYERS: dict[str, set[str]] = {
     "_lazy.py": set(),
     "_include.py": set(),
     "_native.py": {"errors.py"},
+    "_system.py": set(),
     "_command.py": set(),
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,

@@ -20,9 +20,9 @@ import build_ffi
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs the build after a statement that fakes something about the system."""
-    script = f"import platform, sys, build_ffi; {fake}; build_ffi.main(['build_ext'])"
+def build_on(fake: str, command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of setuptools after a statement that fakes something about the system."""
+    script = f"import platform, sys, build_ffi; {fake}; build_ffi.main([{command!r}])"
     return subprocess.run(
         [sys.executable, "-c", script],
         cwd=ROOT,
@@ -33,26 +33,47 @@ def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+UNSUPPORTED = [
+    (
+        "platform.system = lambda: 'Windows'; sys.platform = 'win32'",
+        "parallel_pool does not run on Windows: its engine needs Linux"
+        " (on Windows, install it inside WSL 2).",
+    ),
+    (
+        "sys.maxsize = 2**31 - 1",
+        "parallel_pool needs a 64-bit Python, and this one has 32 bits.",
+    ),
+    (
+        "sys.abiflags = 't'",
+        "parallel_pool does not run on a free-threaded Python, which has no stable ABI for the"
+        " engine's module: use the usual build of Python.",
+    ),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fake", "sentence"),
-    [
-        (
-            "platform.system = lambda: 'Windows'",
-            "parallel_pool does not run on Windows: its engine needs Linux"
-            " (on Windows, install it inside WSL 2).",
-        ),
-        (
-            "sys.maxsize = 2**31 - 1",
-            "parallel_pool needs a 64-bit Python, and this one has 32 bits.",
-        ),
-    ],
-)
-def test_unsupported_system_is_refused_in_one_sentence(fake: str, sentence: str) -> None:
-    done = build_on(fake)
+@pytest.mark.parametrize("command", ["build_ext", "bdist_wheel"])
+@pytest.mark.parametrize(("fake", "sentence"), UNSUPPORTED)
+def test_unsupported_system_is_refused_in_one_sentence(
+    fake: str, sentence: str, command: str
+) -> None:
+    done = build_on(fake, command)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"error: {sentence}"
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("fake", "sentence"), UNSUPPORTED)
+def test_unsupported_system_is_refused_at_import(fake: str, sentence: str) -> None:
+    """The engine's module may be found there: a free-threaded Python tries to load it."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import platform, sys; {fake}; import parallel_pool"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1] == f"ImportError: {sentence}"
 
 
 @pytest.mark.slow
@@ -67,7 +88,7 @@ def test_unsupported_system_is_refused_in_one_sentence(fake: str, sentence: str)
     ],
 )
 def test_wrong_setting_is_named(env: dict[str, str], words: str) -> None:
-    done = build_on("pass", **env)
+    done = build_on("pass", "build_ext", **env)
     assert done.returncode == 1
     assert words in done.stderr
     assert "Traceback" not in done.stderr

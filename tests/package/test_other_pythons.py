@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -67,11 +68,11 @@ def unpacked(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
-def run(python: Path | str, *path: Path, cwd: Path) -> list[str]:
-    """Runs the program with the standard library and these folders only."""
+def run(python: Path | str, *path: Path, cwd: Path, program: str = PROGRAM) -> list[str]:
+    """Runs a program with the standard library and these folders only."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     done = subprocess.run(
-        [python, "-c", PROGRAM], cwd=cwd, env=env, capture_output=True, text=True, check=False
+        [python, "-c", program], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
@@ -87,6 +88,10 @@ def test_the_wheel_runs_on_another_python(version: str, unpacked: Path, tmp_path
     major, minor, _, file = run(python, unpacked, packages, cwd=tmp_path)
     assert f"{major}.{minor}" == version
     assert Path(file).is_relative_to(unpacked)
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert programs
+    for program in programs:
+        run(python, unpacked, packages, cwd=tmp_path, program=program)
 
 
 def test_the_wheel_runs_on_the_oldest_numpy(unpacked: Path, tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 The engine's objects are those of build_ffi.py: plain programs run the code that ships, the others
 what the stages of .ci/stages.py run under the same sanitizers. The programs are in build/c-tests.
+
+With CC naming a compiler for another processor, and PP_RUNNER the emulator that runs its programs,
+they are tested on that (.ci/stages.py does).
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ def is_older(made: Path, *sources: Path) -> bool:
 def program(name: str, flavour: str) -> Path:
     """Compiles what changed of a test, and returns its program."""
     archive, tools = engine(flavour), toolchain(flavour)
-    output = ROOT / "build" / "c-tests" / flavour / name
+    output = ROOT / "build" / "c-tests" / tools.folder.name / name
     output.parent.mkdir(parents=True, exist_ok=True)
     objects = compile_sources(name, tools)
     if is_older(output, *objects, archive, Path(__file__)):
@@ -120,8 +123,9 @@ def run(
     program: Path, flavour: str, *arguments: str, timeout: float | None = 300
 ) -> subprocess.CompletedProcess[str]:
     """Runs a compiled test with the options of the sanitizers."""
+    prefix = unrandomized() if flavour == "tsan" else build_ffi.words("PP_RUNNER")
     return subprocess.run(
-        [*(unrandomized() if flavour == "tsan" else []), str(program), *arguments],
+        [*prefix, str(program), *arguments],
         capture_output=True,
         text=True,
         check=False,
