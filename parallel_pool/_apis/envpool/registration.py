@@ -106,8 +106,9 @@ def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
     results as that package does: observations, rewards, dones, infos; and spaces are its own.
 
     Args:
-        task_id, config: as for `make`; with `gym_reset_return_info=True`, `reset` returns
-            (observations, infos).
+        task_id: as for `make`.
+        config: as for `make`; with `gym_reset_return_info=True`, `reset` returns (observations,
+            infos).
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
@@ -133,7 +134,8 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
     """Makes environments whose `reset` returns (observations, infos), as in Gymnasium.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
@@ -164,7 +166,8 @@ def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool |
     """Makes environments that return batched `dm_env.TimeStep`s, or a single environment.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
         batched: False, with num_envs=1, for one environment exactly as dm_env defines it: its
             time steps have no axis of environments.
 
@@ -192,7 +195,8 @@ def make_spec(task_id: str, **config: Any) -> EnvSpec:
     """Returns the spec of a task: its options, spaces and specs, without making environments.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
