@@ -18,6 +18,7 @@ MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "benchmarks/README.md": "benchmarks/method.md",
     "docs/README.md": "all-pages.md",
+    "docs/environments/README.md": "environments/index.md",
     "examples/README.md": "examples.md",
     "integration/README.md": "integration.md",
 }
