@@ -27,6 +27,7 @@ TARGET = pages.ROOT / "docs" / "environments"
 FRAMES = 36
 DELAY = 90  # milliseconds
 HEIGHT = 160
+WIDEST = 260  # of one picture in a strip
 GAP = 6
 COLOURS = 48
 LARGEST = 300_000  # bytes of a file
@@ -90,7 +91,9 @@ def scaled(picture: np.ndarray[Any, Any]) -> Image.Image:
     image = Image.fromarray(picture)
     is_small = image.height < 256
     width = round(image.width * HEIGHT / image.height * (1.25 if is_small else 1))
-    return image.resize((width, HEIGHT), Image.Resampling.LANCZOS)
+    factor = min(1, WIDEST / width)
+    size = round(width * factor), round(HEIGHT * factor)
+    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def strip(pictures: Sequence[np.ndarray[Any, Any]]) -> Image.Image:
@@ -99,7 +102,7 @@ def strip(pictures: Sequence[np.ndarray[Any, Any]]) -> Image.Image:
     whole = Image.new("RGB", (sum(i.width + GAP for i in images) - GAP, HEIGHT), "gray")
     x = 0
     for image in images:
-        whole.paste(image, (x, 0))
+        whole.paste(image, (x, (HEIGHT - image.height) // 2))
         x += image.width + GAP
     return whole
 

@@ -148,17 +148,19 @@ def page(module: Module, places: dict[tuple[str, str], str]) -> str:
     described, linked = [], []
     for name in module.names():
         if source(f"{module.path}.{name}".lstrip(".")):
-            linked.append(f"- [`{name}`]({module.name}.{name}.md): a module")
+            linked.append(f"[`{name}`]({module.name}.{name}.md)")
             continue
         here = f"{module.name}.md#{module.name}.{name}"
         there = places.setdefault(origin(module.name, name), here)
         if there == here:
             described.append(f"::: {module.name}.{name}")
         else:
-            linked.append(f"- [`{name}`]({there})")
-    parts = [f"# {module.name}", ast.get_docstring(module.tree) or "", *described]
+            linked.append(f"[`{name}`]({there})")
+    # the whole path would not fit on a phone
+    parts = [f"# {module.path or PACKAGE}", f"`import {module.name}`", docstring(module)]
     if linked:
-        parts += ["## Described on other pages" if described else "## Names", "\n".join(linked)]
+        parts.append(f"Described on pages of their own: {', '.join(linked)}.")
+    parts += described
     return "\n\n".join(parts) + "\n"
 
 
@@ -173,7 +175,10 @@ def index(modules: list[Module]) -> str:
     )
 
 
+def docstring(module: Module) -> str:
+    return ast.get_docstring(module.tree) or ""
+
+
 def summary(module: Module) -> str:
     """Returns the first paragraph of a module's docstring as one line."""
-    text = ast.get_docstring(module.tree) or ""
-    return " ".join(text.partition("\n\n")[0].split())
+    return " ".join(docstring(module).partition("\n\n")[0].split())
