@@ -13,11 +13,15 @@ import subprocess
 import sys
 from pathlib import Path
 from subprocess import PIPE, STDOUT
+from typing import Any
 
 import charts
 import links
 import pages
 import reference
+
+# titles, each with a page or with a menu below it
+Menu = list[tuple[str, Any]]
 
 HERE = Path(__file__).resolve().parent
 BUILD = pages.ROOT / "build" / "site"
@@ -29,20 +33,28 @@ def prepare(folder: Path) -> None:
     target = folder / "source"
     pages.write(target)
     charts.write(target)
-    menu = reference.write(target)
+    menus = {"Reference": reference.write(target), "Results": charts.menu()}
     shutil.copytree(HERE / "assets", target / "assets", dirs_exist_ok=True)
     shutil.copy(HERE / "docstrings.py", folder)
-    config = (HERE / "zensical.toml").read_text()
-    (folder / "zensical.toml").write_text(with_menu(config, menu))
+    (folder / "zensical.toml").write_text(with_menus((HERE / "zensical.toml").read_text(), menus))
 
 
-def with_menu(config: str, menu: list[tuple[str, str]]) -> str:
-    """Returns the configuration with titles and paths of the reference's pages in its menu."""
-    place = '"Reference" = []'
-    if config.count(place) != 1:
-        raise ValueError(f"zensical.toml needs one line with {place}")
-    entries = (f"{{ {json.dumps(title)} = {json.dumps(path)} }}" for title, path in menu)
-    return config.replace(place, f'"Reference" = [{", ".join(entries)}]')
+def with_menus(config: str, menus: dict[str, Menu]) -> str:
+    """Returns the configuration with entries in those menus that are empty in it."""
+    for title, entries in menus.items():
+        place = f"{{ {json.dumps(title)} = [] }}"
+        if config.count(place) != 1:
+            raise ValueError(f"zensical.toml needs one {place}")
+        config = config.replace(place, toml([(title, entries)])[1:-1])
+    return config
+
+
+def toml(menu: Menu) -> str:
+    entries = (
+        f"{{ {json.dumps(title)} = {json.dumps(page) if isinstance(page, str) else toml(page)} }}"
+        for title, page in menu
+    )
+    return f"[{', '.join(entries)}]"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Data of the benchmarks' charts: the committed results, as a script that the page loads."""
+"""The benchmarks' charts and menu: the committed results, as a script that the page loads."""
 
 from __future__ import annotations
 
@@ -21,6 +21,23 @@ GROUPS = {
 PLACE = '<div id="charts"></div>'
 PAGE = """<div id="charts"><noscript>The charts need JavaScript; the tables do not.</noscript></div>
 <script src="assets/chart-data.js"></script>"""
+
+
+def menu(root: Path = pages.ROOT) -> list[tuple[str, Any]]:
+    """Returns titles and pages of the results, by machine."""
+    return [
+        (
+            machine(json.loads((folder / "results.json").read_text()), folder.name)["name"],
+            [
+                (
+                    page.stem.replace("-", " ").capitalize(),
+                    f"benchmarks/results/{folder.name}/{page.name}",
+                )
+                for page in sorted(folder.glob("*.md"))
+            ],
+        )
+        for folder in sorted(root.glob("benchmarks/results/*"))
+    ]
 
 
 def write(target: Path, root: Path = pages.ROOT) -> None:
@@ -69,11 +86,22 @@ def scene(result: dict[str, Any]) -> dict[str, Any]:
         "group": group(result["name"]),
         "title": result["title"],
         "unit": result["unit"],
-        # its rows are games, and what counts is how many times faster each is
-        "games": "faster" not in result["comparison"],
+        "series": series(result),
         "note": f"{result['rounds']} rounds, {moment['time'][:10]}, commit {moment['commit']}",
         "rows": [row(each) for each in result["rows"]],
     }
+
+
+def series(result: dict[str, Any]) -> list[str]:
+    """Returns what each bar of a game is, in a scene whose rows are games; else an empty list."""
+    comparison, first = result["comparison"], result["rows"][0]
+    if "faster" in comparison:
+        return []
+    than_others = comparison.startswith("x ")
+    return [
+        f"times as fast as {who}" if than_others else f"{who}: times as fast as {first['setting']}"
+        for who in first["ratios"]
+    ]
 
 
 def row(result: dict[str, Any]) -> dict[str, Any]:

@@ -125,14 +125,13 @@ def entries(menu: Any) -> Iterator[str]:
 
 
 def test_the_menu_has_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = load("pages", monkeypatch)
+    pages, charts = load("pages", monkeypatch), load("charts", monkeypatch)
     config = tomllib.loads((SITE / "zensical.toml").read_text())
-    listed = list(entries(config["project"]["nav"]))
+    results = [page for _, machine in charts.menu() for _, page in machine]
+    listed = [*entries(config["project"]["nav"]), *results]
     assert len(listed) == len(set(listed))
     every = {path.relative_to(ROOT).as_posix() for path in pages.sources()}
-    # results are linked from the page of benchmarks
-    wanted = {pages.site_path(name) for name in every if "benchmarks/results/" not in name}
-    assert len(wanted) > 40 and set(listed) == wanted
+    assert len(every) > 60 and set(listed) == {pages.site_path(name) for name in every}
 
 
 def test_the_reference_has_every_public_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@
   // ------------------------------------------------------------------------------ one chart --
 
   function chart(scene) {
-    const bars = scene.games ? barsOfGames(scene) : barsOfRows(scene);
+    const bars = scene.series.length ? barsOfGames(scene) : barsOfRows(scene);
     if (!bars.length) return null;
     const width = Math.max(240, place.clientWidth);
     const height = bars.reduce((sum, bar) => sum + bar.height, 0);
@@ -53,10 +53,11 @@
       picture.append(drawn(bar, y, (value) => (value / most) * room));
       y += bar.height;
     }
-    const unit = scene.games
-      ? `times as fast: ${Object.keys(scene.rows[0].ratios).join(", then ")}`
-      : MEASURES[state.measure].unit || scene.unit;
-    const caption = element("figcaption", {}, element("strong", {}, scene.title), ` ${unit}`);
+    const unit = scene.series.length ? "" : ` ${MEASURES[state.measure].unit || scene.unit}`;
+    const caption = element("figcaption", {}, element("strong", {}, scene.title), unit);
+    scene.series.forEach((text, i) => {
+      caption.append(element("div", { class: `chart-key series-${i}` }, text));
+    });
     const note = element("p", { class: "chart-note" }, scene.note);
     return element("figure", { class: "chart" }, caption, picture, note);
   }
@@ -69,7 +70,7 @@
         label: row.who,
         detail: row.setting,
         value: row[state.measure],
-        ours: row.ours,
+        series: row.ours ? 0 : 1,
         height: ROW,
         text: [
           `${row.who}, ${row.setting}`,
@@ -87,20 +88,20 @@
     return [...scene.rows]
       .sort((one, other) => first(other) - first(one))
       .flatMap((row) =>
-        Object.entries(row.ratios).map(([who, ratio], i) => ({
+        Object.values(row.ratios).map((ratio, i) => ({
           label: i ? "" : row.who,
           detail: "",
           value: ratio,
-          ours: !i,
+          series: i,
           height: i ? BAR + 2 : GAME_ROW,
-          text: [row.who, `${who}: ${spread(ratio, "times")}`],
+          text: [row.who, `${scene.series[i]}: ${spread(ratio, "times")}`],
         }))
       );
   }
 
   function drawn(bar, y, scale) {
     const [low, median, high] = bar.value;
-    const group = svg("g", { tabindex: 0, class: bar.ours ? "ours" : "other" });
+    const group = svg("g", { tabindex: 0, class: `series-${bar.series}` });
     const top = y + bar.height - BAR - 4;
     if (bar.label) {
       const label = svg("text", { x: 0, y: top - 5, class: "who" }, bar.label);
@@ -178,8 +179,9 @@
     const legend = element(
       "p",
       { class: "chart-note" },
-      "Blue: parallel_pool. Bars end at the median, orange lines span the quartiles."
+      "Bars end at the median; orange lines span the quartiles. Bars of parallel_pool are blue."
     );
+    tip.classList.remove("shown");
     place.replaceChildren(bar, legend, ...figures.filter(Boolean), versions, tip);
   }
 
