@@ -51,27 +51,28 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
         env_type: "gym", "gymnasium" or "dm": as `make_gym`, `make_gymnasium` or `make_dm`.
         config: options of every task:
 
-            num_envs: environments (1).
-            batch_size: rows of one result; 0, the default, for num_envs. Fewer than num_envs make
-                an asynchronous pool: `recv` returns the first to finish.
-            num_threads: threads that step, the caller's included; 0, the default, for the cores
-                this process may use, at most batch_size.
-            thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
-                the process's cores on; -1, the default, pins none.
-            seed: environment i gets seed + i; or a sequence, one seed per environment; None, the
-                default, for fresh entropy. Negative seeds, -2**31 or more, count as in EnvPool.
-            env_seed: a sequence of seeds, one per environment; it wins over seed.
-            max_episode_steps: time limit in steps; None for the task's own.
-            reward_threshold: the return at which a task counts as solved; None for the task's own.
-            gym_reset_return_info: whether `reset` returns infos too (see `make_gym`).
-            max_num_players: players of one environment; only the task's own number is accepted.
-            base_path: accepted for compatibility with EnvPool, and ignored.
-            render_mode: None or "rgb_array".
-            render_env_id: the environment that `render` draws (0).
-            render_width, render_height, render_camera_id: for tasks whose pictures have a size and
-                cameras (MuJoCo's, which also take `width`, `height`, `camera_id`, `camera_name`,
-                `default_camera_config`, `max_geom` and `visual_options`); sizes in pixels, 0 for
-                the task's own.
+            - num_envs: environments (1).
+            - batch_size: rows of one result; 0, the default, for num_envs. Fewer than num_envs make
+              an asynchronous pool: `recv` returns the first to finish.
+            - num_threads: threads that step, the caller's included; 0, the default, for the cores
+              this process may use, at most batch_size.
+            - thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
+              the process's cores on; -1, the default, pins none.
+            - seed: environment i gets seed + i; or a sequence, one seed per environment; None, the
+              default, for fresh entropy. Negative seeds, -2**31 or more, count as in EnvPool.
+            - env_seed: a sequence of seeds, one per environment; it wins over seed.
+            - max_episode_steps: time limit in steps; None for the task's own.
+            - reward_threshold: the return at which a task counts as solved; None for the task's
+              own.
+            - gym_reset_return_info: whether `reset` returns infos too (see `make_gym`).
+            - max_num_players: players of one environment; only the task's own number is accepted.
+            - base_path: accepted for compatibility with EnvPool, and ignored.
+            - render_mode: None or "rgb_array".
+            - render_env_id: the environment that `render` draws (0).
+            - render_width, render_height, render_camera_id: for tasks whose pictures have a size
+              and cameras (MuJoCo's, which also take `width`, `height`, `camera_id`, `camera_name`,
+              `default_camera_config`, `max_geom` and `visual_options`); sizes in pixels, 0 for the
+              task's own.
 
             and the task's own options, see `make_spec(task_id).config`.
 
