@@ -1,4 +1,4 @@
-# The commands of this project: make demo, make check, make test, make bench, make release.
+# The commands of this project; make alone lists them.
 # Each installs what it needs into .venv, and skips what is already done.
 
 PYTHON ?= python3
@@ -8,13 +8,14 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format bench build wheels release clean
+.PHONY: help demo test check lint format bench docs build wheels release clean
 
 help:
 	@echo 'make demo     watch it run (two minutes from a fresh clone)'
 	@echo 'make check    lint and the quick tests: run it before each commit'
 	@echo 'make test     everything that CI runs: tests, packages, sanitizers'
 	@echo 'make bench    compare with other libraries on this machine'
+	@echo 'make docs     write the documentation site into build/site/html'
 	@echo 'make lint     style and types only;  make format repairs style'
 	@echo 'make wheels   build the sdist and the wheels for Linux and macOS into dist/'
 	@echo 'make release  build them twice, and test what was built'
@@ -47,6 +48,9 @@ wheels: $(VENV)/.dev
 
 release: $(VENV)/.dev
 	@$(RUN) .ci/stages.py release
+
+docs: $(VENV)/docs-site
+	@$(RUN) .ci/stages.py docs
 
 # ------------------------------------------------------------------------------------ setup --
 
@@ -98,6 +102,14 @@ $(VENV)/numpy-%: | $(VENV)/.tools
 $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
+
+# The program that writes the documentation site, in a folder of its own, as it must not change the
+# versions of other packages. It neither builds nor imports the engine.
+$(VENV)/.dev: | $(VENV)/docs-site
+
+$(VENV)/docs-site: pyproject.toml | $(VENV)/.pip-25.1
+	@echo 'installing the program for the site into $@'
+	@rm -rf $@ $@.partial && $(PIP) --target $@.partial --group docs && mv $@.partial $@ && touch $@
 
 # A second checker of types, for tests/package/test_typing.py. Its tests are skipped where npm can't
 # install it, which is no reason to have no environment.

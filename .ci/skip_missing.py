@@ -29,5 +29,6 @@ def pytest_runtest_makereport(
         package = missing(call.excinfo.value)
         if package is not None:
             skipped = pytest.skip.Exception(f"{package} is not installed here")
+            skipped.__traceback__ = call.excinfo.tb
             call.excinfo = pytest.ExceptionInfo.from_exception(skipped)
     return (yield)

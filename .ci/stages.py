@@ -289,6 +289,11 @@ def bullseye() -> None:
     foreign_tests("bullseye", platform.machine())
 
 
+def docs() -> None:
+    """The documentation site: no warning, no broken link, every public name described."""
+    run(sys.executable, ".ci/site", PYTHONPATH=str(Path(sys.prefix) / "docs-site"))
+
+
 def integration() -> None:
     """The tests with real clients."""
     pytest("integration", *WORKER_PER_CORE, "integration/tests")
@@ -325,15 +330,15 @@ def thread() -> None:
 STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
     for stage in (
-        *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
-        *(wheels, installed, aarch64, bullseye),
+        *(lint, quick, tests, cluster, mujoco, package, docs, integration, address, thread),
+        *(format, wheels, installed, aarch64, bullseye),
     )
 }
-# Stages in brackets run side by side, because they wait half of the time: for Ray, for pip and a
-# compiler, and for processes.
+# Stages in brackets run side by side, because the first three wait half of the time: for Ray, for
+# pip and a compiler, and for processes.
 GROUPS: dict[str, list[str | tuple[str, ...]]] = {
     "all": [
-        *("lint", "tests", ("cluster", "package", "integration"), "mujoco"),
+        *("lint", "tests", ("cluster", "package", "integration", "docs"), "mujoco"),
         *("address", "thread"),
     ],
     "check": ["lint", "quick"],

@@ -180,7 +180,9 @@ class BasePool(Uncopied):
         Args:
             convert: a function of views: for each of `columns` a function that returns its array.
                 `convert` must call those that it needs before it returns.
-            actions, env_ids, timeout: as for `step`.
+            actions: as for `step`.
+            env_ids: as for `step`.
+            timeout: as for `step`.
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else read_ids(env_ids, self.num_envs)
         data, code = self._reader.read(actions, count)
@@ -212,7 +214,8 @@ class BasePool(Uncopied):
         """Queues one action for each of env_ids (None: all); on an error none is queued.
 
         Args:
-            actions, env_ids: as for `step`.
+            actions: as for `step`.
+            env_ids: as for `step`.
 
         Raises:
             TypeError, ValueError: actions or env_ids are wrong.

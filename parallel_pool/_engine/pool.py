@@ -66,14 +66,17 @@ class Pool(BasePool):
     pool is closed.
 
     Attributes:
-        definition, spec: of the environments; `spec` has their fields with these options.
+        definition: of the environments; `spec` has their fields with these options.
+        spec: of the environments; `spec` has their fields with these options.
         columns: the arrays of a result, in order: the environment's fields (observations, then
             infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the optional
             columns; and with autoreset="same_step" the fields again with `is_final`, valid in rows
             with terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
         varied: the names of the options that were given as each(...) or each_reset(...), see
             `option_values`; max_episode_steps may be among them.
-        num_envs, batch_size, num_threads: as given or chosen.
+        num_envs: as given or chosen.
+        batch_size: as given or chosen.
+        num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
 
@@ -123,9 +126,10 @@ class Pool(BasePool):
             max_episode_steps: time limit in steps; None for the definition's own, 0 for none.
             seed: environment i gets seed + i, or the i-th of a sequence; None for fresh entropy.
             reward_dtype: "float32" or "float64".
-            step_type, discount, players, statistics: whether to add the columns "step_type" (0
-                first, 1 mid, 2 last); "discount"; "players.env_id" (num_players,); "episode_return"
-                and "episode_length".
+            step_type: whether to add the column "step_type": 0 first, 1 mid, 2 last.
+            discount: whether to add the column "discount".
+            players: whether to add the column "players.env_id" (num_players,).
+            statistics: whether to add the columns "episode_return" and "episode_length".
             options: the environment's own options. An option, and max_episode_steps, may be
                 `parallel_pool.each([...])`, one value for each environment, or
                 `parallel_pool.each_reset(low, high)`, drawn at each reset.

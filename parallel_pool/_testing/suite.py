@@ -100,6 +100,7 @@ NATIVE_CHECKS: tuple[Check, ...] = (
     # the last: it may end the process
     Check(FORGED, forged.snapshots),
 )
+"""The checks for a native environment; each takes its id."""
 
 PYTHON_CHECKS: tuple[Check, ...] = (
     Check("reset and step return what Gymnasium's API says", gymnasium_env.api),
@@ -108,6 +109,7 @@ PYTHON_CHECKS: tuple[Check, ...] = (
     Check("neighbours change nothing", gymnasium_env.neighbours),
     Check("worker processes return what a loop returns", gymnasium_env.workers),
 )
+"""The checks for a Python environment; each takes a function that makes it."""
 
 
 def is_expensive(env: str | Definition, **settings: Any) -> bool:

@@ -70,9 +70,12 @@ class ProcessPool(EnvCalls):
     the leaves again with `is_final`. Values without a fixed size travel as objects: see `replies`.
 
     Attributes:
-        single_observation_space, single_action_space: of one environment.
+        single_observation_space: of one environment.
+        single_action_space: of one environment.
         descriptions: of the environments, one from each worker.
-        metadata, render_mode, spec: of the first environment.
+        metadata: of the first environment.
+        render_mode: of the first environment.
+        spec: of the first environment.
         num_workers: number of worker processes; 0 if this process steps the environments.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.

@@ -134,6 +134,29 @@ def test_an_example_is_short(path: str) -> None:
     assert len(lines(objects()[path])) <= LONGEST
 
 
+def grouped(text: str) -> list[str]:
+    """Returns the lines of a docstring's sections that describe several names at once."""
+    found, section = [], ""
+    for line in text.splitlines():
+        if line.strip() in ("Args:", "Attributes:", "Returns:"):
+            section = line
+        elif not line.strip() or line.strip() == "Raises:":
+            section = ""
+        names, colon, _ = line.strip().partition(": ")
+        if section and colon and "," in names and names.replace(", ", "").isidentifier():
+            found.append(line.strip())
+    return found
+
+
+def test_a_line_describes_one_name() -> None:
+    """Tools take "a, b: text" for a name "a," of type "b"."""
+    assert grouped("Args:\n    a, b: numbers.\n    c: one, two: three.") == ["a, b: numbers."]
+    for path, value in objects().items():
+        members = public_methods(value) if isinstance(value, type) else ()
+        for name, each in [("", value), *members]:
+            assert grouped(each.__doc__ or "") == [], f"{path}.{name}"
+
+
 def test_a_wrong_example_is_noticed() -> None:
     def wrong() -> None:
         """Adds.

@@ -64,8 +64,12 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
     environments to finish, `info["env_id"]` has their ids, and `send` acts on those received last.
 
     Attributes:
-        continuous, continuous_action_threshold, grayscale, batch_size, num_envs, autoreset_mode: as
-            given to the constructor.
+        continuous: as given to the constructor.
+        continuous_action_threshold: as given to the constructor.
+        grayscale: as given to the constructor.
+        batch_size: as given to the constructor.
+        num_envs: as given to the constructor.
+        autoreset_mode: as given to the constructor.
         map_action_idx: int32 (3, 3, 2), ALE's number of each action by the joystick's direction
             (left to right, down to up) and FIRE.
         is_xla_registered: whether `xla` was called.
@@ -123,7 +127,8 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             continuous: whether actions are a joystick's radius and angle, and FIRE's pressure.
             continuous_action_threshold: above it a joystick counts as held in a direction.
             autoreset_mode: NEXT_STEP or SAME_STEP.
-            img_height, img_width: of a frame, in pixels.
+            img_height: of a frame, in pixels.
+            img_width: of a frame, in pixels.
             grayscale: whether pixels are luminance instead of red, green and blue.
             stack_num: frames in an observation.
             frameskip: frames of the game in one step.

@@ -85,11 +85,13 @@ class Batch:
         log_probs: (steps, n), of the policy's dtype: of the actions, by the policy that drew them.
         extras: what else the policy returned, (steps, n, ...) of its dtype.
         rewards: float64 (steps, n).
-        terminations, truncations: bool (steps, n).
+        terminations: bool (steps, n).
+        truncations: bool (steps, n).
         resets: bool (steps, n): steps that reset their environment and ignored the action
             (NEXT_STEP): leave them out of a loss.
         last_observations: (n, *shape) of the space's dtype, after the last step.
-        returns, lengths: of the episodes that ended, in the order in which they did.
+        returns: of the episodes that ended, in the order in which they did.
+        lengths: of the episodes that ended, in the order in which they did.
         worker: its index.
         rows: which environments these are, a slice.
         version: of the policy that acted.
@@ -165,7 +167,9 @@ class Rollouts:
     is sent otherwise.
 
     Attributes:
-        num_envs, num_workers, steps: as given or chosen.
+        num_envs: as given or chosen.
+        num_workers: as given or chosen.
+        steps: as given or chosen.
         sync: the rule.
         version: of the newest policy; 0 for the first.
         stats: what has happened so far.
@@ -208,8 +212,15 @@ class Rollouts:
         """Starts the workers; they begin to play when the first policy is published.
 
         Args:
-            env, num_envs, wrappers, num_workers, cpus_per_worker, max_restarts, resources,
-                worker_backend, options: as for `ClusterVectorEnv`.
+            env: as for `ClusterVectorEnv`.
+            num_envs: as for `ClusterVectorEnv`.
+            wrappers: as for `ClusterVectorEnv`.
+            num_workers: as for `ClusterVectorEnv`.
+            cpus_per_worker: as for `ClusterVectorEnv`.
+            max_restarts: as for `ClusterVectorEnv`.
+            resources: as for `ClusterVectorEnv`.
+            worker_backend: as for `ClusterVectorEnv`.
+            options: as for `ClusterVectorEnv`.
             policy_fn: makes a policy in a worker; cloudpickle sends it there.
             steps: of a batch.
             sync: when a worker fetches a newer policy: `Every(n)` or `Adaptive(...)`, the default.

@@ -64,10 +64,13 @@ class ClusterVectorEnv(PoolVectorEnv):
         num_envs: environments, n below.
         num_workers: actors; `workers` lists them.
         is_async: whether batch_workers < num_workers.
-        single_observation_space, single_action_space: of one environment.
-        observation_space, action_space: of all environments: a first axis of n is added.
+        single_observation_space: of one environment.
+        single_action_space: of one environment.
+        observation_space: of all environments: a first axis of n is added.
+        action_space: of all environments: a first axis of n is added.
         autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
-        metadata, render_mode: of the first environment.
+        metadata: of the first environment.
+        render_mode: of the first environment.
         backend: "cluster".
         backend_reason: what the workers run, and why; a sentence.
 
@@ -376,7 +379,8 @@ class ClusterVectorEnv(PoolVectorEnv):
         """Sends resets to all workers; `recv` returns their first observations.
 
         Args:
-            seed, options: as for `reset`, without "reset_mask".
+            seed: as for `reset`, without "reset_mask".
+            options: as for `reset`, without "reset_mask".
 
         Raises:
             TypeError, ValueError: an argument is wrong.

@@ -44,7 +44,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         config: the options by name.
         all_env_ids: 0 to num_envs - 1, int32 (num_envs,).
         is_async: whether batch_size < num_envs.
-        render_mode, render_env_id: as given to `make`.
+        render_mode: as given to `make`.
+        render_env_id: as given to `make`.
         pool: the `Pool` underneath.
         closed: whether `close` was called.
 
@@ -124,7 +125,9 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         """Queues resets of the environments of env_id (None: all); `recv` returns their results.
 
         Args:
-            env_id, seed, options: as for `reset`.
+            env_id: as for `reset`.
+            seed: as for `reset`.
+            options: as for `reset`.
 
         Raises:
             TypeError, ValueError: an argument is wrong.

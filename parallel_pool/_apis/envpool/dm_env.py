@@ -72,7 +72,8 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         """Sends actions and receives the next results.
 
         Args:
-            action, env_id: as for `send`.
+            action: as for `send`.
+            env_id: as for `send`.
             timeout: seconds.
 
         Raises:
@@ -96,7 +97,8 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         """Receives the next results; in an asynchronous pool, of the first `batch_size` to finish.
 
         Args:
-            reset, return_info: accepted for compatibility with EnvPool, and ignored.
+            reset: accepted for compatibility with EnvPool, and ignored.
+            return_info: accepted for compatibility with EnvPool, and ignored.
             timeout: seconds; with a timeout it also waits for actions that another thread sends.
 
         Raises:

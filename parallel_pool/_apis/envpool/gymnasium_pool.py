@@ -37,8 +37,12 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
     observation of the next, with reward 0. A first step without a reset is a reset.
 
     Attributes:
-        num_envs, observation_space, action_space, single_observation_space, single_action_space,
-            is_vector_env: may be assigned, as wrappers and training scripts do.
+        num_envs: may be assigned, as wrappers and training scripts do.
+        observation_space: may be assigned, as wrappers and training scripts do.
+        action_space: may be assigned, as wrappers and training scripts do.
+        single_observation_space: may be assigned, as wrappers and training scripts do.
+        single_action_space: may be assigned, as wrappers and training scripts do.
+        is_vector_env: may be assigned, as wrappers and training scripts do.
 
     Example:
         >>> with parallel_pool.make_gymnasium("CartPole-v1", num_envs=8, batch_size=4) as envs:
@@ -97,7 +101,8 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         """Sends actions and receives the next results.
 
         Args:
-            action, env_id: as for `send`.
+            action: as for `send`.
+            env_id: as for `send`.
             timeout: seconds.
 
         Returns:

@@ -51,27 +51,28 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
         env_type: "gym", "gymnasium" or "dm": as `make_gym`, `make_gymnasium` or `make_dm`.
         config: options of every task:
 
-            num_envs: environments (1).
-            batch_size: rows of one result; 0, the default, for num_envs. Fewer than num_envs make
-                an asynchronous pool: `recv` returns the first to finish.
-            num_threads: threads that step, the caller's included; 0, the default, for the cores
-                this process may use, at most batch_size.
-            thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
-                the process's cores on; -1, the default, pins none.
-            seed: environment i gets seed + i; or a sequence, one seed per environment; None, the
-                default, for fresh entropy. Negative seeds, -2**31 or more, count as in EnvPool.
-            env_seed: a sequence of seeds, one per environment; it wins over seed.
-            max_episode_steps: time limit in steps; None for the task's own.
-            reward_threshold: the return at which a task counts as solved; None for the task's own.
-            gym_reset_return_info: whether `reset` returns infos too (see `make_gym`).
-            max_num_players: players of one environment; only the task's own number is accepted.
-            base_path: accepted for compatibility with EnvPool, and ignored.
-            render_mode: None or "rgb_array".
-            render_env_id: the environment that `render` draws (0).
-            render_width, render_height, render_camera_id: for tasks whose pictures have a size and
-                cameras (MuJoCo's, which also take `width`, `height`, `camera_id`, `camera_name`,
-                `default_camera_config`, `max_geom` and `visual_options`); sizes in pixels, 0 for
-                the task's own.
+            - num_envs: environments (1).
+            - batch_size: rows of one result; 0, the default, for num_envs. Fewer than num_envs make
+              an asynchronous pool: `recv` returns the first to finish.
+            - num_threads: threads that step, the caller's included; 0, the default, for the cores
+              this process may use, at most batch_size.
+            - thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
+              the process's cores on; -1, the default, pins none.
+            - seed: environment i gets seed + i; or a sequence, one seed per environment; None, the
+              default, for fresh entropy. Negative seeds, -2**31 or more, count as in EnvPool.
+            - env_seed: a sequence of seeds, one per environment; it wins over seed.
+            - max_episode_steps: time limit in steps; None for the task's own.
+            - reward_threshold: the return at which a task counts as solved; None for the task's
+              own.
+            - gym_reset_return_info: whether `reset` returns infos too (see `make_gym`).
+            - max_num_players: players of one environment; only the task's own number is accepted.
+            - base_path: accepted for compatibility with EnvPool, and ignored.
+            - render_mode: None or "rgb_array".
+            - render_env_id: the environment that `render` draws (0).
+            - render_width, render_height, render_camera_id: for tasks whose pictures have a size
+              and cameras (MuJoCo's, which also take `width`, `height`, `camera_id`, `camera_name`,
+              `default_camera_config`, `max_geom` and `visual_options`); sizes in pixels, 0 for the
+              task's own.
 
             and the task's own options, see `make_spec(task_id).config`.
 
@@ -106,8 +107,9 @@ def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
     results as that package does: observations, rewards, dones, infos; and spaces are its own.
 
     Args:
-        task_id, config: as for `make`; with `gym_reset_return_info=True`, `reset` returns
-            (observations, infos).
+        task_id: as for `make`.
+        config: as for `make`; with `gym_reset_return_info=True`, `reset` returns (observations,
+            infos).
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
@@ -133,7 +135,8 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
     """Makes environments whose `reset` returns (observations, infos), as in Gymnasium.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
@@ -164,7 +167,8 @@ def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool |
     """Makes environments that return batched `dm_env.TimeStep`s, or a single environment.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
         batched: False, with num_envs=1, for one environment exactly as dm_env defines it: its
             time steps have no axis of environments.
 
@@ -192,7 +196,8 @@ def make_spec(task_id: str, **config: Any) -> EnvSpec:
     """Returns the spec of a task: its options, spaces and specs, without making environments.
 
     Args:
-        task_id, config: as for `make`.
+        task_id: as for `make`.
+        config: as for `make`.
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.

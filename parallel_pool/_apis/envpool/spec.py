@@ -82,7 +82,8 @@ class EnvSpec:
         id: of the task.
         config: the values of all options, a namedtuple in EnvPool's order.
         reward_threshold: the return at which the task counts as solved, None for none.
-        observation_space, action_space: Gymnasium spaces of one environment (of one player).
+        observation_space: Gymnasium space of one environment (of one player).
+        action_space: Gymnasium space of one environment (of one player).
         num_players: players of one environment.
         additional_wrappers: the wrappers, in copies that Gymnasium's wrappers return as
             their spec.
@@ -105,7 +106,8 @@ class EnvSpec:
         """Checks the options.
 
         Args:
-            task_id, definition: the task.
+            task_id: the task's id.
+            definition: what C says of the task.
             given: options by name, EnvPool's and the environment's own.
             defaults: default options of the task, given to `register`.
 

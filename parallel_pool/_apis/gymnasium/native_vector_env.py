@@ -104,9 +104,13 @@ class NativeVectorEnv(AsyncCalls):
             num_envs: environments; None for 1.
             wrappers: around each environment; native environments must replace them.
             backend: "auto" or "native", as for `PoolVectorEnv`; TypeError if that chooses another.
-            autoreset_mode, max_episode_steps, render_mode: as for `PoolVectorEnv`.
-            num_threads, thread_affinity_offset: as for `PoolVectorEnv`.
-            copy, observation_mode: as for `PoolVectorEnv`.
+            autoreset_mode: as for `PoolVectorEnv`.
+            max_episode_steps: as for `PoolVectorEnv`.
+            render_mode: as for `PoolVectorEnv`.
+            num_threads: as for `PoolVectorEnv`.
+            thread_affinity_offset: as for `PoolVectorEnv`.
+            copy: as for `PoolVectorEnv`.
+            observation_mode: as for `PoolVectorEnv`.
             options: the environments' constructor options and drawing options.
         """
         choice = backends.chosen(env, wrappers, {"backend": backend, **options})

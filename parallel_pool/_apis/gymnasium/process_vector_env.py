@@ -44,8 +44,10 @@ class ProcessVectorEnv(AsyncCalls):
         backend: "process".
         backend_reason: why this backend was chosen; a sentence.
         num_envs: environments, n below.
-        single_observation_space, single_action_space: of one environment.
-        observation_space, action_space: of all environments: a first axis of n is added.
+        single_observation_space: of one environment.
+        single_action_space: of one environment.
+        observation_space: of all environments: a first axis of n is added.
+        action_space: of all environments: a first axis of n is added.
         autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
         metadata: a copy of the first environment's.
         render_mode: of the first environment.

@@ -65,8 +65,10 @@ class PoolVectorEnv(
         backend: "native", "process" or "cluster".
         backend_reason: why this backend was chosen; a sentence.
         num_envs: environments, n below.
-        single_observation_space, single_action_space: of one environment.
-        observation_space, action_space: of all environments: a first axis of n is added.
+        single_observation_space: of one environment.
+        single_action_space: of one environment.
+        observation_space: of all environments: a first axis of n is added.
+        action_space: of all environments: a first axis of n is added.
         autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
         metadata: a copy of the reference's.
         spec: `gymnasium.make_vec(spec)` makes another vector environment like this one.

@@ -48,8 +48,10 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         pool: the `Pool` or `ProcessPool` underneath.
         agents: the agents of the rows, k of them.
         num_envs: rows, n * k.
-        single_observation_space, single_action_space: of one agent.
-        observation_space, action_space: of all rows.
+        single_observation_space: of one agent.
+        single_action_space: of one agent.
+        observation_space: of all rows.
+        action_space: of all rows.
         metadata: of the environments; "autoreset_mode" is theirs.
         restarted: bool (n,), the environments whose next episode began in the last step
             (SAME_STEP).
@@ -158,7 +160,8 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         Returns:
             observations: (n * k, *shape) of the space's dtype, or a tree of such arrays;
             rewards: float64 (n * k,);
-            terminations, truncations: bool (n * k,);
+            terminations: bool (n * k,);
+            truncations: bool (n * k,);
             infos.
 
         Raises:

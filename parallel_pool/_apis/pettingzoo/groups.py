@@ -25,7 +25,8 @@ class AgentGroup:
     Attributes:
         agents: their names, in the order of `possible_agents`.
         indices: where they are in `possible_agents`.
-        observation_space, action_space: of one agent.
+        observation_space: of one agent.
+        action_space: of one agent.
         has_arrays: whether both spaces are arrays, or trees of arrays. The arrays of such agents
             are stacked; an agent without is in a group of its own.
 
@@ -57,7 +58,8 @@ class AgentArrays(NamedTuple):
         observations: for each group of agents an array (n, agents of the group, ...), or a tree of
             such arrays.
         rewards: float64 (n, k).
-        terminations, truncations: bool (n, k).
+        terminations: bool (n, k).
+        truncations: bool (n, k).
         live: bool (n, k): which agents act in the next step.
         infos: by agent, as `PoolParallelEnv.step` returns them.
         env_ids: int32 (n,): the environments of the rows; 0 to n - 1 unless the pool is

@@ -68,7 +68,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         groups: agents with equal observation spaces and equal action spaces, in the order of their
             first agents.
         autoreset_mode: how episodes start again.
-        metadata, render_mode: of the first environment.
+        metadata: of the first environment.
+        render_mode: of the first environment.
         vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
             `JointEnv`s; None if the pool is asynchronous.
         pool: the pool underneath.
@@ -216,7 +217,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         Returns:
             observations: by agent, an array (n, ...), or a tree of such arrays;
             rewards: by agent, float64 (n,);
-            terminations, truncations: by agent, bool (n,);
+            terminations: by agent, bool (n,);
+            truncations: by agent, bool (n,);
             infos: by agent, in the form of Gymnasium's vector environments: for each key an array
             (n, ...), and "_key", a bool mask (n,) of the environments that have it; other keys of
             the environments' infos in the same form.
@@ -304,7 +306,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         """Queues resets of all environments; `recv` returns their first observations.
 
         Args:
-            seed, options: as in `reset`, without "reset_mask".
+            seed: as in `reset`, without "reset_mask".
+            options: as in `reset`, without "reset_mask".
 
         Raises:
             TypeError, ValueError: an argument is wrong.

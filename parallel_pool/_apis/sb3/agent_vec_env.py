@@ -35,13 +35,16 @@ class AgentVecEnv(PoolVecEnv):
 
     Attributes:
         num_envs: rows, n * k.
-        observation_space, action_space: of one agent.
+        observation_space: of one agent.
+        action_space: of one agent.
         agents: the agents of the rows, k of them.
         envs: the `PoolParallelEnv` underneath.
-        metadata, render_mode: of the environments.
+        metadata: of the environments.
+        render_mode: of the environments.
         reset_infos: a list of n * k dicts, the infos of each row's last reset.
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath.
-        backend, backend_reason: "native" or "process", and why.
+        backend: "native" or "process".
+        backend_reason: why it is that.
 
     Example:
         >>> from parallel_pool.compat.sb3 import AgentVecEnv

@@ -35,7 +35,8 @@ class AgentBackend(VectorBackend):
         pool: its pool.
         num_envs: rows.
         observation_space, action_space: of one row.
-        metadata, render_mode: of the first environment.
+        metadata: of the first environment.
+        render_mode: of the first environment.
         reset_infos: the infos of each row's last reset; a list that is changed in place.
     """
 

@@ -37,7 +37,8 @@ class Backend(Protocol):
     Attributes:
         pool: the pool underneath.
         num_envs: environments.
-        observation_space, action_space: of one environment.
+        observation_space: of one environment.
+        action_space: of one environment.
         metadata: of the environments.
         reset_infos: the infos of each environment's last reset; a list that is changed in place.
     """

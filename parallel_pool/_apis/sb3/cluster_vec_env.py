@@ -27,9 +27,11 @@ class ClusterVecEnv(PoolVecEnv):
 
     Attributes:
         num_envs: environments.
-        observation_space, action_space: of one environment.
+        observation_space: of one environment.
+        action_space: of one environment.
         pool: the `ClusterVectorEnv` underneath.
-        backend, backend_reason: "cluster", and what the workers run.
+        backend: "cluster".
+        backend_reason: what the workers run.
 
     Example:
         >>> from parallel_pool.compat.sb3 import ClusterVecEnv

@@ -36,7 +36,8 @@ class NativeBackend:
     Attributes:
         pool: the `parallel_pool.Pool` underneath.
         num_envs: environments, n below.
-        observation_space, action_space: of one environment.
+        observation_space: of one environment.
+        action_space: of one environment.
         metadata: a copy of the reference's.
         render_mode: None, or how pictures are drawn.
         reset_infos: the infos of each environment's last reset; a list that is changed in place.

@@ -31,7 +31,8 @@ class ProcessBackend:
     Attributes:
         pool: the `ProcessPool` underneath.
         num_envs: environments, n below.
-        observation_space, action_space: of one environment.
+        observation_space: of one environment.
+        action_space: of one environment.
         metadata: of the first environment.
         reset_infos: the infos of each environment's last reset; a list that is changed in place.
     """

@@ -66,7 +66,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
 
     Attributes:
         num_envs: environments, n below.
-        observation_space, action_space: of one environment.
+        observation_space: of one environment.
+        action_space: of one environment.
         metadata: a copy of the environment's.
         render_mode: None, or how `render` draws.
         reset_infos: a list of n dicts, the infos of each environment's last reset.
@@ -112,10 +113,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             env_fns: the functions, under the name in DummyVecEnv and SubprocVecEnv.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
-
-            For Python environments only:
-            start_method: how processes start: "forkserver", "spawn" or "fork"; None for
-                "forkserver".
+            start_method: for Python environments only, as the next four: how processes start:
+                "forkserver", "spawn" or "fork"; None for "forkserver".
             num_workers: processes; None for the cores this process may use. Each has the same
                 number of environments. 0: this process steps them, in the calling thread.
             timeout: seconds that one environment's step or reset may take; then its worker is
@@ -126,18 +125,15 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
                 made again with fresh seeds. Their episode counts as truncated, with reward 0 and
                 the last observation as "terminal_observation"; infos have "worker_restarted" and
                 "restart_seed".
-
-            For ids and specs only:
-            max_episode_steps: time limit in steps; None for the spec's own, -1 for none.
+            max_episode_steps: for ids and specs only, as the next two: time limit in steps; None
+                for the spec's own, -1 for none.
             render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
                 "depth_array" and "rgbd_tuple" for MuJoCo.
             options: the environment's constructor options, and its drawing options. An option, and
                 max_episode_steps, may be `parallel_pool.each([...])`, a value for each environment,
                 or for native ones `parallel_pool.each_reset(low, high)`.
-
-            For native environments only:
-            num_threads: threads that step, the caller's included; 0 for the cores this process may
-                use.
+            num_threads: for native environments only, as the next one: threads that step, the
+                caller's included; 0 for the cores this process may use.
             thread_affinity_offset: 0 or more pins threads to cores from this one on.
 
         Raises:

@@ -80,7 +80,8 @@ class TorchEnv(Uncopied):
 
         Args:
             actions: a tensor on the CPU (or what `step` of the environments takes).
-            arguments, keywords: as of the environments; tensors among them become arrays.
+            arguments: as of the environments; tensors among them become arrays.
+            keywords: as of the environments; tensors among them become arrays.
 
         Raises:
             TypeError: a tensor is on another device, or of a dtype that NumPy does not have.

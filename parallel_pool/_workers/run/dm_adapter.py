@@ -31,7 +31,8 @@ class DMEnvAdapter(gymnasium.Env[Any, Any]):
 
     Attributes:
         dm_env: the environment.
-        observation_space, action_space: of its specs; see `parallel_pool._workers.data.dm_spaces`.
+        observation_space: of its specs; see `parallel_pool._workers.data.dm_spaces`.
+        action_space: of its specs; see `parallel_pool._workers.data.dm_spaces`.
 
     Example:
         >>> from parallel_pool.compat.dm_env import DMEnvAdapter
