@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.harness import machine, pinned, race, report
-from benchmarks.harness.outcome import Outcome
+from benchmarks.harness import pinned, report
 from benchmarks.scenes import (
     atari_games,
     creation,
@@ -19,6 +18,8 @@ from benchmarks.scenes import (
     native_scenes,
     python_scenes,
 )
+from parallel_pool._bench import machine, race
+from parallel_pool._bench.outcome import Outcome
 from parallel_pool._command import missing, until_interrupted
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote

@@ -5,11 +5,10 @@ To add a scene, add one entry to `RACES`; the tests run it too.
 
 from __future__ import annotations
 
-from benchmarks.harness.contender import Task
-from benchmarks.harness.scene import Scene
 from benchmarks.scenes import mujoco_bare
 from benchmarks.scenes.newest_envpool import newest_envpool
-from benchmarks.scenes.rivals import (
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.rivals import (
     ale,
     envpool,
     envpool_api,
@@ -21,6 +20,7 @@ from benchmarks.scenes.rivals import (
     gymnasium_numpy,
     gymnasium_sync,
 )
+from parallel_pool._bench.scene import Scene
 
 ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
 SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_api_16.name

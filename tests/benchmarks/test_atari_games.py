@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness import machine, race, report
-from benchmarks.harness.outcome import Outcome
-from benchmarks.harness.rounds import Sample
+from benchmarks.harness import report
 from benchmarks.scenes import atari_games
+from parallel_pool._bench import machine, race
+from parallel_pool._bench.outcome import Outcome
+from parallel_pool._bench.rounds import Sample
 from parallel_pool._engine import registry
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import machine
+from parallel_pool._bench import machine
 
 
 def test_the_commit_is_dirty_only_if_what_is_measured_changed(

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import mujoco_bare, native_scenes
+from parallel_pool._bench import race
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rounds import Spread
 from tests.support.sampling import thinned
 
 

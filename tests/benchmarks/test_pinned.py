@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import pinned, race
-from benchmarks.harness.scene import Scene
+from benchmarks.harness import pinned
 from benchmarks.scenes import mujoco_bare, native_scenes
+from parallel_pool._bench import race
+from parallel_pool._bench.scene import Scene
 from tests.benchmarks.made_up import Watch, field_of
 
 

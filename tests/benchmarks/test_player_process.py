@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import player_process, player_proxy
+from parallel_pool._bench import player_process, player_proxy
 from tests.benchmarks.made_up import TASK, state_of
 
 
 def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="the process of no-such-player ended"):
         player_proxy.PlayerProxy(
-            name := "no-such-player", player_proxy.command(name, TASK), player_proxy.environment("")
+            name := "no-such-player",
+            player_proxy.command("benchmarks.scenes.python_rivals", name, TASK),
+            player_proxy.environment(""),
         )
     assert "KeyError: 'no-such-player'" in capfd.readouterr().err
 
@@ -40,5 +42,5 @@ def test_a_folder_with_a_python_of_its_own_plays_there(
     for name in ("same", "newer"):
         (tmp_path / name).mkdir()
     (tmp_path / "newer" / "python").symlink_to(sys.executable)
-    first = [player_proxy.command("any", TASK, name)[0] for name in ("", "same", "newer")]
+    first = [player_proxy.command("module", "any", TASK, name)[0] for name in ("", "same", "newer")]
     assert first == [sys.executable, sys.executable, str(tmp_path / "newer" / "python")]

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.contender import Task
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.scenes import python_rivals, python_scenes, rivals
+from benchmarks.scenes import python_rivals, python_scenes
+from parallel_pool._bench import race, rivals
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rounds import Spread
 from tests.benchmarks.made_up import TASK, Made, Watch, field_of
 
 
@@ -165,7 +165,7 @@ def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -
 def test_ours_may_be_absent_and_the_others_still_play() -> None:
     watch = Watch()
     scene, made = field_of(watch)
-    absent = replace(scene.ours[0], needs="benchmarks.harness.race:no_such_name")
+    absent = replace(scene.ours[0], needs="parallel_pool._bench.race:no_such_name")
     elsewhere = replace(scene.rivals[1], folder="no-such-folder")
     scene = replace(scene, ours=(absent,), rivals=(scene.rivals[0], elsewhere))
     outcome = race.run(scene, ("envpool", "ale"), race.QUICK, clock=watch)
@@ -174,8 +174,8 @@ def test_ours_may_be_absent_and_the_others_still_play() -> None:
     assert outcome.notes == [
         f"numpy is not in {sys.prefix}/no-such-folder: make "
         + os.path.relpath(f"{sys.prefix}/no-such-folder", race.ROOT),
-        "quick is not measured: no no_such_name in benchmarks.harness.race",
+        "quick is not measured: no no_such_name in parallel_pool._bench.race",
     ]
     assert not race.is_installed(replace(absent, needs="no_such_module:name"))
-    assert race.is_installed(replace(absent, needs="benchmarks.harness.race:run"))
+    assert race.is_installed(replace(absent, needs="parallel_pool._bench.race:run"))
     assert made

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.contender import ROWS, Contender
-from benchmarks.scenes import native_scenes, rivals
+from benchmarks.scenes import native_scenes
+from parallel_pool._bench import race, rivals
+from parallel_pool._bench.contender import ROWS, Contender
 from tests.benchmarks.made_up import TASK
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import rounds
-from benchmarks.harness.rounds import Sample, Spread
+from parallel_pool._bench import rounds
+from parallel_pool._bench.rounds import Sample, Spread
 from tests.benchmarks.made_up import Made, Watch
 
 

@@ -267,7 +267,7 @@ def test_gymnasiums_runners_step_all_environments_of_their_task() -> None:
 
 
 def test_processes_of_the_demo_ignore_ctrl_c() -> None:
-    from parallel_pool._demo.speeds import interrupts_ignored
+    from parallel_pool._bench.interrupts import interrupts_ignored
 
     before = signal.getsignal(signal.SIGINT)
     code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Bar, Outcome, Row, reached
-from benchmarks.harness.rounds import (
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Bar, Outcome, Row, reached
+from parallel_pool._bench.rounds import (
     CLOCK,
     Clock,
     Player,
@@ -28,7 +28,7 @@ from benchmarks.harness.rounds import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.harness.scene import Scene
+    from parallel_pool._bench.scene import Scene
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,45 +19,45 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.contender import Contender, Task, contender
-from benchmarks.harness.rounds import Player
+from parallel_pool._bench import python_envs
+from parallel_pool._bench.contender import MAKERS, Contender, Maker, Task, contender
+from parallel_pool._bench.rounds import Player
 
 ROOT = Path(__file__).resolve().parents[2]
-
-# The functions that make the player in the other process, by the contender's name.
-MAKERS: dict[str, Callable[[Task], Player]] = {}
+PROCESS = "parallel_pool._bench.player_process"
 
 
 def in_own_process(
     name: str, family: str, *, package: str, folder: str = "", **facts: Any
-) -> Callable[[Callable[[Task], Player]], Contender]:
+) -> Callable[[Maker], Contender]:
     """Decorates a function that makes a player in a process of its own.
 
     Args:
         folder: the folder of packages that the player's process imports first, as in `Contender`.
     """
 
-    def register(make: Callable[[Task], Player]) -> Contender:
+    def register(make: Maker) -> Contender:
         MAKERS[name] = make
-        return contender(name, family, package=package, folder=folder, **facts)(
-            lambda task: PlayerProxy(name, command(name, task, folder), environment(folder))
-        )
+
+        def start(task: Task) -> Player:
+            started = command(make.__module__, name, task, folder)
+            return PlayerProxy(name, started, environment(folder))
+
+        return contender(name, family, package=package, folder=folder, **facts)(start)
 
     return register
 
 
-def command(name: str, task: Task, folder: str = "") -> list[str]:
-    """Returns the command that plays a task here, by one of the MAKERS.
+def command(module: str, name: str, task: Task, folder: str = "") -> list[str]:
+    """Returns the command that plays a task here; the module registers the contender.
 
     A folder that has a link `python` holds packages of that interpreter.
     """
-    from benchmarks.scenes import python_envs
-
     # measured here, while nothing else runs; the process inherits the result
     python_envs.turns_per_us()
     link = Path(sys.prefix) / folder / "python"
     python = str(link) if folder and link.exists() else sys.executable
-    return [python, "-m", "benchmarks.harness.player_process", name, json.dumps(asdict(task))]
+    return [python, "-m", PROCESS, module, name, json.dumps(asdict(task))]
 
 
 def environment(folder: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.harness import tree
+from parallel_pool._bench import tree
 
 
 class Player(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.harness.rounds import Spread
+from parallel_pool._bench.rounds import Spread
 
 FASTER = "{} is faster"
 
