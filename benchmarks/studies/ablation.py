@@ -294,7 +294,7 @@ def play(
         with ExitStack() as stack:
             players = {
                 name: stack.enter_context(
-                    closing(PlayerProxy(name, [str(path), *arguments], variables))
+                    closing(PlayerProxy(name, [str(path), *arguments], variables).made())
                 )
                 for name, path in programs.items()
             }

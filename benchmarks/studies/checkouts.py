@@ -46,7 +46,7 @@ def player(checkout: Path, scene: Scene, name: str, hash_seed: int) -> PlayerPro
     variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": str(hash_seed)}
     return PlayerProxy(
         f"{name} of {checkout}", [*command, scene.name, name], {**os.environ, **variables}
-    )
+    ).made()
 
 
 def play(checkouts: Mapping[str, Path], scene: Scene, name: str, seed: int) -> dict[str, Sample]:

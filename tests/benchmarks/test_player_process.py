@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -
             name := "no-such-player",
             player_proxy.command("benchmarks.scenes.python_rivals", name, TASK),
             player_proxy.environment(""),
-        )
+        ).made()
     assert "KeyError: 'no-such-player'" in capfd.readouterr().err
 
 
@@ -44,3 +45,41 @@ def test_a_folder_with_a_python_of_its_own_plays_there(
     (tmp_path / "newer" / "python").symlink_to(sys.executable)
     first = [player_proxy.command("module", "any", TASK, name)[0] for name in ("", "same", "newer")]
     assert first == [sys.executable, sys.executable, str(tmp_path / "newer" / "python")]
+
+
+def child(code: str, **options: object) -> player_proxy.PlayerProxy:
+    """Returns the proxy of a process that runs a program of Python."""
+    return player_proxy.PlayerProxy("child", [sys.executable, "-c", code], os.environ, **options)
+
+
+def test_a_player_that_does_not_start_in_time_is_killed() -> None:
+    # its worker is in the way of the end of its output
+    code = "import subprocess, sys; subprocess.run(['sleep', '1000'])"
+    proxy = child(code)
+    with pytest.raises(player_proxy.PlayerLostError, match="no answer within 0 s: it was ended"):
+        proxy.made(0.1)
+    # a second time it does nothing
+    proxy.close()
+
+
+def test_a_player_that_hangs_is_killed() -> None:
+    code = "print('{\"children\": []}', flush=True); import time; time.sleep(1000)"
+    proxy = child(code, patience=lambda: 0.1).made()
+    (pid,) = proxy.children
+    with pytest.raises(player_proxy.PlayerLostError, match="no answer"):
+        proxy.play(1)
+    proxy.close()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_the_last_words_of_a_quiet_player_are_in_the_message(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    code = "import sys; print('one'); sys.exit('no such game\\n\\n')"
+    with pytest.raises(player_proxy.PlayerLostError, match="it wrote 'one', which is no answer"):
+        child(code, is_quiet=True).made()
+    with pytest.raises(player_proxy.PlayerLostError, match=r"child ended: no such game$"):
+        child(code.replace("print", "str"), is_quiet=True).made()
+    with pytest.raises(player_proxy.PlayerLostError, match=r"child ended: it said nothing$"):
+        child("", is_quiet=True).made()
+    assert capfd.readouterr().err == ""
