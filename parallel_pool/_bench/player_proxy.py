@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
@@ -117,6 +118,13 @@ class PlayerProxy:
                 start_new_session=True,
             )
         self.children: Sequence[int] = ()
+        # when it was started, or asked to play
+        self._asked = time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def made(self, patience: float | None = None) -> Self:
         """Waits until the player is made; returns this object.
@@ -125,7 +133,7 @@ class PlayerProxy:
             PlayerLostError: it can't be made, or not within `patience` seconds. It is closed.
         """
         try:
-            self.children = (self._process.pid, *self._receive(patience)["children"])
+            self.children = (self.pid, *self._receive(patience)["children"])
         except BaseException:
             self.close()
             raise
@@ -137,6 +145,7 @@ class PlayerProxy:
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{batches}\n")
             self._process.stdin.flush()
+        self._asked = time.monotonic()
         steps: int = self._receive(self._patience())["steps"]
         return steps
 
@@ -145,7 +154,8 @@ class PlayerProxy:
         # an answer is one short line, so all of it is there when its beginning is
         if not select.select([self._process.stdout], [], [], patience)[0]:
             self.kill()
-            raise PlayerLostError(f"no answer within {patience:.0f} s: it was ended")
+            since = time.monotonic() - self._asked
+            raise PlayerLostError(f"no answer within {since:.0f} s: it was ended")
         line = self._process.stdout.readline()
         if not line:
             raise PlayerLostError(f"the process of {self._name} ended: {self._last_words()}")

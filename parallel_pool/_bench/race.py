@@ -54,7 +54,7 @@ class Effort:
     all_settings: bool = True
 
 
-QUICK = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
+SHORT = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_bars_of_games_are_on_median_and_minimum(
 
     monkeypatch.setattr(atari_games, "race_of", race_of)
     ticks: list[str] = []
-    outcome = atari_games.run((), race.QUICK, games=tuple(theirs), tick=ticks.append)
+    outcome = atari_games.run((), race.SHORT, games=tuple(theirs), tick=ticks.append)
     assert ticks == ["a", "b", "c"]
     assert [row.ratios["EnvPool"].median for row in outcome.rows] == [10, 5, 2.5]
     assert [bar.reached for bar in outcome.bars] == [5, 2.5, 4]

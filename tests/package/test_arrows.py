@@ -57,7 +57,7 @@ HEAVY = {
     ),
     "cv2": ("_bench/atari_env.py",),
     "matplotlib": ("_demo",),
-    "rich": ("_demo", "_prove_atari/"),
+    "rich": ("_bench/progress.py", "_demo", "_prove_atari/"),
     "elftools": ("_prove_atari/objects.py",),
     "ray": ("_apis/cluster/",),
     "jax": ("_apis/jax/", "_apis/ale/programs.py"),
@@ -75,7 +75,7 @@ LAYERS: dict[str, set[str]] = {
     "_lazy.py": set(),
     "_include.py": set(),
     "_native.py": {"errors.py"},
-    "_command.py": set(),
+    "_command.py": CORE,
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,
     "_families": CORE,
@@ -85,11 +85,11 @@ LAYERS: dict[str, set[str]] = {
     # the contract compares with Gymnasium's own loop
     "_testing": {*CORE, "_apis", "_source", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
-    "_bench": {*CORE, "_apis", "_families", "parallel_pool"},
+    "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
     "_demo": {*CORE, "_bench", "parallel_pool"},
     "__main__.py": {
         *CORE,
-        *("_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
+        *("_bench", "_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
     },
 }
 
