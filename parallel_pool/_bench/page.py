@@ -21,10 +21,10 @@ LEGEND = (
 )
 
 
-def of(records: Sequence[Record], reference: Record) -> str:
-    """Returns the page of some machines beside the reference."""
+def of(records: Sequence[Record], reference: Record, label: str = "") -> str:
+    """Returns the page of some machines, which have a label, beside the reference."""
     machines = [*records, reference]
-    labels = [*(["this machine"] if len(records) == 1 else [""] * len(records)), "reference"]
+    labels = [*([label] * len(records)), "reference"]
     scenes = {scene.name: scene for each in reversed(machines) for scene in each.scenes}
     # in the order of the reference, then others
     names = [scene.name for scene in reference.scenes]

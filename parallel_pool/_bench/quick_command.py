@@ -127,7 +127,7 @@ def measure(names: Sequence[str], budget: float, out: Path) -> int:
 def write(own: Record, reference: Record, out: Path) -> None:
     """Writes the results and the page, and says where they are."""
     (out / RESULT).write_text(record.to_text(own), "utf-8")
-    (out / PAGE).write_text(page.of([own], reference), "utf-8")
+    (out / PAGE).write_text(page.of([own], reference, "this machine"), "utf-8")
     print(f"results: {out / RESULT}\npage: {out / PAGE}", flush=True)
 
 
