@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,10 +18,11 @@ from typing import Any
 import pytest
 
 from parallel_pool import __main__ as cli
-from parallel_pool._bench import page, quick, quick_command, quick_scenes, record, table
+from parallel_pool._bench import page, quick, quick_command, quick_scenes, record, table, tree
 from parallel_pool._bench.outcome import Played
 from parallel_pool._bench.record import Measured, Record, RecordError
 from parallel_pool._bench.rounds import Sample
+from parallel_pool._command import INTERRUPTED
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = sorted((ROOT / "benchmarks" / "results" / "quick").glob("*"))
@@ -222,3 +228,29 @@ def test_the_packages_reference_is_one_of_the_committed_results() -> None:
     shipped = (ROOT / "parallel_pool" / "_bench" / record.REFERENCE).read_bytes()
     assert shipped in [file.read_bytes() for file in COMMITTED]
     assert len(shipped) < 20_000
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None:
+    words = ["bench", "--quick", "cartpole-1", "cartpole-64", "--out", str(tmp_path)]
+    # in a new session: the signal goes to the process group, as from a terminal
+    with subprocess.Popen(
+        [sys.executable, "-m", "parallel_pool", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if line.startswith("2 of 2"))
+        while not (players := tree.descendants(process.pid)):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=200)
+    assert process.returncode == INTERRUPTED
+    assert error == "interrupted\n"
+    found = record.read(tmp_path / "bench.json")
+    assert [scene.name for scene in found.scenes] == ["cartpole-1"] and not found.is_complete
+    # they may stay zombies for a while, until init, their new parent, reaps them
+    assert {tree.fields(pid)[0] for pid in players if Path(f"/proc/{pid}").exists()} <= {"Z"}
