@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.harness import machine, pinned, race, report
-from benchmarks.harness.outcome import Outcome
+from benchmarks.harness import pinned, report
 from benchmarks.scenes import (
     atari_games,
     creation,
@@ -19,9 +18,10 @@ from benchmarks.scenes import (
     native_scenes,
     python_scenes,
 )
-from parallel_pool._command import missing, until_interrupted
-from parallel_pool._engine import outputs
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._bench import machine, quick_command, race
+from parallel_pool._bench.outcome import Outcome
+from parallel_pool._command import count, folder, missing, until_interrupted
+from parallel_pool._engine.arguments import named
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*native_scenes.RACES, *python_scenes.RACES)
@@ -32,7 +32,7 @@ SPECIAL[idle.NAME] = idle.TITLE
 SPECIAL[atari_games.NAME] = atari_games.TITLE
 SPECIAL[atari_games.FRAMES_NAME] = atari_games.FRAMES_TITLE
 NAMES = [scene.name for scene in RACES] + list(SPECIAL)
-OVERHEAD_ROUNDS, CREATION_ROUNDS, IDLE_ROUNDS, QUICK_ROUNDS = 31, 5, 5, 1
+OVERHEAD_ROUNDS, CREATION_ROUNDS, IDLE_ROUNDS, SHORT_ROUNDS = 31, 5, 5, 1
 
 
 def parser() -> argparse.ArgumentParser:
@@ -53,13 +53,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         help=f"families of rivals, from {','.join(FAMILIES)} (all)",
     )
-    made.add_argument("--rounds", type=count, help="rounds of each scene (most: 9; quick: 5)")
+    made.add_argument("--rounds", type=count, help="rounds of each scene (most: 9; short: 5)")
     made.add_argument(
-        "--quick", action="store_true", help="short rounds: a test run; don't quote its results"
+        "--short", action="store_true", help="short rounds: a test run; don't quote its results"
+    )
+    made.add_argument(
+        "--quick",
+        action="store_true",
+        help="instead of all that, a page of a few scenes in three minutes; --quick --help",
     )
     made.add_argument(
         "--out",
-        type=folder,
+        type=folder("results.json"),
         default=Path("out/bench"),
         metavar="DIR",
         help="folder of the results (out/bench)",
@@ -76,27 +81,6 @@ def families(text: str) -> tuple[str, ...]:
             f"no rival {named(', '.join(unknown))}: choose from {', '.join(FAMILIES)}"
         )
     return names
-
-
-def folder(text: str) -> Path:
-    """Parses --out: makes the folder now, not after hours of measuring."""
-    path = Path(text)
-    try:
-        if not text:
-            raise FileNotFoundError("it names no folder")
-        path.mkdir(parents=True, exist_ok=True)
-        outputs.check_file(path / "results.json")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise argparse.ArgumentTypeError(f"{quote(text)}: {reason}: choose a folder") from None
-    return path
-
-
-def count(text: str) -> int:
-    """Parses a number of rounds."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
-    return int(text)
 
 
 def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int:
@@ -118,12 +102,12 @@ def measure(
     """Measures the scene of this name."""
     moment = machine.moment()
     if name in CREATIONS:
-        default = QUICK_ROUNDS if options.quick else CREATION_ROUNDS
+        default = SHORT_ROUNDS if options.short else CREATION_ROUNDS
         outcome = creation.run(CREATIONS[name], options.vs, options.rounds or default, tick=tick)
     elif name == engine_overhead.NAME:
         outcome = engine_overhead.run(options.rounds or OVERHEAD_ROUNDS)
     elif name == idle.NAME:
-        default = QUICK_ROUNDS if options.quick else IDLE_ROUNDS
+        default = SHORT_ROUNDS if options.short else IDLE_ROUNDS
         outcome = idle.run(options.vs, options.rounds or default, tick=tick)
     elif name == atari_games.NAME:
         outcome = atari_games.run(options.vs, effort, tick=tick)
@@ -134,13 +118,15 @@ def measure(
         run = pinned.run if pinned.is_needed(scene) else race.run
         outcome = run(scene, options.vs, effort, tick=tick)
     outcome.moment = moment
-    if options.quick:
-        outcome.notes.append("measured with --quick: not for quoting")
+    if options.short:
+        outcome.notes.append("measured with --short: not for quoting")
     return outcome
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
+    if "--quick" in (sys.argv[1:] if arguments is None else arguments):
+        return quick_command.main(sys.argv[1:] if arguments is None else arguments)
     command = parser()
     options = command.parse_args(arguments)
     unknown = [name for name in options.scenes if name not in NAMES]
@@ -154,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return missing(error.name or str(error), "bench", "demo")
 
     names = options.scenes or NAMES
-    effort = race.QUICK if options.quick else race.Effort()
+    effort = race.SHORT if options.short else race.Effort()
     effort = replace(effort, rounds=options.rounds or effort.rounds)
     # without markup, which would take [mujoco] of a command for a style
     console = Console(markup=False)

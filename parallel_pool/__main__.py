@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import parallel_pool
-from parallel_pool._command import missing, until_interrupted
+from parallel_pool._command import count, missing, positive, until_interrupted
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import command as source
@@ -142,28 +142,6 @@ def new_file(text: str) -> Path:
     return path.absolute()
 
 
-def positive(text: str) -> float:
-    """Reads a positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{quote(text)}: give seconds above 0")
-    return value
-
-
-def count(text: str) -> int:
-    """Reads a whole number of 1 or more."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
-    return value
-
-
 def picture(text: str) -> Path:
     """Returns the path of the demo's picture, from a folder or the name of a PNG file."""
     if not text:
@@ -256,13 +234,17 @@ def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Runs the benchmarks, which a checkout contains and the package does not."""
+    """Runs the quick benchmark, or the full ones, which a checkout contains, not the package."""
+    if "--quick" in arguments:
+        from parallel_pool._bench import quick_command
+
+        return quick_command.main(arguments)
     places = (Path(parallel_pool.__file__).parent.parent, Path.cwd())
     root = next((place for place in places if (place / "benchmarks/__main__.py").exists()), None)
     if root is None:
         print(
-            "the benchmarks come with the source, not with the package:"
-            " run `make bench` in a checkout of parallel_pool",
+            "`python -m parallel_pool bench --quick` works here; the full benchmarks come with the"
+            " source: run `make bench` in a checkout of parallel_pool",
             file=sys.stderr,
         )
         return 1

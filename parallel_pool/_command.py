@@ -1,12 +1,17 @@
-"""Command lines: the exit status after Ctrl-C, and the message about a missing package.
+"""Command lines: the exit status after Ctrl-C, a missing package, and options that many have.
 
 `python -m parallel_pool` and `python -m benchmarks` both use this; neither may import the other.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
+
+from parallel_pool._engine import outputs
+from parallel_pool._engine.arguments import quote
 
 INTERRUPTED = 130
 
@@ -28,3 +33,47 @@ def missing(name: str, command: str, extra: str | None = None) -> int:
         file=sys.stderr,
     )
     return 1
+
+
+def positive(text: str) -> float:
+    """Reads a number of seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{quote(text)}: give seconds above 0")
+    return value
+
+
+def count(text: str) -> int:
+    """Reads a whole number of 1 or more."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
+    return value
+
+
+def folder(*names: str) -> Callable[[str], Path]:
+    """Returns a function that makes a folder in which files of these names can be written.
+
+    It does so when the options are read, not after the work whose results they shall hold.
+    """
+
+    def make(text: str) -> Path:
+        path = Path(text)
+        try:
+            if not text:
+                raise FileNotFoundError("it names no folder")
+            path.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                outputs.check_file(path / name)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise argparse.ArgumentTypeError(f"{quote(text)}: {reason}: choose a folder") from None
+        return path
+
+    return make

@@ -16,12 +16,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.harness import race
-from benchmarks.harness.json_lines import only_json
-from benchmarks.harness.outcome import Bar, Outcome
+from parallel_pool._bench import race
+from parallel_pool._bench.json_lines import only_json
+from parallel_pool._bench.outcome import Bar, Outcome
 
 if TYPE_CHECKING:
-    from benchmarks.harness.scene import Scene
+    from parallel_pool._bench.scene import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.harness.outcome import Outcome, Row
-from benchmarks.harness.rounds import Spread
+from parallel_pool._bench.outcome import Outcome, Row
+from parallel_pool._bench.rounds import Spread
 
 if TYPE_CHECKING:
     from rich.table import Table

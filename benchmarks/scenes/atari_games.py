@@ -19,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import race
-from benchmarks.harness.contender import ROWS, Task
-from benchmarks.harness.outcome import Bar, Outcome, Row
 from benchmarks.harness.report import INK, OURS, QUIET, THEIRS
-from benchmarks.harness.rounds import CLOCK, Clock, Player, Sample, Spread, interleave, ratio
 from benchmarks.harness.toolchain import load
-from benchmarks.scenes import rivals
+from parallel_pool._bench import race, rivals
+from parallel_pool._bench.contender import ROWS, Task
+from parallel_pool._bench.outcome import Bar, Outcome, Row
+from parallel_pool._bench.rounds import CLOCK, Clock, Player, Sample, Spread, interleave, ratio
 
 NAME, TITLE = "atari-57", "57 Atari games, 32 envs, batch 16, 2 threads, async"
 FRAMES_NAME, FRAMES_TITLE = "atari-57-frames", "Frames of 57 Atari games, one thread"

@@ -18,11 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import race, tree
-from benchmarks.harness.contender import Task
-from benchmarks.harness.outcome import Bar, Outcome, Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.scenes import python_rivals
+from parallel_pool._bench import python_players, race, tree
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.outcome import Bar, Outcome, Row
+from parallel_pool._bench.rounds import Spread
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,9 +32,9 @@ OURS, ENVPOOL, ALE = WHO
 
 # The contenders that start a worker process for each environment.
 WORKERS = {
-    python_rivals.pool_vector_env.name: python_rivals.pool_vector_env,
-    python_rivals.async_vector_env.name: python_rivals.async_vector_env,
-    python_rivals.subproc_vec_env.name: python_rivals.subproc_vec_env,
+    python_players.pool_vector_env.name: python_players.pool_vector_env,
+    python_players.async_vector_env.name: python_players.async_vector_env,
+    python_players.subproc_vec_env.name: python_players.subproc_vec_env,
 }
 WHO |= {name: who.family for name, who in WORKERS.items()}
 
@@ -106,7 +105,7 @@ CREATIONS = (
         setting=race.workers_setting(64, 64),
         memory=WORKERS_MEMORY,
         # each of its workers imports torch, which takes minutes on two cores
-        once=(python_rivals.subproc_vec_env.name,),
+        once=(python_players.subproc_vec_env.name,),
     ),
 )
 
@@ -156,7 +155,7 @@ def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
     import ale_py
     from ale_py.vector_env import AtariVectorEnv
 
-    from benchmarks.scenes.rivals import rom_name
+    from parallel_pool._bench.rivals import rom_name
 
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     rom = rom_name(env_id.rpartition("-")[0])
@@ -178,7 +177,7 @@ def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
     Each contender uses its own default start method.
     """
     contender = WORKERS[who]
-    make = python_rivals.START.get(who, contender.make)
+    make = python_players.START.get(who, contender.make)
     # imports what is needed, and starts the fork server if the contender uses one
     make(Task(env_id, 1, 1, 1, 2, 500)).close()
     # making a player also resets its environments

@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.outcome import Bar, Outcome, Row
-from benchmarks.harness.rounds import Spread
 from benchmarks.harness.toolchain import toolchain
+from parallel_pool._bench.outcome import Bar, Outcome, Row
+from parallel_pool._bench.rounds import Spread
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("overhead.c", "bare_loop.c"))
 NAME, TITLE = "engine-overhead", "Engine overhead over a bare loop, CartPole-v1, 1024 envs, from C"

@@ -14,19 +14,19 @@ import tempfile
 import time
 from collections.abc import Callable, Collection
 
-from benchmarks.harness import player_proxy, race, tree
-from benchmarks.harness.contender import CONTENDERS, Contender, Task
-from benchmarks.harness.json_lines import only_json
-from benchmarks.harness.outcome import Bar, Outcome, Row
-from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import python_rivals
+from parallel_pool._bench import player_proxy, python_players, race, tree
+from parallel_pool._bench.contender import CONTENDERS, Contender, Task
+from parallel_pool._bench.json_lines import only_json
+from parallel_pool._bench.outcome import Bar, Outcome, Row
+from parallel_pool._bench.rounds import Spread
 
 NAME = "idle-workers"
 TITLE = "CPU time of 16 CartPole-v1 in worker processes that are idle for 2 s"
-OURS = python_rivals.pool_vector_env
+OURS = python_players.pool_vector_env
 RIVALS = (
-    python_rivals.async_vector_env,
-    python_rivals.subproc_vec_env,
+    python_players.async_vector_env,
+    python_players.subproc_vec_env,
     python_rivals.shmem_vector_env,
     python_rivals.puffer_2,
 )

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contender import Task, contender
-from benchmarks.harness.outcome import Row
 from benchmarks.harness.toolchain import load
-from benchmarks.scenes.rivals import envpool
+from parallel_pool._bench.contender import Task, contender
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rivals import envpool
 
 SOURCE = Path(__file__).with_name("mujoco_bare.c")
 ERROR_BYTES = 256

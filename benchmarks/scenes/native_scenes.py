@@ -5,11 +5,10 @@ To add a scene, add one entry to `RACES`; the tests run it too.
 
 from __future__ import annotations
 
-from benchmarks.harness.contender import Task
-from benchmarks.harness.scene import Scene
 from benchmarks.scenes import mujoco_bare
 from benchmarks.scenes.newest_envpool import newest_envpool
-from benchmarks.scenes.rivals import (
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.rivals import (
     ale,
     envpool,
     envpool_api,
@@ -21,6 +20,8 @@ from benchmarks.scenes.rivals import (
     gymnasium_numpy,
     gymnasium_sync,
 )
+from parallel_pool._bench.scene import Scene
+from parallel_pool._bench.tasks import MUJOCO, atari, cart_pole, mujoco
 
 ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
 SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_api_16.name
@@ -29,12 +30,6 @@ ONE_THREAD = envpool_api_1_thread.name
 ENVPOOLS = (envpool, newest_envpool)
 
 BOTH_APIS = (envpool_api, gymnasium_api)
-
-
-def cart_pole(num_envs: int, num_threads: int, batch_size: int = 0) -> Task:
-    """Returns a CartPole-v1 task, synchronous unless a batch_size is given."""
-    batch_size = batch_size or num_envs
-    return Task("CartPole-v1", num_envs, batch_size, num_threads, 2, max_episode_steps=500)
 
 
 def cart_pole_async(num_envs: int, batch_size: int) -> Scene:
@@ -59,36 +54,8 @@ WRAPPED = (
 )
 
 
-def atari(game: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
-    """Returns a game's task with EnvPool's defaults: 84 x 84 grey, skip 4, stack 4, 30 no-ops."""
-    actions = {"Pong": 6, "Breakout": 4}[game]
-    return Task(f"{game}-v5", num_envs, batch_size, num_threads, actions, 27000, frame_skip=4)
-
-
-# Size and bound of an action.
-MUJOCO = {
-    "Ant": (8, 1.0),
-    "HalfCheetah": (6, 1.0),
-    "Hopper": (3, 1.0),
-    "Walker2d": (6, 1.0),
-    "Humanoid": (17, 0.4),
-}
-
 # The version that EnvPool 1.2.5 was built with.
 ENVPOOLS_MUJOCO = "3.6.0"
-
-
-def mujoco(name: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
-    """Returns a MuJoCo task; its defaults are the same in all libraries."""
-    size, bound = MUJOCO[name]
-    return Task(
-        f"{name}-v5",
-        *(num_envs, batch_size, num_threads),
-        num_actions=0,
-        max_episode_steps=1000,
-        action_size=size,
-        action_bound=bound,
-    )
 
 
 def lunar_lander(num_envs: int, num_threads: int) -> Task:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from benchmarks.harness.contender import Task
-from benchmarks.harness.player_proxy import in_own_process
-from benchmarks.harness.rounds import Player
-from benchmarks.scenes.rivals import envpool
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.player_proxy import in_own_process
+from parallel_pool._bench.rivals import envpool
+from parallel_pool._bench.rounds import Player
 
 VERSION = "1.2.7"
 

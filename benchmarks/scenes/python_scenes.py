@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.scene import Scene
-from benchmarks.scenes.python_envs import (
+from benchmarks.scenes.python_rivals import (
+    plain_loops,
+    process_pool,
+    puffer_1,
+    puffer_2,
+    puffer_halves,
+    puffer_loop,
+    shmem_vector_env,
+)
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.python_envs import (
     CART_POLE,
     COSTS,
     EPISODE,
@@ -16,19 +24,13 @@ from benchmarks.scenes.python_envs import (
     IMAGE,
     IMAGE_TURNS,
 )
-from benchmarks.scenes.python_rivals import (
+from parallel_pool._bench.python_players import (
     async_vector_env,
     plain_loop,
-    plain_loops,
     pool_vector_env,
-    process_pool,
-    puffer_1,
-    puffer_2,
-    puffer_halves,
-    puffer_loop,
-    shmem_vector_env,
     subproc_vec_env,
 )
+from parallel_pool._bench.scene import Scene
 
 FAMILIES = ("sb3", "tianshou", "pufferlib")
 

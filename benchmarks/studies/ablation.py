@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.harness import machine
-from benchmarks.harness.player_proxy import PlayerProxy
-from benchmarks.harness.rounds import Sample, Spread, batches_in, ratio, timed
 from benchmarks.harness.toolchain import toolchain
+from parallel_pool._bench import machine
+from parallel_pool._bench.player_proxy import PlayerProxy
+from parallel_pool._bench.rounds import Sample, Spread, batches_in, ratio, timed
 from parallel_pool._command import until_interrupted
 from parallel_pool._families import atari
 
@@ -294,7 +294,7 @@ def play(
         with ExitStack() as stack:
             players = {
                 name: stack.enter_context(
-                    closing(PlayerProxy(name, [str(path), *arguments], variables))
+                    closing(PlayerProxy(name, [str(path), *arguments], variables).made())
                 )
                 for name, path in programs.items()
             }

@@ -1,8 +1,9 @@
 """Races games of several agents: `python -m benchmarks.studies.agents [SCENE ...]`.
 
-Each scene has players that take turns in one process, as those of `benchmarks.harness.race` do. The
-table shows steps of whole games per second, and how many times faster `PoolParallelEnv.step_arrays`
-is: medians of the rounds, quartiles in brackets. SuperSuit plays if it is installed.
+Each scene has players that take turns in one process, as those of `parallel_pool._bench.race` do.
+The table shows steps of whole games per second, and how many times faster
+`PoolParallelEnv.step_arrays` is: medians of the rounds, quartiles in brackets. SuperSuit plays if
+it is installed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from benchmarks.harness import machine, tree
-from benchmarks.harness.rounds import Player, Spread, interleave, ratio
-from benchmarks.scenes.python_rivals import started_since
 from parallel_pool import PoolParallelEnv
+from parallel_pool._bench import machine, tree
+from parallel_pool._bench.python_players import started_since
+from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 
 OURS = "PoolParallelEnv.step_arrays"

@@ -31,10 +31,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness import machine, race
-from benchmarks.harness.contender import Task
-from benchmarks.harness.rounds import Player, Sample, interleave, ratio, timed
-from benchmarks.scenes import atari_games, rivals
+from benchmarks.scenes import atari_games
+from parallel_pool._bench import machine, race, rivals
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.rounds import Player, Sample, interleave, ratio, timed
 from parallel_pool._command import until_interrupted
 
 # of the race of 57 games: the fastest, the three in the middle, and the slowest

@@ -2,10 +2,10 @@
 
 Each of our players of a scene plays in both checkouts, in a process of its own under the
 checkout's own interpreter (`.venv/bin/python`; this checkout's is the one that runs the program).
-The two take turns, as players of `benchmarks.harness.race` do. Each round has new processes, since
-a process's speed depends on where its memory lies and on the seed of its hashes. The table shows
-steps per second of both, how many times faster this checkout is than the other one, and how many
-times less CPU time a step takes: medians of the rounds, quartiles in brackets.
+The two take turns, as players of `parallel_pool._bench.race` do. Each round has new processes,
+since a process's speed depends on where its memory lies and on the seed of its hashes. The table
+shows steps per second of both, how many times faster this checkout is than the other one, and how
+many times less CPU time a step takes: medians of the rounds, quartiles in brackets.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from benchmarks.harness import machine, pinned, race
-from benchmarks.harness.player_proxy import PlayerProxy
-from benchmarks.harness.rounds import Sample, Spread, interleave, ratio
-from benchmarks.harness.scene import Scene
+from benchmarks.harness import pinned
 from benchmarks.scenes import native_scenes, python_scenes
+from parallel_pool._bench import machine, race
+from parallel_pool._bench.player_proxy import PlayerProxy
+from parallel_pool._bench.rounds import Sample, Spread, interleave, ratio
+from parallel_pool._bench.scene import Scene
 from parallel_pool._command import until_interrupted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def player(checkout: Path, scene: Scene, name: str, hash_seed: int) -> PlayerPro
     variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONHASHSEED": str(hash_seed)}
     return PlayerProxy(
         f"{name} of {checkout}", [*command, scene.name, name], {**os.environ, **variables}
-    )
+    ).made()
 
 
 def play(checkouts: Mapping[str, Path], scene: Scene, name: str, seed: int) -> dict[str, Sample]:

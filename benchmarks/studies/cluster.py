@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness import machine, tree
-from benchmarks.harness.rounds import Player, Spread, interleave, ratio
+from parallel_pool._bench import machine, tree
+from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 from parallel_pool.cluster import ClusterVectorEnv, Every, Rollouts
 

@@ -24,8 +24,8 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 
-from benchmarks.harness import machine
-from benchmarks.harness.rounds import Player, Spread, interleave, ratio
+from parallel_pool._bench import machine
+from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.jax import xla

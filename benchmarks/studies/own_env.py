@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness import machine
+from parallel_pool._bench import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT_IN, OWN = "CartPole-v1", "mine/CartPole-v1"

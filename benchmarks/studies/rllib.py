@@ -15,9 +15,9 @@ from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
-from benchmarks.harness import machine, tree
-from benchmarks.harness.rounds import Player, Spread, interleave, ratio
-from benchmarks.scenes.python_rivals import started_since
+from parallel_pool._bench import machine, tree
+from parallel_pool._bench.python_players import started_since
+from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 
 # ids, and numbers of environments

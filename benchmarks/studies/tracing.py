@@ -23,8 +23,8 @@ import gymnasium
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness import machine
-from benchmarks.harness.rounds import Spread
+from parallel_pool._bench import machine
+from parallel_pool._bench.rounds import Spread
 from parallel_pool._command import until_interrupted
 from parallel_pool._engine.pool import Pool
 from parallel_pool._tracing import chrome

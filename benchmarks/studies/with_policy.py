@@ -32,10 +32,10 @@ import gymnasium
 import torch
 from gymnasium.vector import SyncVectorEnv
 
-from benchmarks.harness import machine, tree
-from benchmarks.harness.rounds import Sample, Spread, batches_in, ratio, timed
-from benchmarks.scenes.python_rivals import started_since
 from parallel_pool import PoolVectorEnv
+from parallel_pool._bench import machine, tree
+from parallel_pool._bench.python_players import started_since
+from parallel_pool._bench.rounds import Sample, Spread, batches_in, ratio, timed
 from parallel_pool._command import until_interrupted
 
 ENV_IDS = ("CartPole-v1", "Hopper-v5", "LunarLander-v3")

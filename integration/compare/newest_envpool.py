@@ -15,8 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.harness.player_proxy import environment
 from benchmarks.scenes.newest_envpool import newest_envpool
+from parallel_pool._bench.player_proxy import environment
 
 FOLDER = newest_envpool.place
 HERE = Path(__file__).resolve().parent

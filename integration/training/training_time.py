@@ -27,8 +27,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import NormalizeObservation
 
 import parallel_pool  # noqa: F401   adds a mode to make_vec
-from benchmarks.harness import machine
 from integration.training import ppo
+from parallel_pool._bench import machine
 
 Env = VectorEnv[Any, Any, Any]
 

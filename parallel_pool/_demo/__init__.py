@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from parallel_pool._bench.numbers import SYMBOLS, rounded
 from parallel_pool._demo import speeds
 from parallel_pool._demo.animation import animate
-from parallel_pool._demo.numbers import SYMBOLS, rounded
 from parallel_pool._demo.picture import draw
 from parallel_pool._demo.speeds import CART_POLE, SYNC, Runner, Speed, Task
 

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parallel_pool._demo.numbers import WORDS, rounded
+from parallel_pool._bench.numbers import WORDS, rounded
 from parallel_pool._demo.speeds import Speed, Task
 
 INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"

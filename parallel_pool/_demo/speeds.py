@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +13,15 @@ from importlib.util import find_spec
 from typing import Any
 
 import ale_py
-import cv2  # noqa: F401  AtariPreprocessing needs it, but fails only when one is made
 import gymnasium
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
-from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
 import parallel_pool
+from parallel_pool._bench.atari_env import FRAME_SKIP, atari_env
+from parallel_pool._bench.interrupts import interrupts_ignored
 from parallel_pool._native import ffi, lib
 
-FRAME_SKIP = 4
 # The loop over single environments, which most programs use today.
 SYNC = "Gymnasium, sync"
 # Number of rows of actions; they are drawn beforehand and repeated.
@@ -212,22 +210,6 @@ def atari_vector_env(task: Task, num_threads: int) -> Any:
     )
 
 
-def atari_env(
-    game: str = "Pong", *, frame_skip: int = FRAME_SKIP, max_episode_steps: int = 27000
-) -> Any:
-    """Returns one Gymnasium Atari environment, wrapped to have observations like EnvPool's."""
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    gymnasium.register_envs(ale_py)
-    env = gymnasium.make(
-        f"ALE/{game}-v5",
-        frameskip=1,
-        repeat_action_probability=0.0,
-        max_num_frames_per_episode=max_episode_steps * frame_skip,
-    )
-    env = AtariPreprocessing(env, noop_max=30, frame_skip=frame_skip, screen_size=84)
-    return FrameStackObservation(env, 4)
-
-
 def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
     """Returns a function that makes vector environments and resets them."""
 
@@ -238,16 +220,6 @@ def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
         return Stepping(env, task.actions(task.num_envs), task.num_envs, task.num_envs)
 
     return make
-
-
-@contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Makes processes that start within it ignore Ctrl-C; their parent process ends them."""
-    old = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)
 
 
 @contextmanager

@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.harness import rounds, tree
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Bar, Outcome, Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.harness.scene import Scene
+from parallel_pool._bench import rounds, tree
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Bar, Outcome, Row
+from parallel_pool._bench.rounds import Spread
+from parallel_pool._bench.scene import Scene
 
 
 class Watch(rounds.Clock):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness.rounds import Sample
 from benchmarks.studies import ablation
 from benchmarks.studies.ablation import CONTROL, FULL, MECHANISMS, SCENES, Edit, Mechanism
+from parallel_pool._bench.rounds import Sample
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda each: each.name.replace(" ", "_"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness.rounds import timed
 from benchmarks.studies import agents
+from parallel_pool._bench.rounds import timed
 
 
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

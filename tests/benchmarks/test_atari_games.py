@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.harness import machine, race, report
-from benchmarks.harness.outcome import Outcome
-from benchmarks.harness.rounds import Sample
+from benchmarks.harness import report
 from benchmarks.scenes import atari_games
+from parallel_pool._bench import machine, race
+from parallel_pool._bench.outcome import Outcome
+from parallel_pool._bench.rounds import Sample
 from parallel_pool._engine import registry
 
 
@@ -39,7 +40,7 @@ def test_bars_of_games_are_on_median_and_minimum(
 
     monkeypatch.setattr(atari_games, "race_of", race_of)
     ticks: list[str] = []
-    outcome = atari_games.run((), race.QUICK, games=tuple(theirs), tick=ticks.append)
+    outcome = atari_games.run((), race.SHORT, games=tuple(theirs), tick=ticks.append)
     assert ticks == ["a", "b", "c"]
     assert [row.ratios["EnvPool"].median for row in outcome.rows] == [10, 5, 2.5]
     assert [bar.reached for bar in outcome.bars] == [5, 2.5, 4]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness.rounds import Sample
 from benchmarks.studies import atari_scaling
 from benchmarks.studies.atari_scaling import Game, Traffic
+from parallel_pool._bench.rounds import Sample
 
 CACHEGRIND = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks.harness import race, report
-from benchmarks.harness.scene import Scene
+from benchmarks.harness import report
+from parallel_pool._bench import race
+from parallel_pool._bench.scene import Scene
 from tests.benchmarks.made_up import outcome
 
 

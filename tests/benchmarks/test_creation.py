@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.scenes import creation, python_rivals
+from benchmarks.scenes import creation
+from parallel_pool._bench import python_players, race
 
 
 def test_workers_start_beside_installed_rivals(
@@ -31,7 +31,7 @@ def test_workers_start_beside_installed_rivals(
     monkeypatch.setattr(race, "is_installed", lambda who: who.family != "ours")
     each = creation.run(scene, ("gymnasium",), 1)
     assert [(row.who, row.ratios) for row in each.rows] == [("AsyncVectorEnv", {})]
-    assert each.notes[1] == race.absent(python_rivals.pool_vector_env)
+    assert each.notes[1] == race.absent(python_players.pool_vector_env)
 
 
 @pytest.mark.slow

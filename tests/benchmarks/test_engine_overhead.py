@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.harness.rounds import Spread
 from benchmarks.scenes import engine_overhead
+from parallel_pool._bench.rounds import Spread
 
 
 def test_overhead_is_read_from_what_c_prints(monkeypatch: pytest.MonkeyPatch) -> None:

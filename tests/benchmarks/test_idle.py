@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.harness import race, tree
-from benchmarks.scenes import idle, python_rivals
+from benchmarks.scenes import idle
+from parallel_pool._bench import python_players, race, tree
 
 
 def test_idle_time_is_that_of_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,7 +19,7 @@ def test_idle_time_is_that_of_all_processes(monkeypatch: pytest.MonkeyPatch) -> 
 def test_idle_pools_are_measured_in_processes_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert idle.in_child(python_rivals.async_vector_env, 0.0) >= 0
+    assert idle.in_child(python_players.async_vector_env, 0.0) >= 0
     took = {who.name: float(i) for i, who in enumerate((idle.OURS, *idle.RIVALS))}
     monkeypatch.setattr(idle, "in_child", lambda who, seconds: took[who.name])
     monkeypatch.setattr(idle.race, "is_installed", lambda who: who is not idle.RIVALS[-1])

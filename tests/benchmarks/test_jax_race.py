@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.harness.rounds import timed
 from benchmarks.studies import jax
+from parallel_pool._bench.rounds import timed
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import machine
+from parallel_pool._bench import machine
 
 
 def test_the_commit_is_dirty_only_if_what_is_measured_changed(
@@ -27,6 +27,9 @@ def test_the_commit_is_dirty_only_if_what_is_measured_changed(
     assert machine.commit() == clean
     source.write_text("after")
     assert machine.commit() == f"{clean}-dirty"
+    # a package that is installed inside somebody's checkout
+    monkeypatch.setattr(machine, "ROOT", results.parent)
+    assert machine.commit() is None
 
 
 def test_facts_of_the_machine() -> None:

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.scenes import mujoco_bare, native_scenes
+from benchmarks.scenes import mujoco_bare
+from parallel_pool._bench import race, tasks
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rounds import Spread
 from tests.support.sampling import thinned
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(native_scenes.MUJOCO, 3))
+@pytest.mark.parametrize("name", thinned(tasks.MUJOCO, 3))
 @pytest.mark.parametrize("data_per_thread", [False, True])
 def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:
     """Its states equal ours bit by bit, through resets and time limits."""
@@ -23,7 +23,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
     import parallel_pool
 
     num_envs, limit = 3, 40
-    task = replace(native_scenes.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
+    task = replace(tasks.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
     env = parallel_pool.make_vec(
         task.env_id, num_envs, max_episode_steps=limit, vector_kwargs={"num_threads": 1}
     )
@@ -47,7 +47,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
 
 
 def test_the_bare_loop_shares_its_steps_among_threads() -> None:
-    task = native_scenes.mujoco("HalfCheetah", 4, 2, 2)
+    task = tasks.mujoco("HalfCheetah", 4, 2, 2)
     with race.playing(mujoco_bare.bare_per_env, task) as player:
         assert player.play(5) == 10
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import pinned, race
-from benchmarks.harness.scene import Scene
+from benchmarks.harness import pinned
 from benchmarks.scenes import mujoco_bare, native_scenes
+from parallel_pool._bench import race
+from parallel_pool._bench.scene import Scene
 from tests.benchmarks.made_up import Watch, field_of
 
 
@@ -26,7 +27,7 @@ def test_a_scene_of_another_mujoco_needs_another_process(monkeypatch: pytest.Mon
 
 
 def test_a_missing_mujoco_is_named() -> None:
-    each = pinned.run(pinned_scene("0.1"), ("envpool",), race.QUICK)
+    each = pinned.run(pinned_scene("0.1"), ("envpool",), race.SHORT)
     assert [bar.is_met for bar in each.bars] == [None, None]
     assert "MuJoCo 0.1 is not in" in each.notes[-1]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.scenes import python_envs, rivals
+from parallel_pool._bench import python_envs, rivals
 
 
 def at_no_cost(name: str, done: list[int]) -> python_envs.Cost:

@@ -7,15 +7,15 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchmarks.harness import race, tree
-from benchmarks.scenes import newest_envpool, python_rivals, rivals
+from benchmarks.scenes import newest_envpool, python_rivals
+from parallel_pool._bench import python_players, race, rivals, tree
 from tests.benchmarks.made_up import TASK, named
 
 
 def test_started_processes_are_found() -> None:
     before = tree.descendants(os.getpid())
     with subprocess.Popen(["sleep", "1000"]) as process:
-        assert python_rivals.started_since(before) == [process.pid]
+        assert python_players.started_since(before) == [process.pid]
         process.kill()
 
 

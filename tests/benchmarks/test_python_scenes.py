@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks.harness import race, tree
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.harness.scene import Scene
-from benchmarks.scenes import idle, python_envs, python_rivals, python_scenes
+from benchmarks.scenes import idle, python_rivals, python_scenes
+from parallel_pool._bench import python_envs, python_players, race, tree
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rounds import Spread
+from parallel_pool._bench.scene import Scene
 from tests.benchmarks.made_up import state_of
 
 
@@ -77,12 +77,12 @@ def few(scene: Scene) -> Task:
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", python_scenes.RACES, ids=lambda scene: scene.name)
 def test_ours_and_gymnasiums_play_every_python_scene(scene: Scene, no_work: None) -> None:
-    contenders = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)
+    contenders = (*scene.ours, python_players.plain_loop, python_players.async_vector_env)
     for who in filter(race.is_installed, contenders):
         task = who.task(few(scene))
         with race.playing(who, task) as player:
             assert player.play(30) == 30 * task.batch_size
-            if who is not python_rivals.plain_loop:
+            if who is not python_players.plain_loop:
                 # ours may have one more process, which starts the others
                 assert len(player.children) >= (2 if who.family == "ours" else 4)
 

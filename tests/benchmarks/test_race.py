@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.contender import Task
-from benchmarks.harness.outcome import Row
-from benchmarks.harness.rounds import Spread
-from benchmarks.scenes import python_rivals, python_scenes, rivals
+from benchmarks.scenes import python_rivals, python_scenes
+from parallel_pool._bench import race, rivals
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.outcome import Row
+from parallel_pool._bench.rounds import Spread
 from tests.benchmarks.made_up import TASK, Made, Watch, field_of
 
 
@@ -52,7 +52,7 @@ def test_a_rival_whose_best_setting_is_ours_has_one_row() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, task=replace(TASK, num_threads=1, batch_size=4))
-    outcome = race.run(scene, ("envpool",), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("envpool",), race.SHORT, clock=watch)
     assert [(row.who, row.role) for row in outcome.rows[2:]] == [("rival", "same = best")]
 
 
@@ -61,7 +61,7 @@ def test_rivals_not_chosen_or_not_installed_are_not_measured() -> None:
     scene, _ = field_of(watch)
     absent = replace(scene.rivals[0], package="no-such-package")
     scene = replace(scene, rivals=(absent, scene.rivals[1]))
-    outcome = race.run(scene, ("envpool",), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("envpool",), race.SHORT, clock=watch)
     assert [row.who for row in outcome.rows] == ["quick", "slow"]
     assert [bar.is_met for bar in outcome.bars] == [None, None]
     assert outcome.notes == ["no-such-package is not installed: pip install no-such-package"]
@@ -71,7 +71,7 @@ def test_bars_may_be_on_cpu_time() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, bars={}, cpu_bars={"other": 1.9})
-    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("ale",), race.SHORT, clock=watch)
     # all of them use two cores, so it equals the ratio of wall time here
     assert [str(bar) for bar in outcome.bars] == ["CPU time vs other >= 1.9x: 2x, met"]
 
@@ -80,7 +80,7 @@ def test_a_scene_may_add_notes() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, conclude=lambda rows: [f"{len(rows)} rows"])
-    assert race.run(scene, (), race.QUICK, clock=watch).notes == ["2 rows"]
+    assert race.run(scene, (), race.SHORT, clock=watch).notes == ["2 rows"]
 
 
 def test_a_player_may_have_a_number_of_environments_of_its_own() -> None:
@@ -88,7 +88,7 @@ def test_a_player_may_have_a_number_of_environments_of_its_own() -> None:
     scene, made = field_of(watch)
     few = replace(scene.rivals[1], num_envs=4)
     scene = replace(scene, task=replace(TASK, batch_size=2), rivals=(few,), bars={})
-    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("ale",), race.SHORT, clock=watch)
     assert outcome.rows[2].setting == "4 envs"
     assert made[-1].steps == 2
     assert made[-1].played >= 4 * race.WARM_UP // 2
@@ -103,7 +103,7 @@ def test_players_are_closed_when_one_fails() -> None:
 
     scene = replace(scene, rivals=(replace(scene.rivals[1], make=fail),))
     with pytest.raises(RuntimeError):
-        race.run(scene, ("ale",), race.QUICK, clock=watch)
+        race.run(scene, ("ale",), race.SHORT, clock=watch)
     assert len(made) == 2
     assert all(player.closed for player in made)
 
@@ -113,9 +113,9 @@ def test_a_share_is_of_as_many_loops_as_there_are_workers() -> None:
     scene, _ = field_of(watch)
     scene = replace(scene, bars={}, shares={"other": 0.9})
     # the slower of ours is twice as fast as one loop, so it reaches all of the ceiling
-    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("ale",), race.SHORT, clock=watch)
     assert [str(bar) for bar in outcome.bars] == ["share of the ceiling, 2 x other, >= 0.9: 1, met"]
-    assert race.run(scene, (), race.QUICK, clock=watch).bars[0].reached is None
+    assert race.run(scene, (), race.SHORT, clock=watch).bars[0].reached is None
 
 
 def test_a_rival_with_other_environments_is_compared_by_its_own_loop() -> None:
@@ -165,17 +165,17 @@ def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -
 def test_ours_may_be_absent_and_the_others_still_play() -> None:
     watch = Watch()
     scene, made = field_of(watch)
-    absent = replace(scene.ours[0], needs="benchmarks.harness.race:no_such_name")
+    absent = replace(scene.ours[0], needs="parallel_pool._bench.race:no_such_name")
     elsewhere = replace(scene.rivals[1], folder="no-such-folder")
     scene = replace(scene, ours=(absent,), rivals=(scene.rivals[0], elsewhere))
-    outcome = race.run(scene, ("envpool", "ale"), race.QUICK, clock=watch)
+    outcome = race.run(scene, ("envpool", "ale"), race.SHORT, clock=watch)
     assert {row.who for row in outcome.rows} == {"rival"}
     assert [bar.is_met for bar in outcome.bars] == [None, None]
     assert outcome.notes == [
         f"numpy is not in {sys.prefix}/no-such-folder: make "
         + os.path.relpath(f"{sys.prefix}/no-such-folder", race.ROOT),
-        "quick is not measured: no no_such_name in benchmarks.harness.race",
+        "quick is not measured: no no_such_name in parallel_pool._bench.race",
     ]
     assert not race.is_installed(replace(absent, needs="no_such_module:name"))
-    assert race.is_installed(replace(absent, needs="benchmarks.harness.race:run"))
+    assert race.is_installed(replace(absent, needs="parallel_pool._bench.race:run"))
     assert made

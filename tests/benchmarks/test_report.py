@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks.harness import report
-from benchmarks.harness.outcome import Bar, Outcome, Row, reached
-from benchmarks.harness.rounds import Spread
+from parallel_pool._bench.outcome import Bar, Outcome, Row, reached
+from parallel_pool._bench.rounds import Spread
 from tests.benchmarks.made_up import MACHINE, outcome
 
 

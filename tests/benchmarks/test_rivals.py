@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.harness import race
-from benchmarks.harness.contender import ROWS, Contender
-from benchmarks.scenes import native_scenes, rivals
+from parallel_pool._bench import race, rivals, tasks
+from parallel_pool._bench.contender import ROWS, Contender
 from tests.benchmarks.made_up import TASK
 
 
@@ -46,7 +45,7 @@ def test_settings_are_threads_times_batches() -> None:
     ids=lambda who: who.name,
 )
 def test_gymnasium_plays(who: Contender) -> None:
-    task = native_scenes.cart_pole(2, 1)
+    task = tasks.cart_pole(2, 1)
     with race.playing(who, task) as player:
         assert len(player.children) == (2 if who is rivals.gymnasium_async else 0)
         # long enough for episodes to end

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import rounds
-from benchmarks.harness.rounds import Sample, Spread
+from parallel_pool._bench import rounds
+from parallel_pool._bench.rounds import Sample, Spread
 from tests.benchmarks.made_up import Made, Watch
 
 
@@ -70,6 +70,55 @@ def test_a_round_of_several_turns_is_their_sum() -> None:
     assert len(ticks) == 4
     assert [(sample.steps, round(sample.seconds, 9)) for sample in samples["a"]] == [(600, 0.6)] * 2
     assert [(sample.steps, round(sample.seconds, 9)) for sample in samples["b"]] == [(300, 0.6)] * 2
+
+
+class Failing(Made):
+    """A player that fails in one of its plays."""
+
+    fails_at = 0
+
+    def play(self, batches: int) -> int:
+        self.fails_at -= 1
+        if self.fails_at < 0:
+            raise OSError("it is gone")
+        return super().play(batches)
+
+
+@pytest.mark.parametrize("plays", [0, 1, 2, 7])
+def test_a_player_that_fails_leaves_the_race(plays: int) -> None:
+    """In its calibration, or in one of its turns."""
+    watch = Watch()
+    failing = Failing(watch, 0.01)
+    players = {"a": Made(watch, 0.01), "b": failing, "c": Made(watch, 0.02)}
+    lost: list[tuple[str, str]] = []
+    failing.fails_at = plays
+    samples = rounds.interleave(
+        players, 3, 0.1, turns=2, clock=watch, lost=lambda name, why: lost.append((name, str(why)))
+    )
+    assert lost == [("b", "it is gone")]
+    assert {name: len(each) for name, each in samples.items()} == {"a": 3, "c": 3}
+    assert [sample.rate for sample in samples["c"]] == pytest.approx([500] * 3)
+    failing.fails_at = plays
+    with pytest.raises(OSError, match="it is gone"):
+        rounds.interleave(players, 3, 0.1, turns=2, clock=watch)
+
+
+def test_a_race_that_all_players_left_has_no_samples() -> None:
+    watch = Watch()
+    lost: list[str] = []
+    players = {"a": Failing(watch, 1), "b": Failing(watch, 1)}
+    found = rounds.interleave(players, 9, 1, clock=watch, lost=lambda name, why: lost.append(name))
+    assert (found, lost) == ({}, ["a", "b"])
+
+
+def test_a_race_may_end_early_but_has_a_round() -> None:
+    watch = Watch()
+    players = {"a": Made(watch, 0.1), "b": Made(watch, 0.1)}
+    ends = iter([False, True])
+    samples = rounds.interleave(players, 9, 1, clock=watch, is_over=lambda: next(ends))
+    assert {len(each) for each in samples.values()} == {2}
+    samples = rounds.interleave(players, 9, 1, clock=watch, is_over=lambda: True)
+    assert {len(each) for each in samples.values()} == {1}
 
 
 def test_cpu_time_of_children_counts(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks.harness import race
-from benchmarks.harness.scene import Scene
-from benchmarks.scenes import native_scenes, rivals
+from benchmarks.scenes import native_scenes
+from parallel_pool._bench import race, rivals
+from parallel_pool._bench.scene import Scene
 from tests.support.sampling import thinned
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import counting, race
+from benchmarks.harness import counting
 from benchmarks.harness.ledger import Ledger
-from benchmarks.scenes import rivals
 from benchmarks.scenes.forging import Forging
 from benchmarks.scenes.refusing import Refusing
 from benchmarks.studies import soak
+from parallel_pool._bench import race, rivals
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 

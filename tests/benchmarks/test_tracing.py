@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness.rounds import Spread
 from benchmarks.studies import tracing
 from benchmarks.studies.tracing import PROGRAMS, Outcome, Program
+from parallel_pool._bench.rounds import Spread
 from parallel_pool._tracing.report import Report
 from parallel_pool.errors import StateError
 from tests.support.made_records import MS, Loop

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.harness import tree
+from parallel_pool._bench import tree
 from tests.benchmarks.made_up import state_of
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.harness.rounds import Spread, timed
 from benchmarks.studies import with_policy
+from parallel_pool._bench.rounds import Spread, timed
 
 SHORT = ["--rounds", "2", "--seconds", "0.02"]
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from benchmarks.harness import report
-from benchmarks.harness.outcome import Outcome
+from parallel_pool._bench.outcome import Outcome
 from parallel_pool._demo import picture
 from parallel_pool._demo.speeds import Speed, runners
 

@@ -23,12 +23,12 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # paths begin so.
 HEAVY = {
     "gymnasium": (
-        *("_apis/", "_families/", "_workers/", "_testing/", "_demo"),
+        *("_apis/", "_families/", "_workers/", "_testing/", "_bench/", "_demo"),
         *("_engine/registry.py", "_engine/specs.py"),
     ),
     "torch": ("_apis/sb3/vec_env.py", "_apis/torch/"),
     # worker processes import other files of these APIs, and must not wait for their libraries
-    "stable_baselines3": ("_apis/sb3/vec_env.py",),
+    "stable_baselines3": ("_apis/sb3/vec_env.py", "_bench/python_players.py"),
     "pettingzoo": (
         "_apis/pettingzoo/aec_game.py",
         "_apis/pettingzoo/atari_game.py",
@@ -51,10 +51,13 @@ HEAVY = {
     ),
     "mujoco": ("_families/mujoco",),
     # ale_ids.py imports it so that it registers its ids
-    "ale_py": ("_families/atari", "_demo", "_prove_atari/", "_apis/common/ale_ids.py"),
-    "cv2": ("_demo",),
+    "ale_py": (
+        *("_families/atari", "_demo", "_prove_atari/", "_apis/common/ale_ids.py"),
+        *("_bench/atari_env.py", "_bench/rivals.py"),
+    ),
+    "cv2": ("_bench/atari_env.py",),
     "matplotlib": ("_demo",),
-    "rich": ("_demo", "_prove_atari/"),
+    "rich": ("_bench/progress.py", "_demo", "_prove_atari/"),
     "elftools": ("_prove_atari/objects.py",),
     "ray": ("_apis/cluster/",),
     "jax": ("_apis/jax/", "_apis/ale/programs.py"),
@@ -73,7 +76,7 @@ LAYERS: dict[str, set[str]] = {
     "_include.py": set(),
     "_native.py": {"errors.py"},
     "_system.py": set(),
-    "_command.py": set(),
+    "_command.py": CORE,
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,
     "_families": CORE,
@@ -83,10 +86,11 @@ LAYERS: dict[str, set[str]] = {
     # the contract compares with Gymnasium's own loop
     "_testing": {*CORE, "_apis", "_source", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
-    "_demo": {*CORE, "parallel_pool"},
+    "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
+    "_demo": {*CORE, "_bench", "parallel_pool"},
     "__main__.py": {
         *CORE,
-        *("_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
+        *("_bench", "_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
     },
 }
 

@@ -225,6 +225,21 @@ def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.package
+def test_installed_wheel_runs_the_quick_benchmark(installed: Path, tmp_path: Path) -> None:
+    """Without a clone; full benchmarks are not there."""
+    bench = [installed, "-m", "parallel_pool", "bench"]
+    words = ["--quick", "cartpole-1", "--budget", "60", "--out", "here"]
+    run = {"cwd": tmp_path, "capture_output": True, "text": True, "check": False}
+    done = subprocess.run([*bench, *words], **run)
+    assert done.returncode == 0, done.stderr
+    assert "parallel_pool.make_vec" in done.stdout and "gymnasium.make" in done.stdout
+    page = (tmp_path / "here" / "bench.html").read_text()
+    assert "this machine" in page and "reference" in page
+    done = subprocess.run([*bench, "cartpole-1"], **run)
+    assert done.returncode == 1 and "bench --quick` works here" in done.stderr
+
+
+@pytest.mark.package
 def test_installed_wheel_steps(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [installed, "-c", STEP], cwd=tmp_path, capture_output=True, text=True, check=False

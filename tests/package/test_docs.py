@@ -15,7 +15,7 @@ from parallel_pool._families import atari_proofs
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKING = [
-    *(*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"),
+    *(*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"),
     *(ROOT / name / "README.md" for name in ("benchmarks", "examples", "integration")),
 ]
 # CHANGELOG.md names files that are no more

@@ -73,6 +73,11 @@ sys.exit(main(["demo", "--out", sys.argv[1]]))
         (("bench", "--out", ""), "'': it names no folder: choose a folder"),
         (("bench", "--out", __file__), "File exists"),
         (("bench", "--out", "/proc/out"), "'/proc/out': "),
+        (("bench", "--quick", "pong"), "no scene pong: choose from cartpole-1, cartpole-64"),
+        (("bench", "--quick", "--budget", "0"), "'0': give seconds above 0"),
+        (("bench", "--quick", "--out", __file__), "File exists"),
+        (("bench", "--quick", "--read", "none.json"), "'none.json': No such file or directory"),
+        (("bench", "--quick", "--read", __file__), "it is not JSON: "),
         (("profile", "nothing" * 10_000), "there is no such file"),
     ],
 )
@@ -124,13 +129,14 @@ def test_bench_names_a_missing_package() -> None:
     assert line == f"parallel_pool bench needs rich, which is not installed: {cure}"
 
 
-def test_bench_without_a_checkout_names_make_bench(
+def test_bench_without_a_checkout_names_what_works_and_make_bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli.parallel_pool, "__file__", str(tmp_path / "site/parallel_pool/x.py"))
     monkeypatch.chdir(tmp_path)
     assert cli.main(["bench"]) == 1
-    assert "make bench" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "`python -m parallel_pool bench --quick` works here" in line and "make bench" in line
 
 
 @pytest.mark.slow
@@ -267,7 +273,7 @@ def test_gymnasiums_runners_step_all_environments_of_their_task() -> None:
 
 
 def test_processes_of_the_demo_ignore_ctrl_c() -> None:
-    from parallel_pool._demo.speeds import interrupts_ignored
+    from parallel_pool._bench.interrupts import interrupts_ignored
 
     before = signal.getsignal(signal.SIGINT)
     code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"

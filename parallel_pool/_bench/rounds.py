@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from benchmarks.harness import tree
+from parallel_pool._bench import tree
 
 
 class Player(Protocol):
@@ -54,6 +55,9 @@ class Sample:
     def cpu_us(self) -> float:
         """Microseconds of CPU time per environment step, of all threads and processes."""
         return self.cpu_seconds / self.steps * 1e6
+
+
+NOTHING = Sample(0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,46 @@ def batches_in(player: Player, seconds: float, clock: Clock = CLOCK) -> int:
         batches *= 2
 
 
+# Told of a player that leaves a race, and of what it raised.
+Lost = Callable[[str, Exception], None]
+
+
+class Field:
+    """The players of a race. One that fails leaves it, without its samples, if somebody is told.
+
+    Attributes:
+        samples: of each player that is still in the race, by name.
+    """
+
+    def __init__(self, players: Mapping[str, Player], clock: Clock, lost: Lost | None) -> None:
+        self.samples: dict[str, list[Sample]] = {name: [] for name in players}
+        self._players, self._clock, self._lost = players, clock, lost
+        self._batches: dict[str, int] = {}
+
+    def calibrate(self, seconds: float) -> None:
+        """Finds the number of batches of each player's turns, which take about this long."""
+        for name, player in self._players.items():
+            with self._leaving(name):
+                self._batches[name] = batches_in(player, seconds, self._clock)
+
+    def turn(self, name: str) -> Sample:
+        """Lets a player play; returns an empty sample if it is not in the race any more."""
+        if name in self.samples:
+            with self._leaving(name):
+                return timed(self._players[name], self._batches[name], self._clock)
+        return NOTHING
+
+    @contextmanager
+    def _leaving(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if self._lost is None:
+                raise
+            del self.samples[name]
+            self._lost(name, error)
+
+
 def interleave(
     players: Mapping[str, Player],
     rounds: int,
@@ -126,6 +170,8 @@ def interleave(
     turns: int = 1,
     clock: Clock = CLOCK,
     tick: Callable[[], None] = lambda: None,
+    lost: Lost | None = None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> dict[str, list[Sample]]:
     """Lets all players play in each round; returns the samples of each by name.
 
@@ -139,18 +185,23 @@ def interleave(
         seconds: approximate playing time of each player in a round.
         turns: turns of each player in a round.
         tick: called after each player's last turn in a round.
+        lost: told of a player that fails, which then leaves the race without its samples. By
+            default what it raises ends the race.
+        is_over: asked before each round but the first; the race ends early if it returns True.
     """
-    batches = {name: batches_in(player, seconds / turns, clock) for name, player in players.items()}
-    samples: dict[str, list[Sample]] = {name: [] for name in players}
-    names = list(players)
+    field = Field(players, clock, lost)
+    field.calibrate(seconds / turns)
     for i in range(rounds):
-        sums = dict.fromkeys(names, Sample(0, 0.0, 0.0))
+        names = list(field.samples)
+        if not names or (i and is_over()):
+            break
+        sums = dict.fromkeys(names, NOTHING)
         for j in range(turns):
             first = (i * turns + j) % len(names)
             for name in names[first:] + names[:first]:
-                sums[name] += timed(players[name], batches[name], clock)
+                sums[name] += field.turn(name)
                 if j == turns - 1:
                     tick()
-        for name in names:
-            samples[name].append(sums[name])
-    return samples
+        for name, samples in field.samples.items():
+            samples.append(sums[name])
+    return field.samples

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.harness.rounds import Spread
+from parallel_pool._bench.rounds import Sample, Spread, ratio
 
 FASTER = "{} is faster"
 
@@ -34,6 +34,41 @@ class Row:
     ratios: dict[str, Spread] = field(default_factory=dict)
     cpu_ratios: dict[str, Spread] = field(default_factory=dict)
     samples: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one contender did at one setting: its sample of each round.
+
+    Attributes:
+        who, setting, role: as in `Row`.
+    """
+
+    who: str
+    setting: str
+    role: str
+    samples: Sequence[Sample]
+
+
+def rows_of(played: Iterable[Played]) -> list[Row]:
+    """Returns a row of each contender of the same rounds, with the ratios of ours to it."""
+    everyone = list(played)
+    ours = [each for each in everyone if each.role == "ours"]
+    return [_row(each, ours if each.role != "ours" else ()) for each in everyone]
+
+
+def _row(one: Played, ours: Sequence[Played]) -> Row:
+    own = one.samples
+    return Row(
+        who=one.who,
+        setting=one.setting,
+        role=one.role,
+        value=Spread.of(sample.rate for sample in own),
+        cpu_us=Spread.of(sample.cpu_us for sample in own),
+        ratios={each.who: ratio(each.samples, own) for each in ours},
+        cpu_ratios={each.who: ratio(each.samples, own, cpu=True) for each in ours},
+        samples=[sample.rate for sample in own],
+    )
 
 
 @dataclass

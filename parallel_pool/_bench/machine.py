@@ -51,9 +51,12 @@ def moment() -> dict[str, Any]:
 def commit() -> str | None:
     """Returns the commit that is measured, with "-dirty" if a file differs from it.
 
-    Result files don't count, as the run itself writes them. Returns None outside a checkout.
+    Result files don't count, as the run itself writes them. Returns None outside a checkout, even
+    if the package is installed inside a checkout of something else.
     """
     git = ("git", "-C", str(ROOT))
+    if first_line(*git, "rev-parse", "--show-toplevel") != os.path.realpath(ROOT):
+        return None
     found = first_line(*git, "rev-parse", "--short", "HEAD")
     changed = first_line(*git, "status", "--porcelain", "-uno", "--", ".", ":!*/results/*")
     return f"{found}-dirty" if found and changed else found

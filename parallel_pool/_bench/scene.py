@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Row
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Row
 
 
 @dataclass(frozen=True)

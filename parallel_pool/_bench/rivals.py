@@ -2,12 +2,13 @@
 
 To add a rival, write a function from a `Task` to a `Player` and decorate it. All players run in
 this process (AsyncVectorEnv adds its workers as child processes), and pools sleep between their
-turns. The players of Python environments are in python_rivals.py; some run in processes of their
+turns. The players of Python environments are in python_players.py; some run in processes of their
 own.
 """
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -16,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.contender import Task, contender
-from benchmarks.harness.rounds import Player
+from parallel_pool._bench.contender import Task, contender
+from parallel_pool._bench.rounds import Player
 
 
 class Stepping:
@@ -177,9 +178,10 @@ def envpool_api_1_thread(task: Task) -> Player:
 @contender("EnvPool", "envpool", package="envpool", tunable=True)
 def envpool(task: Task) -> Player:
     """EnvPool, through its own `make`."""
-    import envpool
-
-    env = envpool.make(task.env_id, env_type="gymnasium", **_pool_options(task))
+    # by its name: it has no types, and is not installed where we check types
+    env = importlib.import_module("envpool").make(
+        task.env_id, env_type="gymnasium", **_pool_options(task)
+    )
     return _start(env, task, np.float64)
 
 
@@ -240,7 +242,7 @@ def gymnasium_async(task: Task) -> Player:
     """AsyncVectorEnv: a process for every environment."""
     import gymnasium
 
-    from parallel_pool._demo.speeds import interrupts_ignored
+    from parallel_pool._bench.interrupts import interrupts_ignored
 
     with interrupts_ignored():
         env = gymnasium.vector.AsyncVectorEnv([lambda: single(task)] * task.num_envs)
@@ -265,7 +267,7 @@ def single(task: Task) -> Any:
     if not task.is_atari:
         with quiet(task):
             return gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps)
-    from parallel_pool._demo.speeds import atari_env
+    from parallel_pool._bench.atari_env import atari_env
 
     return atari_env(
         task.game, frame_skip=task.frame_skip, max_episode_steps=task.max_episode_steps

@@ -1,4 +1,6 @@
-"""The process that a `PlayerProxy` starts: `python -m benchmarks.harness.player_process NAME TASK`.
+"""The process that a `PlayerProxy` starts: `python -m ...player_process MODULE NAME TASK`.
+
+The module, when it is imported, registers the function that makes the player.
 
 The player's worker processes are stopped between two plays. So steps in flight make no progress,
 and workers that wait by spinning use no core while others play.
@@ -6,6 +8,7 @@ and workers that wait by spinning use no core while others play.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -15,9 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from benchmarks.harness import player_proxy
-from benchmarks.harness.contender import Task
-from benchmarks.harness.json_lines import only_json
+from parallel_pool._bench.contender import Task, maker
+from parallel_pool._bench.json_lines import only_json
 
 
 @contextmanager
@@ -37,11 +39,10 @@ def signal_all(pids: Sequence[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
+def serve(module: str, name: str, task: str, *, send: Callable[[dict[str, Any]], None]) -> None:
     """Makes a player; then plays, for each line of stdin, the number of batches in it."""
-    from benchmarks.scenes import newest_envpool, python_rivals  # noqa: F401  both fill MAKERS
-
-    player = player_proxy.MAKERS[name](Task(**json.loads(task)))
+    importlib.import_module(module)
+    player = maker(name)(Task(**json.loads(task)))
     workers = list(player.children)
     try:
         signal_all(workers, signal.SIGSTOP)

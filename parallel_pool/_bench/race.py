@@ -11,24 +11,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.harness.contender import Contender, Task
-from benchmarks.harness.outcome import Bar, Outcome, Row, reached
-from benchmarks.harness.rounds import (
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.outcome import Bar, Outcome, Played, Row, reached, rows_of
+from parallel_pool._bench.rounds import (
     CLOCK,
     Clock,
     Player,
-    Sample,
     Spread,
     batches_in,
     interleave,
-    ratio,
     timed,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.harness.scene import Scene
+    from parallel_pool._bench.scene import Scene
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +54,7 @@ class Effort:
     all_settings: bool = True
 
 
-QUICK = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
+SHORT = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
 
 
 @dataclass(frozen=True)
@@ -215,7 +213,9 @@ def run(
             clock=clock,
             tick=lambda: tick("round"),
         )
-    rows = [row_of(entry, entries, samples) for entry in entries]
+    rows = rows_of(
+        Played(entry.who.name, entry.setting, entry.role, samples[entry.name]) for entry in entries
+    )
     bars = [bar_of(scene, who, goal, rows) for who, goal in scene.bars.items()]
     bars += [
         Bar(f"CPU time vs {who}", goal, reached(rows, who, cpu=True))
@@ -268,19 +268,3 @@ def share_bar(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
     times, cores = reached(rows, who), scene.task.num_threads
     share = None if times is None else times / cores
     return Bar(f"share of the ceiling, {cores} x {who},", goal, share, unit="")
-
-
-def row_of(entry: Entry, entries: Sequence[Entry], samples: dict[str, list[Sample]]) -> Row:
-    """Returns the row of one entry, with the ratios of ours to it."""
-    own = samples[entry.name]
-    ours = [each for each in entries if each.role == "ours" and entry.role != "ours"]
-    return Row(
-        who=entry.who.name,
-        setting=entry.setting,
-        role=entry.role,
-        value=Spread.of(sample.rate for sample in own),
-        cpu_us=Spread.of(sample.cpu_us for sample in own),
-        ratios={each.who.name: ratio(samples[each.name], own) for each in ours},
-        cpu_ratios={each.who.name: ratio(samples[each.name], own, cpu=True) for each in ours},
-        samples=[sample.rate for sample in own],
-    )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.rounds import Player
+from parallel_pool._bench.rounds import Player
 
 # Number of rows of actions; they are drawn beforehand, and all players repeat them.
 ROWS = 128
@@ -134,15 +134,25 @@ class Contender:
         return Path(sys.prefix) / self.folder
 
 
+Maker = Callable[[Task], Player]
+
 CONTENDERS: dict[str, Contender] = {}
+# The functions that make the player in its own process, by the contender's name. For contenders
+# that are not here, `Contender.make` does it.
+MAKERS: dict[str, Maker] = {}
+
+
+def maker(name: str) -> Maker:
+    """Returns the function that makes a contender's player in the process that steps it."""
+    return MAKERS.get(name) or CONTENDERS[name].make
 
 
 def contender(
     name: str, family: str, *, package: str, tunable: bool = False, **facts: Any
-) -> Callable[[Callable[[Task], Player]], Contender]:
+) -> Callable[[Maker], Contender]:
     """Decorates a function that makes a player; the facts are attributes of `Contender`."""
 
-    def register(make: Callable[[Task], Player]) -> Contender:
+    def register(make: Maker) -> Contender:
         CONTENDERS[name] = Contender(name, family, make, package, tunable, **facts)
         return CONTENDERS[name]
 
