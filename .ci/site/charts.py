@@ -23,20 +23,25 @@ PAGE = """<div id="charts"><noscript>The charts need JavaScript; the tables do n
 <script src="assets/chart-data.js"></script>"""
 
 
+def results(root: Path) -> list[Path]:
+    """Returns the files with the results of each machine's full benchmark."""
+    return sorted(root.glob("benchmarks/results/*/results.json"))
+
+
 def menu(root: Path = pages.ROOT) -> list[tuple[str, Any]]:
     """Returns titles and pages of the results, by machine."""
     return [
         (
-            machine(json.loads((folder / "results.json").read_text()), folder.name)["name"],
+            machine(json.loads(file.read_text()), file.parent.name)["name"],
             [
                 (
                     page.stem.replace("-", " ").capitalize(),
-                    f"benchmarks/results/{folder.name}/{page.name}",
+                    f"benchmarks/results/{file.parent.name}/{page.name}",
                 )
-                for page in sorted(folder.glob("*.md"))
+                for page in sorted(file.parent.glob("*.md"))
             ],
         )
-        for folder in sorted(root.glob("benchmarks/results/*"))
+        for file in results(root)
     ]
 
 
@@ -47,7 +52,7 @@ def write(target: Path, root: Path = pages.ROOT) -> None:
     if text.count(PLACE) != 1:
         raise ValueError(f"docs/benchmarks.md needs one line {PLACE}")
     page.write_text(text.replace(PLACE, PAGE))
-    files = sorted(root.glob("benchmarks/results/*/results.json"))
+    files = results(root)
     machines = [machine(json.loads(file.read_text()), file.parent.name) for file in files]
     data = json.dumps(machines, separators=(",", ":"))
     pages.write_text(target / "assets/chart-data.js", f"window.parallelPoolResults = {data};\n")
