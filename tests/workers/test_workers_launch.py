@@ -275,7 +275,8 @@ def test_a_worker_lost_by_ctrl_c_ends(
     if method == "forkserver":
         _, pid, pidfd = lost[0]
         wait_for(lambda: has_ended(pid))
-        os.close(pidfd)
+        if pidfd is not None:
+            os.close(pidfd)
     else:
         wait_for(lambda: has_ended(lost[0]))
         os.waitpid(lost[0], 0)
@@ -387,6 +388,7 @@ def test_the_end_of_workers_is_noticed_without_pidfds(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_fd, "HAS_PIDFD", False)
+    monkeypatch.setattr(process_fd, "HAS_KQUEUE", False)
     monkeypatch.setattr(process_fd, "ENDED", 0)
     for method in METHODS:
         workers = start(method, "end", "SIGKILL", "sleep", "return")
