@@ -73,6 +73,7 @@ LAYERS: dict[str, set[str]] = {
     "_include.py": set(),
     "_native.py": {"errors.py"},
     "_command.py": set(),
+    "_pyinstaller": set(),
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,
     "_families": CORE,
