@@ -1,12 +1,15 @@
 /* Futex: sleeps until a word changes, with futexes on Linux and a table of sleepers elsewhere.
  *
- * The table serves the threads of one process. Without futexes, a sleeper polls words that
- * processes share: correct but slower, as it wakes up to a thousand times a second. Table and
- * polling use only POSIX, so they can be tested on Linux too: tests/c/test_os_table.c defines
- * PP_OS_TABLE. */
+ * The table serves the threads of one process. macOS 14.4 and newer have calls for words that
+ * processes share. Elsewhere a sleeper polls these: correct but slower, as it wakes up to a
+ * thousand times a second. Table and polling use only POSIX, so they can be tested on Linux too:
+ * tests/c/test_os_table.c defines PP_OS_TABLE, and stands in for macOS's calls. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
+#if defined(__APPLE__)
+#include <dlfcn.h>
+#endif
 #include <errno.h>
 #include <stdbool.h>
 #include <time.h>
@@ -180,8 +183,84 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
   pthread_mutex_unlock(&b->lock);
 }
 
+/* The calls of macOS's <os/os_sync_wait_on_address.h>, which older SDKs lack. They return a
+ * negative number and set errno on failure. A wait returns at once if the value differs. */
+typedef int wait_on_address(void *word, uint64_t expected, size_t size, uint32_t flags);
+typedef int wait_on_address_with_timeout(void *word, uint64_t expected, size_t size, uint32_t flags,
+                                         uint32_t clock, uint64_t timeout);
+typedef int wake_by_address(void *word, size_t size, uint32_t flags);
+
+/* null where the system lacks them */
+typedef struct address_calls {
+  wait_on_address *wait;
+  wait_on_address_with_timeout *wait_with_timeout;
+  wake_by_address *wake_one, *wake_all;
+} address_calls;
+
+enum {
+  SHARED = 1,    /* OS_SYNC_WAIT_ON_ADDRESS_SHARED, OS_SYNC_WAKE_BY_ADDRESS_SHARED */
+  MACH_TIME = 32 /* OS_CLOCK_MACH_ABSOLUTE_TIME; timeouts are nanoseconds all the same */
+};
+/* nanoseconds of one wait: the system refuses very long ones */
+static const int64_t LONGEST_WAIT = INT64_C(60000000000);
+
+static address_calls found_calls;
+static pthread_once_t found_once = PTHREAD_ONCE_INIT;
+
+static void find_calls(void) {
+#if defined(__APPLE__)
+  // a conversion by memory, as ISO C has none from a pointer to data
+  const struct {
+    const char *name;
+    void *place;
+  } calls[] = {
+      {"os_sync_wait_on_address", &found_calls.wait},
+      {"os_sync_wait_on_address_with_timeout", &found_calls.wait_with_timeout},
+      {"os_sync_wake_by_address_any", &found_calls.wake_one},
+      {"os_sync_wake_by_address_all", &found_calls.wake_all},
+  };
+  for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    void *found = dlsym(RTLD_DEFAULT, calls[i].name);
+    if (!found) {
+      found_calls = (address_calls){0};
+      return;
+    }
+    *(void **)calls[i].place = found;
+  }
+#endif
+}
+
+/* returns the calls; null if the system lacks one of them, so that wakers and sleepers agree */
+static const address_calls *calls_or_null(void) {
+  pthread_once(&found_once, find_calls);
+  return found_calls.wait ? &found_calls : NULL;
+}
+
+/* Sleeps by the system's calls. Returns as pp_os_wait_shared, or PP_ERR_SYSTEM if they refuse. */
+static int wait_by_calls(const address_calls *calls, _Atomic uint32_t *word, uint32_t expected,
+                         int64_t deadline) {
+  while (atomic_load(word) == expected) {
+    int status;
+    if (deadline < 0) {
+      status = calls->wait((void *)word, expected, sizeof(*word), SHARED);
+    } else {
+      int64_t left = deadline - pp_os_now();
+      if (left <= 0) return PP_AGAIN;
+      status = calls->wait_with_timeout((void *)word, expected, sizeof(*word), SHARED, MACH_TIME,
+                                        (uint64_t)(left < LONGEST_WAIT ? left : LONGEST_WAIT));
+    }
+    if (status >= 0) return PP_OK;
+    if (errno == EINTR) return PP_AGAIN;
+    if (errno != ETIMEDOUT) return PP_ERR_SYSTEM;
+  }
+  return PP_OK;
+}
+
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   int64_t deadline = deadline_of(timeout), nap = FIRST_NAP;
+  const address_calls *calls = calls_or_null();
+  int status = calls ? wait_by_calls(calls, word, expected, deadline) : PP_ERR_SYSTEM;
+  if (status != PP_ERR_SYSTEM) return status;
   while (atomic_load(word) == expected) {
     int64_t left = deadline < 0 ? nap : deadline - pp_os_now();
     if (left <= 0) return PP_AGAIN;
@@ -193,9 +272,15 @@ int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout
 }
 
 void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
-  // sleepers poll
-  (void)word;
-  (void)count;
+  const address_calls *calls = calls_or_null();
+  if (!calls) return;  // sleepers poll
+  if (count == INT32_MAX) {
+    calls->wake_all((void *)word, sizeof(*word), SHARED);
+    return;
+  }
+  // an error says that no one sleeps any more
+  while (count-- > 0 && calls->wake_one((void *)word, sizeof(*word), SHARED) >= 0) {
+  }
 }
 
 #endif

@@ -31,8 +31,8 @@ int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 void pp_os_wake(_Atomic uint32_t *word, int32_t count);
 
 /* The same for a word in memory that several processes map, at any address. A waker must change the
- * word first: systems without futexes poll it and have no other signal. There, sleepers notice the
- * change up to a millisecond later, and all of them wake, whatever count is. */
+ * word first: systems without such calls (macOS before 14.4) poll it and have no other signal.
+ * There, sleepers notice the change up to a millisecond later, and all wake, whatever count is. */
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count);
 

@@ -137,17 +137,13 @@ class Outcome:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Outcome:
         """Returns the outcome that `to_json` wrote."""
-        rows = [
-            Row(
-                **{**row, "value": Spread(**row["value"])}
-                | {"cpu_us": row["cpu_us"] and Spread(**row["cpu_us"])}
-                | {
-                    key: {name: Spread(**each) for name, each in row[key].items()}
-                    for key in ("ratios", "cpu_ratios")
-                }
-            )
-            for row in data["rows"]
-        ]
+        rows = []
+        for row in data["rows"]:
+            known: dict[str, Any] = {**row, "value": Spread(**row["value"])}
+            known["cpu_us"] = row["cpu_us"] and Spread(**row["cpu_us"])
+            for key in ("ratios", "cpu_ratios"):
+                known[key] = {name: Spread(**each) for name, each in row[key].items()}
+            rows.append(Row(**known))
         bars = [Bar(**{k: v for k, v in bar.items() if k != "met"}) for bar in data["bars"]]
         return Outcome(**{**data, "rows": rows, "bars": bars})
 

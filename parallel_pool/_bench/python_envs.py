@@ -63,13 +63,14 @@ def turns_per_us() -> float:
 class Image(gymnasium.Env[Any, Any]):
     """Works, then returns 84 x 84 x 4 bytes: a copy of one of four pictures."""
 
-    observation_space = gymnasium.spaces.Box(0, 255, (84, 84, 4), np.uint8)
+    SHAPE = (84, 84, 4)
+    observation_space = gymnasium.spaces.Box(0, 255, SHAPE, np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
 
     def __init__(self, work: Work, amount: float, seed: int) -> None:
         self._work, self._amount = work, amount
-        shape = (4, *self.observation_space.shape)
-        self._pictures = np.random.default_rng(seed).integers(256, size=shape, dtype=np.uint8)
+        draw = np.random.default_rng(seed).integers
+        self._pictures = draw(256, size=(4, *self.SHAPE), dtype=np.uint8)
         self._steps = 0
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:

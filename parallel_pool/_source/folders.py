@@ -88,6 +88,19 @@ def refusal(folder: Path, root: Root) -> str:
                 return reason
         if reason := _refusal(real, is_own=True):
             return reason
+    return _refusal_of_mount(folder)
+
+
+def _refusal_of_mount(folder: Path) -> str:
+    """Returns why libraries can't be loaded from a folder's file system; "" if they can."""
+    # macOS does not say
+    if not hasattr(os, "ST_NOEXEC"):
+        return ""
+    real = Path(os.path.realpath(folder))
+    existing = next(path for path in (real, *real.parents) if path.exists())
+    with contextlib.suppress(OSError):
+        if os.statvfs(existing).f_flag & os.ST_NOEXEC:
+            return f"{named(existing)} is on a file system that is mounted noexec"
     return ""
 
 

@@ -138,7 +138,7 @@ class _Call(threading.Thread):
                     raise TimeoutError
                 ready = selector.select(min(left, POLL_INTERVAL))
                 # such as the server of a compiler cache, which its first client has started
-                if not ready and _has_ended(process.pid):
+                if not ready and process.poll() is not None:
                     break
                 for key, _ in ready:
                     data = os.read(key.fd, 1 << 16)
@@ -170,15 +170,6 @@ def command_text(command: Sequence[str]) -> str:
     """Returns a command as one would type it, shortened if it is long."""
     text = shlex.join(command)
     return text if len(text) <= COMMAND else f"{text[:COMMAND]}..."
-
-
-def _has_ended(pid: int) -> bool:
-    """Returns whether a child has ended; it is not reaped, so its number stays its own."""
-    try:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:
-        # the program ignores SIGCHLD
-        return True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from parallel_pool._testing.messages import ADD_CHECK, FORGED, LOAD, NOTE_BYTES, Job, Notes
+from parallel_pool._workers.start import anonymous_file
 
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
@@ -62,7 +63,8 @@ def run(
     Returns:
         How the child ended: "", "crashed" or "endless".
     """
-    with tempfile.TemporaryFile() as errors, os.fdopen(os.memfd_create("notes"), "r+b") as memory:
+    shared = anonymous_file.create("notes")
+    with os.fdopen(shared, "r+b") as memory, tempfile.TemporaryFile() as errors:
         memory.truncate(NOTE_BYTES)
         notes = Notes(memory.fileno())
         reader, writer = os.pipe()

@@ -93,6 +93,130 @@ TEST(shared_wait_never_times_out_early) {
   CHECK_EQ(pp_os_wait_shared(&word, 7, 0), PP_AGAIN);
 }
 
+/* ------------------------------------------------------------------- shared words on macOS -- */
+
+/* What macOS has, on Linux's futexes. A refusal is an errno that the waits return with. */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+static _Atomic int refusal, num_waits, num_wakes;
+
+static int fake_wait_with_timeout(void *word, uint64_t expected, size_t size, uint32_t flags,
+                                  uint32_t clock, uint64_t timeout) {
+  struct timespec time = timespec_of((int64_t)timeout);
+  CHECK(size == 4 && flags == 1 && (clock == 32 || clock == 0));
+  CHECK(clock == 0 || (timeout > 0 && timeout <= (uint64_t)LONGEST_WAIT));
+  atomic_fetch_add(&num_waits, 1);
+  if (refusal) {
+    errno = refusal;
+    return -1;
+  }
+  struct timespec *time_or_none = clock ? &time : NULL;
+  long status = syscall(SYS_futex, word, FUTEX_WAIT, (uint32_t)expected, time_or_none, NULL, 0);
+  return status == 0 || errno == EAGAIN ? 0 : -1;
+}
+
+static int fake_wait(void *word, uint64_t expected, size_t size, uint32_t flags) {
+  return fake_wait_with_timeout(word, expected, size, flags, 0, 0);
+}
+
+static int fake_wake(void *word, int count) {
+  atomic_fetch_add(&num_wakes, 1);
+  if (syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0) > 0) return 0;
+  errno = ENOENT;
+  return -1;
+}
+
+static int fake_wake_one(void *word, size_t size, uint32_t flags) {
+  CHECK(size == 4 && flags == 1);
+  return fake_wake(word, 1);
+}
+
+static int fake_wake_all(void *word, size_t size, uint32_t flags) {
+  CHECK(size == 4 && flags == 1);
+  return fake_wake(word, INT32_MAX);
+}
+
+static void fake_macos(bool is_there) {
+  static const address_calls fakes = {fake_wait, fake_wait_with_timeout, fake_wake_one,
+                                      fake_wake_all};
+  calls_or_null();  // before the fakes are put in their place
+  found_calls = is_there ? fakes : (address_calls){0};
+  atomic_store(&refusal, 0);
+  atomic_store(&num_waits, 0);
+  atomic_store(&num_wakes, 0);
+}
+
+static void *sleep_once_shared(void *word) {
+  CHECK_EQ(pp_os_wait_shared(word, 0, -1), PP_OK);
+  return NULL;
+}
+
+TEST(macos_sleeps_until_it_is_woken) {
+  static _Atomic uint32_t word;
+  pthread_t threads[3];
+  fake_macos(true);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(pp_os_thread_start(&threads[i], sleep_once_shared, &word, "sleeper") == PP_OK);
+  }
+  while (atomic_load(&num_waits) < 3) sched_yield();
+  // a poll would end without a wake
+  nanosleep(&(struct timespec){0, 5 * LONGEST_NAP}, NULL);
+  CHECK_EQ(num_waits, 3);
+  atomic_store(&word, 1);
+  pp_os_wake_shared(&word, 0);
+  CHECK_EQ(num_wakes, 0);
+  // the one that sleeps last may not have got to it: it finds another value
+  pp_os_wake_shared(&word, 2);
+  pp_os_wake_shared(&word, INT32_MAX);
+  for (int i = 0; i < 3; ++i) pthread_join(threads[i], NULL);
+  CHECK_EQ(num_waits, 3);
+  // the first that finds no one is the last
+  atomic_store(&num_wakes, 0);
+  pp_os_wake_shared(&word, 5);
+  CHECK_EQ(num_wakes, 1);
+  fake_macos(false);
+}
+
+TEST(macos_never_times_out_early_and_returns_other_values_at_once) {
+  _Atomic uint32_t word = 7;
+  const int64_t timeout = 3000000;
+  fake_macos(true);
+  int64_t before = pp_os_now();
+  CHECK_EQ(pp_os_wait_shared(&word, 7, timeout), PP_AGAIN);
+  CHECK(pp_os_now() - before >= timeout);
+  int waits = atomic_load(&num_waits);
+  CHECK(waits >= 1);
+  CHECK_EQ(pp_os_wait_shared(&word, 7, 0), PP_AGAIN);
+  CHECK_EQ(pp_os_wait_shared(&word, 8, -1), PP_OK);
+  CHECK_EQ(pp_os_wait_shared(&word, 8, INT64_MAX), PP_OK);
+  // without a call, which refuses a timeout of 0
+  CHECK_EQ(num_waits, waits);
+  atomic_store(&refusal, EINTR);
+  CHECK_EQ(pp_os_wait_shared(&word, 7, -1), PP_AGAIN);
+  fake_macos(false);
+}
+
+static void *store_later(void *word) {
+  nanosleep(&(struct timespec){0, 2 * LONGEST_NAP}, NULL);
+  atomic_store((_Atomic uint32_t *)word, 1);
+  return NULL;
+}
+
+TEST(macos_polls_where_its_calls_refuse) {
+  static _Atomic uint32_t word;
+  pthread_t thread;
+  fake_macos(true);
+  atomic_store(&refusal, EINVAL);
+  REQUIRE(pp_os_thread_start(&thread, store_later, &word, "stores") == PP_OK);
+  CHECK_EQ(pp_os_wait_shared(&word, 0, -1), PP_OK);
+  CHECK_EQ(num_waits, 1);
+  pthread_join(thread, NULL);
+  fake_macos(false);
+}
+
+/* ---------------------------------------------------------------------- shared words, again -- */
+
 static void ignore_alarm(int number) {
   (void)number;
 }

@@ -121,6 +121,42 @@ def test_a_deleted_watcher_ends_its_thread(start: Start) -> None:
     worker.kill()
 
 
+def test_an_event_of_a_worker_is_not_taken_for_one_of_the_next(start: Start) -> None:
+    """Two end at once. The callback of the first replaces the second by one that lives on."""
+    watcher, ended = Watcher(), Ends()
+    blocker, first, second, third, probe = start("fork", "echo", *range(5))
+    is_in, may_go_on = threading.Event(), threading.Event()
+
+    def block(worker: Worker) -> None:
+        is_in.set()
+        assert may_go_on.wait(TEST_TIMEOUT)
+
+    def replace(worker: Worker) -> None:
+        ended(worker)
+        watcher.unwatch(second)
+        # uses all numbers of descriptors that have become free
+        for _ in range(8):
+            watcher.watch(third, ended)
+
+    watcher.watch(blocker, block)
+    watcher.watch(first, replace)
+    watcher.watch(second, ended)
+    watcher.watch(probe, ended)
+    blocker.kill()
+    assert is_in.wait(TEST_TIMEOUT)
+    # the thread sees both ends in one poll
+    for worker in (first, second):
+        worker.kill()
+        assert worker.join(TEST_TIMEOUT)
+    may_go_on.set()
+    ended.wait_for(first, -signal.SIGKILL)
+    probe.kill()
+    ended.wait_for(probe, -signal.SIGKILL)
+    watcher.close()
+    assert [worker for worker, _ in ended.received] == [first, probe]
+    ended.received.clear()
+
+
 def test_the_end_of_an_unwatched_worker_is_not_reported(start: Start) -> None:
     watcher, ended = Watcher(), Ends()
     first, second = start("fork", "echo", 1, 2)

@@ -77,6 +77,7 @@ LAYERS: dict[str, set[str]] = {
     "_native.py": {"errors.py"},
     "_system.py": set(),
     "_command.py": CORE,
+    "_pyinstaller": set(),
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,
     "_families": CORE,

@@ -397,6 +397,37 @@ def test_a_damaged_cache_heals(
     assert len(quick) <= 2
 
 
+def test_a_folder_mounted_noexec(
+    source: Path, tmp_path: Path, quick: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another folder is used, and if there is none the error says why."""
+    first = cache.build(source).library
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(temporary))
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(temporary))
+    mounts = [tmp_path / "cache"]
+    statvfs = os.statvfs
+
+    def noexec(path: Any) -> Any:
+        found = list(statvfs(path))
+        if any(Path(path).is_relative_to(mount) for mount in mounts):
+            found[8] |= os.ST_NOEXEC
+        return os.statvfs_result(found)
+
+    monkeypatch.setattr(os, "statvfs", noexec)
+    # not even what was compiled before the folder was mounted so
+    built = cache.build(source)
+    assert built.library.is_relative_to(temporary) and not built.was_cached
+    mounts.append(temporary)
+    reason = f"({first.parent} is on a file system that is mounted noexec; "
+    with pytest.raises(SourceError, match=re.escape(reason)) as caught:
+        cache.build(source)
+    cache.folders.remove_fresh()
+    assert "let XDG_CACHE_HOME name one" in str(caught.value)
+    assert str(caught.value).count("is mounted noexec") == 3
+
+
 def test_a_file_in_the_folders_place(
     source: Path, tmp_path: Path, quick: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

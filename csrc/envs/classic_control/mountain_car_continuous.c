@@ -86,7 +86,8 @@ static inline bool advance_as(int kind, narrowing_car *it, const rules *shared, 
   it->car.position = (float)position.value;
   it->car.velocity = (float)velocity.value;
   it->is_narrow = 1;
-  return (position.value >= limit(position, GOAL_POSITION)) & is_fast(velocity, shared);
+  // without a branch
+  return (position.value >= limit(position, GOAL_POSITION)) & (int)is_fast(velocity, shared);
 }
 
 static inline bool advance(narrowing_car *it, const rules *shared, double action, int32_t dtype,

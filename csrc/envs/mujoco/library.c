@@ -100,8 +100,9 @@ typedef struct call {
 /* The call that this thread is in; null: none. MuJoCo reads the clock so often that access to this
  * variable shows in the time of a step. With "initial-exec" it is a load instead of a function
  * call. Such variables take space that the C library reserves for libraries loaded at run time.
- * There is little of it, so this is a pointer and nothing larger. */
-#if defined(__linux__)
+ * There is little of it, so this is a pointer and nothing larger. musl reserves none, and would
+ * refuse to load the library. */
+#if defined(__GLIBC__)
 __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local call *current_call;

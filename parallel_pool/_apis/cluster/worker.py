@@ -16,6 +16,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.cores import limit_cores
 from parallel_pool._engine.registry import Origin
 from parallel_pool._workers.data.messages import Failure
+from parallel_pool._workers.start import affinity
 from parallel_pool.errors import EnvError
 
 NODES = Path("/sys/devices/system/node")
@@ -157,14 +158,14 @@ def use_numa_node(rank: int, nodes: Path = NODES) -> None:
 
     Workers of one machine take one node after another.
     """
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    allowed = affinity.allowed_cores()
     found = [
         own
         for path in sorted(nodes.glob("node[0-9]*/cpulist"), key=_number)
         if (own := _numbers(path.read_text()) & allowed)
     ]
     if len(found) > 1:
-        os.sched_setaffinity(0, found[rank % len(found)])
+        affinity.restrict(found[rank % len(found)])
 
 
 def _number(path: Path) -> int:

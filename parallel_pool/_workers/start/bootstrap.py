@@ -20,6 +20,8 @@ from typing import IO, Any, NoReturn
 
 from parallel_pool._workers.run import global_generators
 from parallel_pool._workers.start import (
+    affinity,
+    anonymous_file,
     child_process,
     main_module,
     orphans,
@@ -89,7 +91,7 @@ def process_state(*, is_complete: bool) -> dict[str, Any]:
     state: dict[str, Any] = {"argv": list(sys.argv), "main": main_module.origin()}
     if is_complete:
         state["environ"] = dict(os.environ)
-        state["cores"] = os.sched_getaffinity(0)
+        state["cores"] = affinity.allowed_cores()
         # the current folder may have been removed
         with contextlib.suppress(OSError):
             state["folder"] = os.getcwd()
@@ -98,14 +100,14 @@ def process_state(*, is_complete: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def startup_file(*parts: bytes) -> Iterator[int]:
-    """Makes a file in memory for a new process to read: the import path, then these pickles.
+    """Makes a file without a name for a new process to read: the import path, then these pickles.
 
     Yields its descriptor, which is closed at the end of the with statement.
 
     Raises:
         OSError: there are too many files or there is too little memory.
     """
-    fd = os.memfd_create("parallel_pool startup", os.MFD_CLOEXEC)
+    fd = anonymous_file.create("parallel_pool startup")
     try:
         with open(fd, "wb", closefd=False) as file:
             for part in (pickle.dumps(import_path(), 5), *parts):
@@ -158,11 +160,6 @@ def run_python(module: str, file: int, fds: Sequence[int], name: str, **options:
     # deleted.
     process.returncode = 0
     return process.pid
-
-
-def exitcode(ended: os.waitid_result) -> int:
-    """Returns a process's exit code, -N if signal N killed it."""
-    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 @contextlib.contextmanager
@@ -237,9 +234,7 @@ def apply_process_state(state: dict[str, Any]) -> None:
     if "folder" in state:
         os.chdir(state["folder"])
     if "cores" in state:
-        # a core may have gone offline
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, state["cores"])
+        affinity.restrict(state["cores"])
 
 
 def reset_signals() -> None:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from multiprocessing import process, resource_tracker, spawn, util
 from typing import Any
 
+from parallel_pool._workers.start import process_fd
+
 # most of what is needed here is private; it has been the same since Python 3.9
 _process: Any = process
 _util: Any = util
@@ -128,10 +130,10 @@ class Parent(_process._ParentProcess):  # type: ignore[misc]
     @functools.cached_property
     def _sentinel(self) -> int:
         """A descriptor that becomes readable when the parent ends; opened when it is needed."""
+        # a connection hangs up then; once the environments are made, no message arrives
         try:
-            fd = os.pidfd_open(self._pid)
-        except (AttributeError, OSError):
-            # hangs up then; once the environments are made, no message arrives
+            fd = process_fd.create(self._pid, self._connection)
+        except OSError:
             fd = os.dup(self._connection)
         weakref.finalize(self, os.close, fd).atexit = False
         return fd

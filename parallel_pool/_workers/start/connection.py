@@ -38,8 +38,15 @@ CHUNK = 1 << 20
 MAX_WAIT = float(1 << 20)
 FD_SIZE = array.array("i").itemsize
 ANCILLARY_SIZE = socket.CMSG_SPACE(MAX_FDS * FD_SIZE)
-# ids of a process, its user and its group
+# makes descriptors close-on-exec as they are received; 0 where the system can't (macOS)
+CLOEXEC: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+# keeps SIGPIPE away; Python ignores that signal unless the program says otherwise
+NOSIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
+# Linux: ids of a process, its user and its group
 CREDENTIALS = struct.Struct("3i")
+# macOS: names of sys/un.h that Python lacks, for the id of the process that last used the other end
+SOL_LOCAL, LOCAL_PEERPID = 0, 2
+PID = struct.Struct("i")
 
 # ----------------------------------------------------------------------------------- pickling --
 
@@ -196,7 +203,7 @@ class Connection:
         while sent < len(data):
             self._is_sending = True
             try:
-                sent += self._socket.sendmsg([data[sent:]], rights, socket.MSG_NOSIGNAL)
+                sent += self._socket.sendmsg([data[sent:]], rights, NOSIGNAL)
                 # the descriptors went with the first byte
                 rights = []
             except BlockingIOError:
@@ -268,8 +275,13 @@ class Connection:
 
     def maker_pid(self) -> int:
         """Returns the id of the process that made the pair; 0 if that has another pid namespace."""
-        raw = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
-        pid: int = CREDENTIALS.unpack(raw)[0]
+        pid: int
+        if hasattr(socket, "SO_PEERCRED"):
+            raw = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+            pid = CREDENTIALS.unpack(raw)[0]
+        else:
+            # the other end stays with the process that made it
+            (pid,) = PID.unpack(self._socket.getsockopt(SOL_LOCAL, LOCAL_PEERPID, PID.size))
         return pid
 
     def close(self) -> None:
@@ -311,9 +323,7 @@ class Connection:
         """Receives at most size bytes, or waits for some."""
         self._is_receiving = True
         try:
-            data, rights, _, _ = self._socket.recvmsg(
-                min(size, CHUNK), ANCILLARY_SIZE, socket.MSG_CMSG_CLOEXEC
-            )
+            data, rights, _, _ = self._socket.recvmsg(min(size, CHUNK), ANCILLARY_SIZE, CLOEXEC)
         except BlockingIOError:
             self._is_receiving = False
             self._wait(select.POLLIN, until)
@@ -326,6 +336,8 @@ class Connection:
                 fds = array.array("i")
                 fds.frombytes(raw[: len(raw) - len(raw) % FD_SIZE])
                 self._fds += fds
+                if not CLOEXEC:
+                    _keep_from_programs(fds)
         self._received += data
         self._is_receiving = False
         if not data:
@@ -341,6 +353,12 @@ PEER_GONE = "the process at the other end of this connection has ended, or has c
 
 def _time_after(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
+
+
+def _keep_from_programs(fds: Sequence[int]) -> None:
+    """Makes descriptors close-on-exec; a program that was started a moment ago has them."""
+    for fd in fds:
+        os.set_inheritable(fd, False)
 
 
 def _close(fds: Sequence[int]) -> None:

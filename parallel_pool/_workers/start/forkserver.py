@@ -23,7 +23,7 @@ import weakref
 from collections.abc import Sequence
 from typing import IO, Any, NoReturn
 
-from parallel_pool._workers.start import bootstrap, orphans
+from parallel_pool._workers.start import bootstrap, child_exit, orphans, process_fd
 from parallel_pool._workers.start.connection import Connection, by_reference
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.start.orphans import Orphans
@@ -418,17 +418,17 @@ class Server:
             self._wakeup.recv(4096)
         while True:
             try:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                ended = child_exit.peek(-1)
             except ChildProcessError:
                 return
             if ended is None:
                 return
-            pid, code = ended.si_pid, bootstrap.exitcode(ended)
+            pid, code = ended
             # a child without a number was started by an imported library
             number = self._numbers.pop(pid, None)
             if number is not None and (code or self._is_over):
                 self._orphans[pid] = Orphans(pid)
-            os.waitpid(pid, 0)
+            child_exit.reap(pid)
             if number is not None and not self._is_over:
                 self._connection.send(("ended", number, code))
 
@@ -453,10 +453,10 @@ class Server:
             for fd in fds:
                 os.close(fd)
         self._numbers[pid] = number
-        try:
-            pidfds = [os.pidfd_open(pid)]
-        except (AttributeError, OSError):
-            pidfds = []
+        pidfds = []
+        if process_fd.HAS_PIDFD:
+            with contextlib.suppress(OSError):
+                pidfds = [process_fd.create(pid, self._connection.fileno())]
         self._connection.send(("forked", number, pid), pidfds)
         for fd in pidfds:
             os.close(fd)

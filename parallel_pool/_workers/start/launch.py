@@ -26,7 +26,6 @@ import contextlib
 import errno
 import os
 import pickle
-import select
 import signal
 import socket
 import threading
@@ -37,7 +36,15 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from parallel_pool._engine.arguments import quote
-from parallel_pool._workers.start import bootstrap, child_process, forkserver, main_module, orphans
+from parallel_pool._workers.start import (
+    bootstrap,
+    child_exit,
+    child_process,
+    forkserver,
+    main_module,
+    orphans,
+    process_fd,
+)
 from parallel_pool._workers.start.connection import Connection, Dumps, by_reference, by_value, wait
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.start.orphans import Orphans
@@ -46,30 +53,9 @@ from parallel_pool._workers.start.shared_objects import Package
 METHODS = ("forkserver", "spawn", "fork")
 # seconds for a killed process to be gone
 KILL_TIMEOUT = 5.0
-
-
-def _has_pidfd() -> bool:
-    """Returns whether pidfds work: Linux has them since 5.3, and some sandboxes forbid them."""
-    try:
-        pidfd = os.pidfd_open(os.getpid())
-    except (AttributeError, OSError):
-        return False
-    try:
-        signal.pidfd_send_signal(pidfd, 0)
-        os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
-    except ChildProcessError:
-        # expected: a process is not its own child
-        return True
-    except (AttributeError, OSError):
-        return False
-    finally:
-        os.close(pidfd)
-    return True
-
-
-HAS_PIDFD = _has_pidfd()
-# what to poll a worker's pidfd for; a hang-up is reported without being asked for
-ENDED = select.POLLIN if HAS_PIDFD else 0
+# errors of a system that lacks something, and the cure
+LACK = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+MORE = "Fewer workers, more memory, or higher limits of processes and files (ulimit -u -n) may help"
 
 
 class ProcessHandle(Protocol):
@@ -88,9 +74,7 @@ class Worker:
     Attributes:
         name: shown in lists of processes.
         pid: its process id.
-        pidfd: a descriptor that becomes readable when the process has ended; -1 once closed. Where
-            the system has no pidfds, a copy of the connection's descriptor, which hangs up then:
-            poll for `ENDED`.
+        pidfd: a descriptor to poll for `ENDED`, see `process_fd`; -1 once closed.
         connection: this process's end of the connection to the worker.
     """
 
@@ -124,7 +108,11 @@ class Worker:
         """How the process ended: None while it runs, -N if signal N killed it, 255 if unknown,
         because the fork server died or other code has waited for the process."""
         with self._lock:
-            if self._exitcode is None and self.pidfd >= 0 and wait(self.pidfd, 0.0, ENDED):
+            if (
+                self._exitcode is None
+                and self.pidfd >= 0
+                and wait(self.pidfd, 0.0, process_fd.ENDED)
+            ):
                 code = self._handle.exitcode()
                 # a signal handler may have asked meanwhile, and only the first call gets the code
                 if self._exitcode is None:
@@ -137,8 +125,8 @@ class Worker:
             if self._exitcode is not None or self.pidfd < 0:
                 return
             with contextlib.suppress(ProcessLookupError):
-                if HAS_PIDFD:
-                    signal.pidfd_send_signal(self.pidfd, number)
+                if process_fd.HAS_PIDFD:
+                    process_fd.send_signal(self.pidfd, number)
                 else:
                     self._handle.signal(number)
 
@@ -152,10 +140,10 @@ class Worker:
             pidfd = self.pidfd
             self._waiting += 1
         try:
-            if not wait(pidfd, until, ENDED):
+            if not wait(pidfd, until, process_fd.ENDED):
                 return False
-            # without pidfds: the connection hangs up a moment before its process has ended
-            while self.exitcode is None and not HAS_PIDFD and self.pidfd >= 0:
+            # other descriptors report the end a moment before the process can be reaped
+            while self.exitcode is None and not process_fd.HAS_PIDFD and self.pidfd >= 0:
                 if until is not None and time.monotonic() > until:
                     return False
                 time.sleep(0.001)
@@ -163,7 +151,7 @@ class Worker:
             with self._lock:
                 self._waiting -= 1
                 if self.pidfd < 0 and not self._waiting:
-                    os.close(pidfd)
+                    process_fd.close(pidfd)
         return True
 
     def close(self) -> None:
@@ -179,7 +167,7 @@ class Worker:
             pidfd, self.pidfd = self.pidfd, -1
             is_last = pidfd >= 0 and not self._waiting
         if is_last:
-            os.close(pidfd)
+            process_fd.close(pidfd)
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
@@ -212,23 +200,24 @@ class ChildWorker:
 
     def __init__(self, pid: int, pidfd: int) -> None:
         self._pid = pid
-        # what `os.waitid` waits for
-        self._target = (os.P_PIDFD, pidfd) if HAS_PIDFD else (os.P_PID, pid)
+        self._pidfd = pidfd if process_fd.HAS_PIDFD else None
+        self._code: int | None = None
 
     def exitcode(self) -> int | None:
         try:
-            # read before the process is reaped: Ctrl-C in between must not lose the code
-            ended = os.waitid(*self._target, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            ended = child_exit.peek(self._pid, self._pidfd)
             if ended is None:
                 return None
-            code = bootstrap.exitcode(ended)
+            # kept before the process is reaped: Ctrl-C from then on must not lose the code
+            _, code = ended
+            self._code = code
             if code:
                 _orphans[self._pid] = Orphans(self._pid)
-            os.waitid(*self._target, os.WEXITED | os.WNOHANG)
+            child_exit.reap(self._pid, self._pidfd)
             if code:
                 _end_orphans(self._pid)
         except ChildProcessError:
-            return forkserver.UNKNOWN
+            return forkserver.UNKNOWN if self._code is None else self._code
         return code
 
     def signal(self, number: int) -> None:
@@ -325,11 +314,11 @@ def start(
         for worker in workers:
             worker.close()
         if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            cure = f" {MORE}" if error.errno in LACK else ""
             raise OSError(
                 error.errno,
                 f"only {len(workers)} of {len(arguments)} worker processes could be started: "
-                f"{error.strerror or error}. They were ended. Fewer workers, more memory, or higher"
-                " limits of processes and files (ulimit -u -n) may help",
+                f"{error.strerror or error}. They were ended.{cure}",
             ) from error
         raise
     return workers
@@ -399,10 +388,11 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
                 forked = forkserver.current(deadline).fork(name, file, fds, deadline)
             handle, pid, pidfd = forked
             try:
-                if not HAS_PIDFD:
+                if not process_fd.HAS_PIDFD:
                     if pidfd is not None:
                         os.close(pidfd)
-                    pidfd = os.dup(here.fileno())
+                    # the worker waits for a message, so it has hardly ended and been reaped
+                    pidfd = process_fd.create(pid, here.fileno())
                 if pidfd is None:
                     why = "the fork server could not open a pidfd"
                     raise OSError(errno.EMFILE, why)
@@ -452,7 +442,7 @@ _STARTS: dict[str, Callable[[str, Sequence[Any], Sequence[str]], Starts]] = {
 def _child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker:
     """Returns the worker for a child of this process that was just started."""
     try:
-        pidfd = os.pidfd_open(pid) if HAS_PIDFD else os.dup(here.fileno())
+        pidfd = process_fd.create(pid, here.fileno())
         return Worker(name, pid, pidfd, Connection(here, dumps), ChildWorker(pid, pidfd))
     except BaseException:
         with contextlib.suppress(OSError):

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import env_names
 from parallel_pool._workers.data.messages import Failure, Task
-from parallel_pool._workers.start import bootstrap, forkserver, gymnasium_registry, launch
+from parallel_pool._workers.start import (
+    bootstrap,
+    forkserver,
+    gymnasium_registry,
+    launch,
+    process_fd,
+)
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.start.launch import KILL_TIMEOUT
 from parallel_pool._workers.watch import failures, wait_warnings
@@ -165,7 +171,7 @@ def _receive_from_all(
     for i, worker in enumerate(workers):
         owner[worker.connection.fileno()] = owner[worker.pidfd] = i
         poll.register(worker.connection.fileno(), select.POLLIN)
-        poll.register(worker.pidfd, launch.ENDED)
+        poll.register(worker.pidfd, process_fd.ENDED)
     slow = wait_warnings.WaitWarnings()
     max_pause = wait_warnings.MAX_GAP / 2
 

@@ -13,7 +13,8 @@ import weakref
 from collections.abc import Callable
 
 from parallel_pool._engine.arguments import quote
-from parallel_pool._workers.start.launch import ENDED, Worker
+from parallel_pool._workers.start import process_fd
+from parallel_pool._workers.start.launch import Worker
 
 Callback = Callable[[Worker], None]
 
@@ -93,17 +94,28 @@ os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 class _WatchThread:
-    """The thread and its data. It has no reference to the watcher, which can be deleted."""
+    """The thread and its data. It has no reference to the watcher, which can be deleted.
+
+    The thread polls a copy of the set of descriptors, so a byte in a pipe wakes it when the set
+    changes. A descriptor that is removed meanwhile stays open until the thread has woken: otherwise
+    a new one could get its number, and an event of the former would be taken for one of the new.
+
+    The lock is not held during a poll, nor during a callback. A callback may add and remove; what
+    the same poll has reported besides is then looked up again, and no number has been used anew.
+    """
 
     def __init__(self) -> None:
-        # reentrant: the garbage collector may delete the watcher, and so stop this, at any point
+        # reentrant: the garbage collector may delete the watcher, and so stop this, at any point,
+        # or delete a pool, which unwatches its workers
         self._lock = threading.RLock()
         # by the polled descriptor, which is a copy: a worker may be closed at any time
         self._watched: dict[int, tuple[Worker, Callable[[], Callback | None]]] = {}
+        # copies that are no longer watched, which the thread closes before it polls again
+        self._retired: list[int] = []
         self._thread: threading.Thread | None = None
         self._is_stopped = False
-        self._epoll: select.epoll | None = None
-        self._wakeup = -1
+        # the ends of the pipe that wakes the thread; none before the first start and after the end
+        self._pipe: tuple[int, int] | None = None
 
     def add(self, worker: Worker, callback: Callback) -> None:
         with self._lock:
@@ -122,21 +134,21 @@ class _WatchThread:
                 ) from error
 
     def _add_locked(self, worker: Worker, callback: Callback) -> None:
-        assert self._epoll is not None
         fd = os.dup(worker.pidfd)
-        self._watched[fd] = worker, _weak(callback)
         try:
-            self._epoll.register(fd, ENDED)
+            self._watched[fd] = worker, _weak(callback)
+            self._wake_locked()
         except BaseException:
-            del self._watched[fd]
-            os.close(fd)
+            # the thread has not seen it yet, as it copies the set under the lock
+            self._watched.pop(fd, None)
+            process_fd.close(fd)
             raise
 
     def _start_locked(self) -> None:
-        if self._thread is not None:
+        if self._thread is not None and self._pipe is not None:
             return
-        if self._epoll is None:
-            self._open_locked()
+        if self._pipe is None:
+            self._pipe = _open_pipe()
         thread = threading.Thread(target=self._run, name="pp-watcher", daemon=True)
         try:
             thread.start()
@@ -145,30 +157,20 @@ class _WatchThread:
             raise OSError(errno.EAGAIN, str(error)) from error
         self._thread = thread
 
-    def _open_locked(self) -> None:
-        wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        try:
-            epoll = select.epoll()
-            epoll.register(wakeup, select.EPOLLIN)
-        except BaseException:
-            os.close(wakeup)
-            raise
-        self._wakeup, self._epoll = wakeup, epoll
+    def _wake_locked(self) -> None:
+        """Makes the thread poll the present set."""
+        if self._pipe is not None:
+            # if the pipe is full, the thread is about to wake
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._pipe[1], b"\0")
 
     def remove(self, worker: Worker) -> None:
         with self._lock:
             for fd, (watched, _) in list(self._watched.items()):
                 if watched is worker:
-                    self._remove_locked(fd)
-
-    def _remove_locked(self, fd: int) -> Callback | None:
-        """Ends the watch over a descriptor; returns its callback if that is still wanted."""
-        _, callback = self._watched.pop(fd)
-        if self._epoll is not None:
-            # closing the copy does not unregister it while the worker's own descriptor is open
-            self._epoll.unregister(fd)
-        os.close(fd)
-        return callback()
+                    del self._watched[fd]
+                    self._retired.append(fd)
+                    self._wake_locked()
 
     def stop(self) -> None:
         with self._lock:
@@ -178,7 +180,7 @@ class _WatchThread:
             if self._thread is None:
                 self._close_locked()
             else:
-                os.eventfd_write(self._wakeup, 1)
+                self._wake_locked()
 
     def join(self) -> None:
         thread = self._thread
@@ -191,34 +193,59 @@ class _WatchThread:
         self._close_locked()
 
     def _close_locked(self) -> None:
-        for fd in self._watched:
-            os.close(fd)
+        self._retired += self._watched
         self._watched.clear()
-        if self._epoll is not None:
-            self._epoll.close()
-            os.close(self._wakeup)
-            self._epoll = None
+        if self._pipe is not None:
+            self._retired += self._pipe
+            self._pipe = None
+        self._close_retired_locked()
+
+    def _close_retired_locked(self) -> None:
+        while self._retired:
+            # Taken first. If another thread forks in between, the child keeps a descriptor; the
+            # other way round, it would close one twice, and so perhaps one of somebody else.
+            process_fd.close(self._retired.pop())
 
     def _run(self) -> None:
         # a signal that this thread received would not wake the main thread: Ctrl-C would be late
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - THREAD_SIGNALS)
-        epoll = self._epoll
-        assert epoll is not None
         try:
-            while not self._is_stopped:
-                for fd, _ in epoll.poll():
-                    self._report(fd)
+            while (poll := self._next_poll()) is not None:
+                for fd, events in poll.poll():
+                    self._handle(fd, events)
         finally:
             with self._lock:
                 self._close_locked()
 
-    def _report(self, fd: int) -> None:
+    def _next_poll(self) -> select.poll | None:
+        """Returns a poll of the present set; None once the thread must end."""
+        with self._lock:
+            if self._is_stopped or self._pipe is None:
+                return None
+            self._close_retired_locked()
+            poll = select.poll()
+            poll.register(self._pipe[0], select.POLLIN)
+            # a list: the garbage collector may remove some in the meantime, which stay open
+            for fd in list(self._watched):
+                poll.register(fd, process_fd.ENDED)
+            return poll
+
+    def _handle(self, fd: int, events: int) -> None:
         """Calls back for a process that has ended, if the callback is still wanted."""
         with self._lock:
-            if self._is_stopped or fd not in self._watched:
+            if self._is_stopped or self._pipe is None:
                 return
-            worker = self._watched[fd][0]
-            callback = self._remove_locked(fd)
+            if fd == self._pipe[0]:
+                self._drain_locked(events)
+                return
+            if fd not in self._watched:
+                return
+            worker, callback_or_none = self._watched.pop(fd)
+            if events & select.POLLNVAL:
+                # other code has closed the descriptor: nothing is known about the process
+                return
+            self._retired.append(fd)
+            callback = callback_or_none()
         if callback is None:
             return
         try:
@@ -229,6 +256,23 @@ class _WatchThread:
             args = threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread()))
             with contextlib.suppress(Exception):
                 threading.excepthook(args)
+
+    def _drain_locked(self, events: int) -> None:
+        assert self._pipe is not None
+        if events & select.POLLNVAL:
+            # other code has closed it: the thread ends, as it would find that again and again
+            self._is_stopped = True
+            return
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._pipe[0], 4096)
+
+
+def _open_pipe() -> tuple[int, int]:
+    """Returns the ends of a pipe that blocks neither its reader nor its writer."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    return reader, writer
 
 
 def _weak(callback: Callback) -> Callable[[], Callback | None]:

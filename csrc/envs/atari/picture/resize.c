@@ -115,11 +115,6 @@ typedef struct area_job {
   area_term term[3 * PP_RESIZE_MAX_SOURCE];
 } area_job;
 
-static int block_end(const area_job *job, int block) {
-  int end = (block + 1) * BLOCK;
-  return end < job->outputs ? end : job->outputs;
-}
-
 static void job_fill(area_job *job, const pp_resize *plan, const uint8_t *src, const uint8_t *run,
                      const pp_resize_rows *rows, uint8_t *dst) {
   const pp_resize_axis *y = &plan->y;
@@ -204,6 +199,11 @@ static void area_generic(const pp_resize *plan, const area_job *job) {
 }
 
 #if PP_ISA_X86
+
+static int block_end(const area_job *job, int block) {
+  int end = (block + 1) * BLOCK;
+  return end < job->outputs ? end : job->outputs;
+}
 
 /* Eight outputs are half a group. Each 128-bit lane loads its own 16 pixels. */
 PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i half_load(const uint8_t *low, const uint8_t *high) {
