@@ -28,7 +28,7 @@ def facts() -> dict[str, Any]:
     """Returns the facts that stay the same while a benchmark runs."""
     return {
         "cpu": cpu_name(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": usable_cores(),
         "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
         "hypervisor": "hypervisor" in Path("/proc/cpuinfo").read_text(),
         "system": platform.platform(),
@@ -64,9 +64,16 @@ def commit() -> str | None:
 
 def name() -> str:
     """Returns the name of this machine's result folder: processor and number of cores."""
-    words = f"{cpu_name()} {len(os.sched_getaffinity(0))} cores".lower()
+    words = f"{cpu_name()} {usable_cores()} cores".lower()
     words = re.sub(r"\((r|tm)\)|processor|cpu", " ", words)
     return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")
+
+
+def usable_cores() -> int:
+    """Returns how many cores this process may use; all of the machine's if that is unknown."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def cpu_name() -> str:

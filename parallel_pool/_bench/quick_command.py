@@ -81,6 +81,8 @@ def main(arguments: Sequence[str]) -> int:
         command.error(f"no scene {named(', '.join(unknown))}: choose from {', '.join(NAMES)}")
     if options.read and options.scenes:
         command.error(f"--read: measures nothing: leave out {' '.join(options.scenes)}")
+    if not options.read and not Path("/proc/self/stat").exists():
+        command.error("/proc/self/stat is missing, from which the players' CPU time is read")
     if options.read:
         return show(options.read, options.out)
     return measure(options.scenes or NAMES, options.budget, options.out)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parallel_pool._bench import machine
 from parallel_pool._bench.contender import Contender, Task
 from parallel_pool._bench.outcome import Bar, Outcome, Played, Row, reached, rows_of
 from parallel_pool._bench.rounds import (
@@ -84,7 +85,7 @@ class Entry:
 def workers_setting(count: int, batch_size: int) -> str:
     """Returns the setting of worker processes for tables; says if they outnumber the cores."""
     text = f"{count} worker{'s' * (count > 1)}, batch {batch_size}"
-    return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
+    return f"{text}, oversubscribed" if count > machine.usable_cores() else text
 
 
 def is_installed(contender: Contender) -> bool:
