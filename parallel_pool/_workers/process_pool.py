@@ -301,12 +301,17 @@ class ProcessPool(EnvCalls):
         if self._local is not None:
             return self._step_here(convert, records, env_ids, timeout)
         waits = self._step_waits
-        if waits is not None and waits.is_due():
-            result: T = waits.watched(
-                self._worker_pids, super().step_as, convert, records, env_ids, timeout
-            )
-        else:
-            result = super().step_as(convert, records, env_ids, timeout)
+        try:
+            if waits is not None and waits.is_due():
+                result: T = waits.watched(
+                    self._worker_pids, super().step_as, convert, records, env_ids, timeout
+                )
+            else:
+                result = super().step_as(convert, records, env_ids, timeout)
+        except StateError:
+            # a worker may die after the check
+            self._check_workers(env_ids)
+            raise
         # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
@@ -367,8 +372,13 @@ class ProcessPool(EnvCalls):
         if self._supervisor.lost:
             self._check_workers(env_ids)
         records, payloads = self._encode(actions, env_ids)
-        with self._payloads(env_ids, payloads or ()):
-            super().send(records, env_ids)
+        try:
+            with self._payloads(env_ids, payloads or ()):
+                super().send(records, env_ids)
+        except StateError:
+            # a worker may die after the check
+            self._check_workers(env_ids)
+            raise
         self._on_sent()
 
     def _check_workers(self, env_ids: Any) -> None:

@@ -107,9 +107,35 @@ def test_a_worker_that_dies_while_idle_is_named_by_the_next_call() -> None:
         pool.reset(seed=0)
         kill(pool, 0)
         pid = inspect(pool).deaths[0].pid
-        with pytest.raises(StateError, match=rf"of environment 0 .*process {pid} was killed by"):
+        with pytest.raises(StateError, match=rf"process {pid} was killed by"):
             pool.step(ACTIONS)
         np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
+
+
+class Unseen(dict[int, str]):
+    """Lost workers that a look for any does not see, as if they died right after it."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+def test_a_worker_that_dies_between_check_and_send_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def keep(self: Any, lost: dict[int, str]) -> None:
+        self.unseen = Unseen(lost)
+
+    lost = property(lambda self: self.unseen, keep)
+    monkeypatch.setattr(supervisor.Supervisor, "lost", lost, raising=False)
+    with pool_of() as pool:
+        pool.reset(seed=0)
+        kill(pool, 0)
+        pid = inspect(pool).deaths[0].pid
+        for call in (pool.step, pool.send):
+            with pytest.raises(
+                StateError, match=rf"of environment 0 .*process {pid} was killed by"
+            ):
+                call(ACTIONS)
 
 
 def test_two_workers_that_die_in_one_batch_are_both_named() -> None:

@@ -69,7 +69,8 @@ def use(method):
         try:
             while True:
                 pool.step([0, 0])
-        except WorkerError as error:
+        except (WorkerError, StateError) as error:
+            # StateError: between two steps
             assert "SIGKILL" in str(error), error
     assert others() == []
     (MEETING / "go").unlink()

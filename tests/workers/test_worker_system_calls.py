@@ -162,7 +162,7 @@ def interrupted(function: Callable[[], Any], count: int, files: set[str]) -> boo
     return False
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @waitid
 def test_an_interrupt_does_not_lose_an_exit_code(has_waitid: bool) -> None:
     """Between any two instructions: the next call returns the code."""
