@@ -23,7 +23,7 @@ LACKING: dict[Any, tuple[str, ...]] = {
     os: (
         *("memfd_create", "MFD_CLOEXEC", "sched_getaffinity", "sched_setaffinity"),
         *("pidfd_open", "P_PIDFD", "waitid", "eventfd", "eventfd_write", "eventfd_read"),
-        *("EFD_CLOEXEC", "EFD_NONBLOCK", "posix_fallocate", "pipe2", "getrandom"),
+        *("EFD_CLOEXEC", "EFD_NONBLOCK", "posix_fallocate", "pipe2", "getrandom", "ST_NOEXEC"),
     ),
     select: ("epoll", "EPOLLIN"),
     signal: ("pidfd_send_signal", "sigwaitinfo", "sigtimedwait"),
