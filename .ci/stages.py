@@ -337,7 +337,7 @@ STAGES: dict[str, Callable[[], None]] = {
     )
 }
 # Stages in brackets run side by side, because the first two wait half of the time: for Ray, and for
-# pip and a compiler. With integration beside them, all take a third longer than one after the other.
+# pip and a compiler. With integration beside them, the three take a third longer than in turn.
 GROUPS: dict[str, list[str | tuple[str, ...]]] = {
     "all": [
         *("lint", "tests", ("cluster", "package", "docs"), "mujoco"),
