@@ -242,6 +242,8 @@ class Toolchain:
         kind += "-debug" if debug else ""
         digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
         self.folder = ROOT / "build" / f"{kind}-{digest}"
+        # cffi's code names its file, and the same sources shall give the same module in any folder
+        self.cffi_flags += [f"-ffile-prefix-map={self.folder}=build"]
         if is_macos:
             exported = self.folder / "generated" / "exported"
             write_if_changed(exported, "_PyInit__core\n")
