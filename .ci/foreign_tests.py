@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -56,8 +55,7 @@ class Place:
         packages: Debian's, beside what `variant` has.
         variant: mmdebstrap's: "extract" runs no script of a package.
         qemu: the emulator, "" if this processor runs the programs.
-        python: the path of the interpreter.
-        finish: of the place's folder; completes its root folder.
+        python: the path of the interpreter, which is built if no package has it.
     """
 
     name: str
@@ -69,15 +67,10 @@ class Place:
     variant: str
     qemu: str
     python: str
-    finish: Callable[[Path], None]
 
     @property
     def folder(self) -> Path:
         return Path(sys.prefix) / self.name
-
-
-def nothing(folder: Path) -> None:
-    """Completes no root folder."""
 
 
 def build_python(folder: Path) -> None:
@@ -111,7 +104,6 @@ PLACES = {
             variant="extract",
             qemu="qemu-aarch64-static",
             python="/usr/bin/python3",
-            finish=nothing,
         ),
         Place(
             name="bullseye",
@@ -123,7 +115,6 @@ PLACES = {
             variant="minbase",
             qemu="",
             python="/usr/local/bin/python3.11",
-            finish=build_python,
         ),
     )
 }
@@ -143,7 +134,8 @@ def prepare(place: Place) -> None:
         foreign_root.tool(place.qemu, "qemu-user-static", tools)
     root = partial / "root"
     foreign_root.make(root, place.suite, place.architecture, place.packages, place.variant, tools)
-    place.finish(partial)
+    if not (root / place.python.lstrip("/")).exists():
+        build_python(partial)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     # pip takes no range of platforms
     platforms = [f"manylinux_2_{minor}_{place.machine}" for minor in range(place.glibc, 4, -1)]

@@ -32,3 +32,17 @@ def pytest_runtest_makereport(
             skipped.__traceback__ = call.excinfo.tb
             call.excinfo = pytest.ExceptionInfo.from_exception(skipped)
     return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skips files that import such a package themselves."""
+    report = yield
+    call = getattr(report, "call", None)
+    package = missing(call.excinfo.value) if report.failed and call and call.excinfo else None
+    if package is not None:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: {package} is not installed here")
+    return report

@@ -7,7 +7,7 @@
 Linux: gcc compiles and links, but against stubs of an old C library, which zig makes: they say
 which symbols it has, and hold no code. So the wheel runs on every Linux of the last ten years.
 zig itself must not link: its linker adds exp, sin, memcpy and others of its own, which have other
-bits and take twice the time, and no tool notices (parallel_pool's tests do).
+bits and take twice the time. auditwheel does not notice; wheel_contents.py does.
 
 macOS: zig compiles and links. No Mac has run the result.
 
@@ -27,7 +27,7 @@ import sysconfig
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,14 +121,21 @@ def compiler(target: Target) -> list[str]:
     return [name]
 
 
+def cached(name: str, make: Callable[[Path], Path]) -> Path:
+    """Returns a folder of the cache. If it is missing, `make` makes it in a scratch folder."""
+    folder = CACHE / name
+    if not folder.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+            # it gets its name only when it is complete
+            make(Path(scratch)).rename(folder)
+    return folder
+
+
 def stubs(target: Target) -> Path:
     """Returns a folder with stubs of the target's C library, as the linker looks for them."""
-    folder = CACHE / f"stubs-{target.zig}"
-    if folder.exists():
-        return folder
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as name:
-        scratch = Path(name)
+
+    def make(scratch: Path) -> Path:
         source = scratch / "empty.c"
         source.write_text("int empty(void) { return 0; }\n")
         # zig makes them as it links against them, and keeps them in its cache
@@ -137,39 +144,37 @@ def stubs(target: Target) -> Path:
         run(*ZIG, "cc", "-target", target.zig, *link, env=zig)
         (libc,) = (scratch / "cache").rglob("libc.so.6")
         (nonshared,) = (scratch / "cache").rglob("libc_nonshared.a")
-        partial = scratch / "stubs"
-        partial.mkdir()
+        made = scratch / "stubs"
+        made.mkdir()
         for path in (*libc.parent.glob("*.so.*"), nonshared):
-            shutil.copy(path, partial)
+            shutil.copy(path, made)
         for library, number in (("m", 6), ("pthread", 0), ("dl", 2)):
-            (partial / f"lib{library}.so").symlink_to(f"lib{library}.so.{number}")
+            (made / f"lib{library}.so").symlink_to(f"lib{library}.so.{number}")
         # what a system's libc.so is, too
-        loader = next(path.name for path in partial.glob("libld.so.*"))
-        (partial / "libc.so").write_text(
+        (loader,) = (path.name for path in made.glob("libld.so.*"))
+        (made / "libc.so").write_text(
             f"GROUP ( libc.so.6 libc_nonshared.a AS_NEEDED ( {loader} ) )\n"
         )
-        partial.rename(folder)
-    return folder
+        return made
+
+    return cached(f"stubs-{target.zig}", make)
 
 
 def numpy_of(target: Target) -> Path:
     """Returns a folder with the target's NumPy, of which the build takes headers and archives."""
     if target.platform == sysconfig.get_platform() and numpy.__version__ == NUMPY:
         return Path(numpy.__file__).parent.parent
-    folder = CACHE / f"numpy-{NUMPY}-{target.name}"
-    if folder.exists():
-        return folder
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as name:
-        scratch = Path(name)
+
+    def make(scratch: Path) -> Path:
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
         only = ["--only-binary", ":all:", "--no-deps", "--platform", target.numpy]
         run(*pip, *only, "--dest", scratch, f"numpy=={NUMPY}")
         (wheel,) = scratch.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(scratch / "unpacked")
-        (scratch / "unpacked").rename(folder)
-    return folder
+        return scratch / "unpacked"
+
+    return cached(f"numpy-{NUMPY}-{target.name}", make)
 
 
 def environment(target: Target, tree: Path) -> dict[str, str]:

@@ -66,7 +66,7 @@ class Page:
         self._root = root
 
     def text(self) -> str:
-        """Returns the page with links that lead to the site's pages, or else to the forge."""
+        """Returns the page; its links lead to pages of the site, or else to the forge."""
         text = (self._root / self.name).read_text()
         if self.name == "README.md":
             text = picture_after_program(text)
