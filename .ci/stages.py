@@ -43,6 +43,10 @@ WORKERS = ("-n", "3", "--dist", "worksteal")
 # where every test keeps a core busy
 WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 
+# glibc asks for huge pages for its heap. A pytest process holds torch and JAX: its forks, some
+# hundreds, take 15 ms of a core then, and else 40.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+
 # Every test run ends with the ten slowest tests of half a second or more.
 SLOWEST = ("--durations=10", "--durations-min=0.5")
 
@@ -236,12 +240,12 @@ def quick() -> None:
     """The tests that take a few seconds at most."""
     marks = "not package and not cluster and not slow and not sanitizers"
     # a third worker would collect for longer than it helps
-    pytest("quick", *WORKER_PER_CORE, "-m", marks, "tests")
+    pytest("quick", *WORKER_PER_CORE, "-m", marks, "tests", **HUGE_PAGES)
 
 
 def tests() -> None:
     """All tests of Python and, through tests/c/test_c.py, of C with its sanitizers."""
-    pytest("tests", *WORKERS, "-m", "not package and not cluster", "tests")
+    pytest("tests", *WORKERS, "-m", "not package and not cluster", "tests", **HUGE_PAGES)
 
 
 def mujoco() -> None:

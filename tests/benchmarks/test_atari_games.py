@@ -26,6 +26,7 @@ def samples_at(*rates: int) -> list[Sample]:
     return [Sample(rate, 1.0, 2.0) for rate in rates]
 
 
+@pytest.mark.slow
 def test_bars_of_games_are_on_median_and_minimum(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from parallel_pool._bench import player_process, player_proxy
 from tests.benchmarks.made_up import TASK, state_of
 
 
+@pytest.mark.slow
 def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="the process of no-such-player ended"):
         player_proxy.PlayerProxy(

@@ -132,6 +132,7 @@ def test_patience_is_short_when_the_time_is_up() -> None:
 HANGS = "print('{\"children\": []}', flush=True); import time; time.sleep(1000)"
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_killed_and_named() -> None:
     """With real processes: one never starts, one never answers."""
     watch = Watch()

@@ -63,6 +63,7 @@ def test_tables_label_frames_and_steps() -> None:
     assert len(table.columns) == len(report.headings(outcome()))
 
 
+@pytest.mark.slow
 def test_written_scenes_stay_until_they_are_measured_again(tmp_path: Path) -> None:
     report.write(tmp_path, [outcome("ant-1"), outcome("pong-1")], MACHINE)
     (tmp_path / "mujoco.png").unlink()

@@ -111,6 +111,7 @@ def translated() -> str:
     return played
 
 
+@pytest.mark.sanitizers
 def test_games_are_interpreted_where_executable_memory_is_refused(
     tmp_path: Path, translated: str
 ) -> None:

@@ -139,6 +139,7 @@ def test_the_process_exits_normally(ending: str) -> None:
     run(ENDINGS[ending])
 
 
+@pytest.mark.sanitizers
 def test_sys_exit_in_a_thread_that_receives_ends_only_that_thread() -> None:
     """After that the pool does not count the thread as receiving."""
     run(

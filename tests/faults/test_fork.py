@@ -162,7 +162,7 @@ print("fine", len(kept[1][0]))
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("batch", [6, 2])
 @pytest.mark.parametrize("drops", [True, False])
 def test_a_child_exits_normally(batch: int, drops: bool) -> None:

@@ -213,7 +213,7 @@ def test_sigint_ends_programs_that_environments_start(make: Any) -> None:
     assert answers[0, 0] == -signal.SIGINT
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @methods
 def test_sigint_ends_neither_a_worker_nor_its_forks(method: str) -> None:
     assert ask(of_pool(method), [(asking_envs.interrupt_itself,)]).tolist() == [[1, 7, 0, 0]]
@@ -302,7 +302,7 @@ def test_all_open_files_are_written_and_none_of_the_program(method: str, tmp_pat
     assert Path(f"{log}.program").read_text() == "once\n"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_an_environment_that_hangs_when_it_is_freed_is_killed(method: str) -> None:
     pool = ProcessPool([asking_envs.Hanging], start_method=method)

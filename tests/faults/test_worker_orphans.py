@@ -76,7 +76,7 @@ def test_orphans_that_ignore_sigterm_are_killed(method: str) -> None:
     wait_for(lambda: all(map(has_ended, pids)))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
 def test_orphans_may_clean_up(method: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"

@@ -105,7 +105,7 @@ pool.close()
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @methods
 def test_worker_processes_run_without_the_functions_that_macos_lacks(
     program: Start, method: str
@@ -115,6 +115,7 @@ def test_worker_processes_run_without_the_functions_that_macos_lacks(
     assert (done.code, done.out, done.err) == (0, "end\n", ""), done
 
 
+@pytest.mark.slow
 def test_native_pools_run_without_the_functions_that_macos_lacks(program: Start) -> None:
     """And Atari's pictures are the same."""
     done = program(NATIVE + ATARI, env=environment()).end()
@@ -175,8 +176,8 @@ SANDBOXES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="has the numbers of x86-64's calls")
-@pytest.mark.quick(2)
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 @methods
 def test_worker_processes_run_in_a_sandbox(program: Start, method: str, sandbox: str) -> None:

@@ -137,7 +137,7 @@ def test_workers_that_are_replaced_release_all_resources() -> None:
     assert_releases_all(work)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @quick_methods
 @pytest.mark.parametrize("is_held", [False, True])
 def test_a_deleted_pool_ends_its_workers_at_once(method: str, is_held: bool) -> None:
@@ -207,7 +207,7 @@ def assert_not_its_own(pool: ProcessPool) -> None:
     assert len(pool) == 3
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @methods
 def test_a_fork_does_not_own_the_pool(method: str) -> None:
     """Closing the pool in the fork ends no worker."""

@@ -367,6 +367,7 @@ def test_a_failure_is_raised_while_another_never_returns() -> None:
     assert children() == before
 
 
+@pytest.mark.sanitizers
 def test_a_worker_that_dies_while_another_starts_is_named(tmp_path: Path) -> None:
     """The worker that dies has made its environments."""
     pid = tmp_path / "pid"

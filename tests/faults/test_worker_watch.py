@@ -121,6 +121,7 @@ def test_a_deleted_watcher_ends_its_thread(start: Start) -> None:
     worker.kill()
 
 
+@pytest.mark.sanitizers
 def test_an_event_of_a_worker_is_not_taken_for_one_of_the_next(start: Start) -> None:
     """Two end at once. The callback of the first replaces the second by one that lives on."""
     watcher, ended = Watcher(), Ends()

@@ -33,7 +33,7 @@ def marked(name: str) -> object:
     return pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else [])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [marked(name) for name in EXAMPLES if name != CLUSTER])
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     assert re.search(SHOWN.get(name, r"\w"), output_of(name, tmp_path))

@@ -206,7 +206,7 @@ def test_games_are_the_same(id: str) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [-5, 1e3, 93350, 1e6])
 def test_paddles_turn_by_any_finite_strength(radius: float) -> None:
     """The sum of position and turn overflows from 93335 on, the turn itself from 93369 on."""
@@ -221,6 +221,7 @@ def test_paddles_turn_by_any_finite_strength(radius: float) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
 
 
+@pytest.mark.slow
 def test_sticks_on_the_edge_of_a_direction() -> None:
     """Cosines are rounded as NumPy rounds them: at 60 degrees the last bit decides."""
     thirds = np.float32(np.pi) * np.arange(-6, 7, dtype=np.float32) / np.float32(6)

@@ -255,7 +255,7 @@ def test_a_new_seed_is_a_new_environment() -> None:
         assert not np.array_equal(first[0], again[0])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", thinned([[9, 4], [2**31 - 1, 2**31], [2**32 - 7, 0]], 2))
 def test_listed_and_wrapped_seeds(seeds: list[int]) -> None:
     """EnvPool's seeds are int32: it takes 2**31 for -2**31."""

@@ -441,6 +441,7 @@ def test_an_asynchronous_handle_knows_whom_actions_are_for(jnp: Any) -> None:
     env.step(np.zeros(2, int))
 
 
+@pytest.mark.slow
 def test_wrong_arguments_of_programs(jnp: Any) -> None:
     import jax
 

@@ -97,6 +97,7 @@ def test_pictures_of_a_pool_are_identical(name: str) -> None:
                     each.step({agent: int(values[i]) for agent, values in actions.items()})
 
 
+@pytest.mark.slow
 def test_pictures_of_collectors_with_treasures_are_identical() -> None:
     """Collectors have the colour of what they hold; treasures that were picked up are missing."""
     options = {"num_collectors": 16, "num_treasures": 30}

@@ -46,7 +46,7 @@ def atari_may_refuse(name: str, kind: str) -> bool:
     return kind in BOOLS or (name in FLOATS and kind == "array")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"), thinned([(name, kind) for name in ATARI for kind in TYPES], 5)
 )

@@ -131,7 +131,7 @@ def test_a_restart_is_told_until_the_worker_is_ready(tmp_path: Path) -> None:
         assert list(found.deaths) == [1] and not found.lost and found.restarting == ()
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["supervisor", "watcher", "worker 0", "worker 1"])
 def test_a_lock_is_that_of_the_pool(name: str) -> None:
     """A death is not recorded while it is held, but for the lock of another worker."""
@@ -148,6 +148,7 @@ def test_a_lock_is_that_of_the_pool(name: str) -> None:
         wait_for(lambda: 1 in inspect(pool).deaths)
 
 
+@pytest.mark.slow
 def test_what_is_stepped_and_received_is_told(tmp_path: Path) -> None:
     release = tmp_path / "release"
     with pool_of(WaitFor(release), 1) as pool:

@@ -107,6 +107,7 @@ def test_a_script_without_a_pool(script: Path, capsys: pytest.CaptureFixture[str
     )
 
 
+@pytest.mark.slow
 def test_time_before_the_first_call_and_after_the_last_does_not_count(
     script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,7 +140,7 @@ sys.modules["found_by_the_script"] = found
     assert "2 x CartPole-v1" in capsys.readouterr().out
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "status", "words"),
     [
@@ -162,7 +163,7 @@ def test_the_end_of_the_script_is_that_of_the_command(
     assert "\n2 x CartPole-v1, " in done.stdout
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "status"), [("", 1), ("sys.exit(3)", 3), ("1 / 0", 1)])
 def test_a_trace_that_cannot_be_written_hides_nothing(
     script: Path, code: str, status: int, tmp_path: Path

@@ -160,7 +160,7 @@ def outcome(flaw: str, **style: int) -> Outcome:
 # ----------------------------------------------------------------------------------- matches --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("frame_skip", [1, 4])
 def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
     each = session(2000, frame_skip=frame_skip)
@@ -211,6 +211,7 @@ def test_a_difference_is_found(flaw: str, words: str) -> None:
     assert outcome(flaw) == found
 
 
+@pytest.mark.slow
 def test_the_build_and_the_frame_that_differ_are_named() -> None:
     assert outcome("ram").difference.endswith("(build v3)")
     # only a console that draws each frame can see what lasts for one frame
@@ -236,6 +237,7 @@ def test_rewards_of_a_step_are_added_for_each_player() -> None:
     assert match.whole(frames).reward == (3.0, -3.0)
 
 
+@pytest.mark.slow
 def test_a_proof_says_how_far_play_got() -> None:
     found = outcome("")
     assert found.longest == 240
@@ -271,6 +273,7 @@ def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     assert begun[20] > 50
 
 
+@pytest.mark.slow
 def test_actions_are_held_as_the_style_says() -> None:
     played: dict[int, list[int]] = {}
 
@@ -475,6 +478,7 @@ def write_proof(table: Path) -> Proof:
     return row
 
 
+@pytest.mark.slow
 def test_a_long_play_is_added_to_the_row_of_its_game(
     fakes: dict[str, str],
     table: Path,

@@ -64,7 +64,7 @@ def edit(root: Path, old: str, new: str) -> None:
         path.write_text(text.replace(old, new))
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -85,7 +85,7 @@ def test_the_same_machine_code_is_carried(
     compare_trees(*trees, compiler)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -140,6 +140,7 @@ def test_two_functions_that_swap_their_names_are_refused(
         compare_trees(*trees, compiler)
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_compile_is_an_error(
     trees: tuple[Path, Path], compiler: Compiler
 ) -> None:
@@ -223,6 +224,7 @@ def preparing(trees: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(prepared, "roms", list)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_tables_only_if_nothing_differs(
     trees: tuple[Path, Path],
     preparing: None,

@@ -194,7 +194,7 @@ def test_what_a_compiler_prints_without_end_is_shortened(
     assert lines[dots + 1] == "my_env.c:7:1: error: the cause"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 7, 4096, 100_000])
 def test_an_excerpt_does_not_depend_on_how_it_is_read(step: int) -> None:
     text = b"".join(b"%d: warning\n" % i for i in range(3000)) + b"x" * 1000 + b"\na: error: b\n"

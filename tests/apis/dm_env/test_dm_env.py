@@ -330,6 +330,7 @@ def test_close() -> None:
         pool.reset()
 
 
+@pytest.mark.slow
 def test_without_dm_env_installed() -> None:
     script = """
 import sys

@@ -167,7 +167,7 @@ class Incomparable:
         return 1
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", WORKERS)
 def test_keys_that_can_not_be_compared(num_workers: int) -> None:
     """Such keys end no worker."""

@@ -138,6 +138,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
             ours.step(ACTIONS)
 
 
+@pytest.mark.slow
 def test_state_errors_are_also_gymnasiums_errors() -> None:
     with made() as env:
         with pytest.raises(StateError) as raised:
@@ -201,6 +202,7 @@ SAME_ATTRIBUTES = (
 )
 
 
+@pytest.mark.slow
 def test_arguments_come_in_async_vector_envs_order() -> None:
     arguments: Any = (True, False, "fork", False, None, "different", AutoresetMode.SAME_STEP, 1)
     env_fns = [Doer] * 2
@@ -288,7 +290,7 @@ class Recording(Doer):
         return self.show(), {}
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     theirs = SyncVectorEnv([Recording] * 2, autoreset_mode=mode)
@@ -452,7 +454,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_vector_wrappers_return_the_same(name: str) -> None:
     env_fns: list[Any] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=4)] * 3

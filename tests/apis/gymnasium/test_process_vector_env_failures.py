@@ -59,6 +59,7 @@ def test_an_exception_is_raised_unchanged() -> None:
         assert env.step(ACTIONS)[1].tolist() == [1] * 4
 
 
+@pytest.mark.slow
 def test_step_wait_raises_an_exception_too() -> None:
     with made(raise_key) as env:
         env.reset()
@@ -137,6 +138,7 @@ def test_a_reset_that_fails_can_be_tried_again() -> None:
         assert env.step(ACTIONS)[1].tolist() == [2, 2, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_masked_reset_is_refused_if_another_environment_was_never_reset() -> None:
     with made() as env:
         with pytest.raises(ResetNeeded, match="environment 1 was never reset"):
@@ -169,6 +171,7 @@ def test_an_environment_that_can_not_be_made_is_named(position: int) -> None:
     assert f"environment {position} " in str(raised.value.__cause__)
 
 
+@pytest.mark.slow
 def test_an_exception_that_can_not_be_pickled_is_described() -> None:
     def do(env: Doer) -> None:
         raise OwnError("one ", "other")
@@ -246,7 +249,7 @@ def test_an_environment_that_sleeps_for_ever_is_killed() -> None:
 # --------------------------------------------------------------------------------------- the end --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [{"timeout": 0.1}, {"terminate": True}], ids=str)
 def test_close_ends_workers_that_step(arguments: dict[str, Any]) -> None:
     with made(nap(FOREVER)) as env:
@@ -258,6 +261,7 @@ def test_close_ends_workers_that_step(arguments: dict[str, Any]) -> None:
         env.close()
 
 
+@pytest.mark.slow
 def test_close_ends_workers_in_a_call() -> None:
     with made() as env:
         ids = pids(env)

@@ -310,6 +310,7 @@ def test_while_a_program_runs_python_is_refused() -> None:
         goes_on_from(functions, found[0][0], 2)
 
 
+@pytest.mark.slow
 def test_while_python_receives_programs_are_refused() -> None:
     with Pool("CartPole-v1", 2, batch_size=1) as pool:
         functions = xla(pool)
@@ -550,6 +551,7 @@ def test_closed_and_dropped_pools() -> None:
             jax.block_until_ready(step(handle, zeros))
 
 
+@pytest.mark.slow
 def test_closing_ends_a_program_that_waits() -> None:
     pool = Pool("test/Fault-v0", 2, options={"sleep_ms": 300})
     pool.reset()
@@ -668,6 +670,7 @@ def test_functions_are_the_same_while_the_pool_lives() -> None:
     assert number not in programs.functions_by_number
 
 
+@pytest.mark.slow
 def test_what_has_no_functions() -> None:
     with pytest.raises(TypeError, match="SyncVectorEnv: give a Pool"):
         xla(gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync"))

@@ -264,6 +264,7 @@ def test_results_are_the_callers_own() -> None:
 # ------------------------------------------------------------------------------------ actions --
 
 
+@pytest.mark.slow
 def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
     with pool([Relay] * 3) as envs:
         envs.reset(seed=1)
@@ -323,6 +324,7 @@ def test_steps_before_reset_and_after_the_end_are_refused() -> None:
 # ------------------------------------------------------------------ methods and attributes --
 
 
+@pytest.mark.slow
 def test_methods_and_attributes_are_the_environments() -> None:
     with pool([Relay, partial(Relay, longest=6)]) as envs:
         assert envs.metadata["name"] == "relay_v0" and envs.render_mode == "ansi"
@@ -406,6 +408,7 @@ class Deserted(Relay):
         return {}, {}
 
 
+@pytest.mark.slow
 def test_an_episode_without_agents_is_over() -> None:
     with pool([Deserted] * 2) as envs:
         observations, _ = envs.reset(seed=1)
@@ -455,6 +458,7 @@ def test_wrong_arguments_are_refused(
         PoolParallelEnv(**{"env_fns": [Relay] * 2, **arguments})
 
 
+@pytest.mark.slow
 def test_agents_that_are_not_in_possible_agents_are_refused() -> None:
     with (
         pool([Surprise]) as envs,
@@ -570,6 +574,7 @@ class LacksAKey(Relay):
         return seen
 
 
+@pytest.mark.slow
 def test_an_observation_that_lacks_a_key() -> None:
     with (
         pool([LacksAKey]) as envs,
@@ -629,6 +634,7 @@ def test_environments_of_a_dead_worker_are_made_again_and_truncated(mode: Autore
                 envs.step(sample(envs, rng))
 
 
+@pytest.mark.slow
 def test_environments_that_raise_are_made_again_and_truncated() -> None:
     """With on_error="restart"; the others are not affected."""
     loop = Loop([Relay], AutoresetMode.NEXT_STEP, NOTHING)
@@ -721,6 +727,7 @@ class Chatter(ParallelEnv[Any, Any, Any]):
         return shown, {"a": 0.0, "b": 0.0}, none, none, {"a": {}, "b": {}}
 
 
+@pytest.mark.slow
 def test_names_of_unknown_agents_and_strings_as_env_fns_are_refused() -> None:
     with pytest.raises(gymnasium.error.NameNotFound, match="`knights` doesn't exist"):
         PoolParallelEnv("knights")

@@ -27,6 +27,7 @@ def test_the_same_as_dummy_vec_env() -> None:
     theirs.close()
 
 
+@pytest.mark.slow
 def test_wrong_functions_are_refused() -> None:
     env = Vector()
     with pytest.raises(ValueError, match="return the same environment"):

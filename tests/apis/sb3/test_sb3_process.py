@@ -47,7 +47,7 @@ def test_observations_of_every_kind_are_the_same(kind: str) -> None:
         run_both(theirs, ours, 24)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dict", "text"])
 def test_observations_that_dummy_vec_env_refuses_are_those_of_the_environments(kind: str) -> None:
     """A Dict in a Dict, and spaces without a fixed size."""
@@ -139,7 +139,7 @@ def test_an_episode_that_ends_both_ways_at_once_is_the_same() -> None:
             compare_step(ours, theirs, np.zeros(3, int), f"step {step}")
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "as_shown"),
     [
@@ -189,6 +189,7 @@ def test_rewards_are_float32() -> None:
         assert_same(env.step([0, 0])[1], np.full(2, 0.1, np.float32), "rewards")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start_method", thinned(["fork", "spawn", "forkserver"], 3))
 def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
     """By position, and with functions that no other process can import."""
@@ -248,6 +249,7 @@ def test_results_are_the_callers_own(kind: str) -> None:
             compare(env.step([0] * 4), twin.step([0] * 4), "after writing")
 
 
+@pytest.mark.slow
 def test_arrays_outlive_the_environments() -> None:
     with made(tellers(2)) as env:
         env.seed(1)

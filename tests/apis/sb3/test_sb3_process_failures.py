@@ -98,6 +98,7 @@ def test_an_exception_is_raised_unchanged() -> None:
         assert env.reset_infos == [{}, {}, {"reset": -1}, {}]
 
 
+@pytest.mark.slow
 def test_after_an_exception_in_a_reset_the_next_step_is_a_reset() -> None:
     with made(counters(fail)) as env:
         env.reset()
@@ -118,6 +119,7 @@ def test_after_an_exception_in_a_reset_the_next_step_is_a_reset() -> None:
         assert env.reset_infos == [{"reset": -1}] * 4
 
 
+@pytest.mark.slow
 def test_after_an_exception_each_step_has_its_own_infos() -> None:
     """Also in an environment whose infos are empty for some steps."""
 
@@ -143,6 +145,7 @@ def test_an_exception_in_a_constructor_names_the_environment() -> None:
     assert any("environment 1 can't be made" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.slow
 def test_after_an_exception_in_a_method_steps_continue() -> None:
     with made(counters(fail)) as env:
         env.reset()

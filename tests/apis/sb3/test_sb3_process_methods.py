@@ -208,7 +208,7 @@ def test_attributes_and_methods_are_the_same(name: str) -> None:
         compare(QUESTIONS[name](ours), QUESTIONS[name](theirs), name)
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     [
@@ -231,6 +231,7 @@ def test_wrong_calls_raise_the_same(question: Question) -> None:
         assert len(ours.reset()) == 3
 
 
+@pytest.mark.slow
 def test_without_a_render_mode_there_are_warnings() -> None:
     with made(tellers(2)) as env:
         env.reset()
@@ -240,6 +241,7 @@ def test_without_a_render_mode_there_are_warnings() -> None:
             assert env.render() is None
 
 
+@pytest.mark.slow
 def test_render_modes_must_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers end without the garbage collector."""
     closed = []
@@ -258,7 +260,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 }
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str) -> None:
     env_fns: list[Maker] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=15)] * 3
@@ -275,6 +277,7 @@ def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str) -> None:
             compare(found, expected, f"step {step}")
 
 
+@pytest.mark.slow
 def test_evaluate_policy_accepts_it() -> None:
     class Left:
         def predict(self, observations: Any, **kwargs: Any) -> tuple[Any, None]:

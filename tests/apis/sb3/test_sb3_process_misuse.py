@@ -76,7 +76,7 @@ def test_wrong_actions_step_nothing(actions: Any) -> None:
         assert env.get_attr("count") == [0, 0, 0]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", [[(0, 1)], [(0,)] * 4, {0, 1, 2}, 7], ids=str)
 def test_wrong_actions_of_many_parts_step_nothing(actions: Any) -> None:
     with made(tellers(3, acts=SPACES["flat tuple"])) as env:
@@ -115,7 +115,7 @@ def test_actions_of_other_kinds_reach_environments_as_in_dummy_vec_env(actions: 
         ]
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("in_flight", [False, True])
 def test_calls_after_close_are_refused(in_flight: bool) -> None:
     with made(tellers(3)) as env:
@@ -215,6 +215,7 @@ def test_wrong_arguments_are_refused(
         PoolVecEnv(*args, **kwargs)
 
 
+@pytest.mark.slow
 def test_spaces_may_have_other_bounds_and_another_order_of_keys() -> None:
     """Stable-Baselines3 uses the first environment's."""
 
