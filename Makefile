@@ -145,12 +145,14 @@ $(VENV)/training-libraries: | $(VENV)/.tools
 	  rm -rf $@.partial/sf_examples && mv $@.partial $@
 
 # The newest EnvPool needs a newer Python than ours may be; without one it is not compared. ale-py
-# has the ROMs, and OpenCV is for the comparison of pictures. It asks for a gigabyte of assets.
+# has the ROMs, OpenCV is for the comparison of pictures, and an agent in JAX trains on it. It asks
+# for a gigabyte of assets.
 $(VENV)/.bench: | $(VENV)/envpool-1.2.7
 
 $(VENV)/envpool-%: | $(VENV)/.pip-25.1
 	@echo 'installing EnvPool $* into $@'
-	@$(RUN) .ci/other_pythons.py $@ 3.12 envpool==$* ale-py cffi cloudpickle opencv-python-headless
+	@$(RUN) .ci/other_pythons.py $@ 3.12 envpool==$* ale-py cffi cloudpickle \
+	  opencv-python-headless jax==0.12.0.1 optax==0.2.8
 
 # Rivals that need old packages, each in a folder of its own. They are installed without
 # dependencies, as pip would add a second torch of gigabytes; the packages they import are listed.

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from integration.compare import envpool_api, envpool_names, newest_envpool
+from integration import newest_envpool
+from integration.compare import envpool_api, envpool_names
 from integration.compare.envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
 from tests.apis.envpool.test_envpool_programs import Statistics
 
@@ -89,11 +90,11 @@ def test_a_program_with_a_wrapper_of_its_own_sees_the_same() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "envpool_names",
-        "envpool_api",
-        "envpool_atari --subject parallel_pool --games Pong --steps 200",
+        "compare.envpool_names",
+        "compare.envpool_api",
+        "compare.envpool_atari --subject parallel_pool --games Pong --steps 200",
     ],
 )
 def test_the_newest_wheel_in_a_newer_python_is_the_same(words: str) -> None:
-    done = newest_envpool.run(*words.split())
+    done = newest_envpool.run(*words.split(), capture_output=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -87,30 +87,70 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
 
 
-def test_training_takes_the_same_steps_on_each_vectoriser(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Runs `integration.training.training_time` for two rollouts of each task."""
-    short = tuple(
-        replace(task, num_envs=4, settings=replace(task.settings, total_steps=8 * rollout))
-        for task in training_time.TASKS
-        for rollout in [task.settings.rollout_steps]
-    )
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Lets `integration.training.training_time` train in this process, with 4 environments."""
+    short = tuple(replace(task, num_envs=4) for task in training_time.TASKS)
     monkeypatch.setattr(training_time, "TASKS", short)
+
+    def train(task: training_time.Task, name: str, seed: int) -> dict[str, Any]:
+        return {"seed": seed, **training_time.train(task, training_time.PLAYERS[name], seed)}
+
+    monkeypatch.setattr(training_time, "train_in_a_process", train)
     # MuJoCo writes its log into the current folder
     monkeypatch.chdir(tmp_path)
-    training_time.main(["--seeds", "1", "--out", str(tmp_path)])
-    result = json.loads((tmp_path / "training.json").read_text())
-    assert (tmp_path / "training.png").read_bytes().startswith(b"\x89PNG")
-    for task in short:
-        runs = result["tasks"][task.env_id]
-        assert set(runs) == set(training_time.PLAYERS)
+    return tmp_path
+
+
+def steps_of(run: dict[str, Any]) -> list[int]:
+    return [steps for _, steps, _ in run["curve"]]
+
+
+def test_training_takes_the_same_steps_on_each_vectoriser(here: Path) -> None:
+    """Two rollouts of each task."""
+    for task in training_time.TASKS:
+        rollout = 4 * task.settings.rollout_steps
+        words = [task.env_id, "--seeds", "1", "--steps", str(2 * rollout), "--out", str(here)]
+        training_time.main(words)
+        runs = json.loads((here / "training.json").read_text())["tasks"][task.env_id]
+        assert set(runs) == set(training_time.players(task))
         for name, (run,) in runs.items():
-            assert [steps for _, steps, _ in run["curve"]] == [
-                4 * task.settings.rollout_steps,
-                8 * task.settings.rollout_steps,
-            ], name
+            assert steps_of(run) == [rollout, 2 * rollout], name
             assert not run["reached"]
+    assert (here / "training.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_measurement_goes_on_where_it_was_stopped(here: Path) -> None:
+    def train(*words: str) -> dict[str, list[dict[str, Any]]]:
+        given = ["CartPole-v1", "--steps", "128", "--out", str(here), *words]
+        training_time.main(given)
+        found = json.loads((here / "training.json").read_text())["tasks"]["CartPole-v1"]
+        return dict(found)
+
+    assert not any(train("--minutes", "0").values())
+    first = train("--seeds", "1")
+    assert {len(own) for own in first.values()} == {1}
+    both = train("--seeds", "2")
+    assert [[run["seed"] for run in own] for own in both.values()] == [[1, 2]] * len(both)
+    # those of the first seed are the same, times included
+    assert {name: own[:1] for name, own in both.items()} == first
+
+
+def test_an_agent_that_differs_is_found(here: Path) -> None:
+    task = training_time.TASKS[0]
+    runs = {
+        name: [{"seed": 1, "curve": [[0.0, 128, mean]]}]
+        for name, mean in ((training_time.OURS, 20.0), (training_time.SYNC, 20.5))
+    }
+    with pytest.raises(AssertionError, match="CartPole-v1, seed 1: the agents differ"):
+        training_time.check_equal(task, runs, 1)
+
+
+def test_a_training_has_a_process_of_its_own() -> None:
+    task = training_time.shortened(training_time.TASKS[0], 2 * 64 * 32)
+    run = training_time.train_in_a_process(task, training_time.OURS, 3)
+    assert run["seed"] == 3 and steps_of(run) == [64 * 32, 2 * 64 * 32]
+    assert set(run["moment"]) == {"time", "commit", "load"}
 
 
 def test_pong_is_played_from_pixels(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
 """Proximal policy optimisation in JAX, all of it in one compiled program, environments included.
 
-    python -m integration.training.jax_ppo CartPole-v1|Pong-v5 [--library parallel_pool|envpool]
+    python -m integration.newest_envpool training.jax_ppo CartPole-v1|Pong-v5
+    python -m integration.training.jax_ppo CartPole-v1|Pong-v5 --library parallel_pool
 
 It is written for EnvPool's `env.xla()`, and runs unchanged on EnvPool and on parallel_pool. In the
 manner of PureJaxRL, `train` is one function under `jax.jit`: rollouts are a `lax.scan` over `step`,
 and updates a `lax.scan` over rollouts. The step after the end of an episode is a reset in EnvPool's
 API: it is no experience, and is excluded from the losses.
 
-Without a library it trains on both by turns, several seeds, and writes results/jax_ppo.json. On
-Pong the agent sees the difference of two frames, as numbers.
+Without a library it trains on both by turns, several seeds, and writes results/jax_ppo.json after
+each training. The same command goes on after Ctrl-C; remove the file to begin again. On Pong the
+agent sees the difference of two frames, as numbers, and pong-training.png shows its returns.
 """
 
 from __future__ import annotations
@@ -29,9 +31,13 @@ import numpy as np
 import optax
 from jax import lax
 
+from parallel_pool._bench import machine
+
 RESULT = Path(__file__).parents[1] / "results" / "jax_ppo.json"
 LIBRARIES = ("parallel_pool", "envpool")
 GOAL = 475.0
+PONG = "Pong-v5"
+PONG_GOAL = 20.0
 
 
 def as_they_are(observations: Any) -> Any:
@@ -67,7 +73,7 @@ class Settings:
 
 SETTINGS = {
     "CartPole-v1": Settings(),
-    "Pong-v5": Settings(
+    PONG: Settings(
         rollout_steps=128,
         updates=600,
         epochs=3,
@@ -248,8 +254,8 @@ def make_train(
 
 def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, Any]:
     """Trains once; returns the curve and the seconds that it took."""
-    make = importlib.import_module(library).make
-    env = make(env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed)
+    module = importlib.import_module(library)
+    env = module.make(env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed)
     observations, _ = env.reset()
     handle, _, _, step = env.xla()
     inputs = settings.encode(jnp.asarray(observations)).shape[1]
@@ -263,6 +269,7 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
     env.close()
     return {
         "library": library,
+        "version": module.__version__,
         "env_id": env_id,
         "seed": seed,
         "steps": settings.num_envs * settings.rollout_steps * settings.updates,
@@ -271,6 +278,8 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu, 3),
         "compile_seconds": round(compiled - start, 3),
+        "cpu": machine.facts()["cpu"],
+        "cores": machine.facts()["cores"],
     }
 
 
@@ -307,6 +316,46 @@ def evaluate_agent(weights: Any, env_id: str, settings: Settings, episodes: int 
     return float(returns.mean())
 
 
+def seconds_until(run: dict[str, Any], goal: float) -> float | None:
+    """Returns the time of a training until the mean return of a part of it reached the goal.
+
+    The program has no clock inside; each part takes the same time, as it has as many steps.
+    """
+    reached = (at for at, mean in enumerate(run["curve"], 1) if mean is not None and mean >= goal)
+    first = next(reached, None)
+    return None if first is None else run["seconds"] * first / len(run["curve"])
+
+
+def draw(runs: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draws the returns of Pong's trainings over their time."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    for library, name, colour in zip(
+        LIBRARIES, ("parallel_pool", "EnvPool"), ("#0b7285", "#e8590c"), strict=True
+    ):
+        own = [run for run in runs if run["library"] == library]
+        took = [found for run in own if (found := seconds_until(run, PONG_GOAL)) is not None]
+        assert len(took) == len(own), f"{library}: a training has not reached {PONG_GOAL}"
+        label = f"{name} {own[0]['version']}: {np.median(took):.0f} s to a return of {PONG_GOAL:g}"
+        for run in own:
+            times = np.arange(1, len(run["curve"]) + 1) * run["seconds"] / len(run["curve"])
+            axes.plot(times, run["curve"], color=colour, alpha=0.8, linewidth=1.3, label=label)
+            label = None
+    facts = f"{len(own)} seeds; {own[0]['cpu']}, {own[0]['cores']} cores"
+    axes.axhline(PONG_GOAL, color="0.6", linestyle=":", linewidth=1)
+    axes.set(
+        xlabel="seconds of training",
+        ylabel="mean return of the episodes that end",
+        title=f"The same agent learns Pong from pixels, in one JAX program ({facts})",
+    )
+    axes.title.set_fontsize(10)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right")
+    figure.savefig(path, dpi=110)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains and prints what came of it."""
     parser = argparse.ArgumentParser(prog="python -m integration.training.jax_ppo")
@@ -320,14 +369,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.updates:
         settings = replace(settings, updates=options.updates)
     runs = json.loads(options.out.read_text()) if options.out.exists() else []
-    runs = [run for run in runs if run["env_id"] != options.env_id]
+    done = {(run["library"], run["env_id"], run["seed"]) for run in runs}
     for seed in range(1, options.seeds + 1):
         for library in [options.library] if options.library else LIBRARIES:
+            if not options.library and (library, options.env_id, seed) in done:
+                continue
             runs.append(run(library, options.env_id, seed, settings))
             shown = {name: value for name, value in runs[-1].items() if name != "curve"}
             print(json.dumps(shown), flush=True)
             if not options.library:
                 options.out.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
+    # a training that was cut short reaches no goal
+    if options.env_id == PONG and not options.library and not options.updates:
+        pong = [run for run in runs if run["env_id"] == PONG]
+        draw(pong, options.out.with_name("pong-training.png"))
 
 
 if __name__ == "__main__":
