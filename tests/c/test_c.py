@@ -22,9 +22,13 @@ FLAVOURS = [
 ]
 NAMES = sorted(path.stem for path in C_TESTS.glob("test_*.c"))
 
-# what takes a second or two; a ROM is played for some frames, twice
-INPUTS = {"plain": 20_000, "asan": 3_000}
-ROM_INPUTS = {"plain": 25, "asan": 10}
+# what takes a second or two; a ROM is played for some frames, twice, and each board has a pool
+INPUTS = {
+    "fuzz_board": {"plain": 100, "asan": 50},
+    "fuzz_rom": {"plain": 25, "asan": 10},
+    "fuzz_snapshot": {"plain": 20_000, "asan": 3_000},
+    "fuzz_xla": {"plain": 20_000, "asan": 3_000},
+}
 
 # Defects that the tools must find: for each the flavour, the test, and words of the report.
 PLANTED = {
@@ -92,7 +96,7 @@ def test_c(name: str, flavour: str) -> None:
 
 
 def inputs(name: str, flavour: str) -> str:
-    return str((ROM_INPUTS if name == "fuzz_rom" else INPUTS)[flavour])
+    return str(INPUTS[name][flavour])
 
 
 @pytest.mark.parametrize("flavour", ["plain", pytest.param("asan", marks=pytest.mark.slow)])
@@ -107,6 +111,10 @@ FUZZ_DEFECTS = {
     "a snapshot's size is not checked": (
         *("fuzz_snapshot", "asan", "native/snapshot.c"),
         *("if (size != (int64_t)needed) return false;", "", "AddressSanitizer"),
+    ),
+    "the environment that a worker names is not checked": (
+        *("fuzz_board", "asan", "processes/collect.c"),
+        *("env_id >= 0 && env_id < pool->fleet.num_envs && ", "", "AddressSanitizer"),
     ),
     "the first result of a call is not checked": (
         *("fuzz_xla", "asan", "xla/calls.c"),

@@ -4,60 +4,7 @@
 
 #include <errno.h>
 
-#include "pool/pool.h"
-#include "process_tests.h"
-#include "processes/lanes.h"
-#include "processes/worker.c"
-
-#ifdef __SANITIZE_THREAD__
-enum { FUZZ_ROUNDS = 40 };
-#else
-enum { FUZZ_ROUNDS = 400 };
-#endif
-
-/* a pool whose workers are in this process */
-typedef struct wild {
-  test_pool w;
-  test_worker workers[MAX_LANES];
-  pp_board *board; /* as the parent has it */
-} wild;
-
-static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num_lanes) {
-  *x = (wild){.w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP)};
-  x->board = &x->w.c.pool->processes->board;
-  for (int32_t i = 0; i < num_lanes; i++) {
-    const pp_pool *pool = x->w.c.pool;
-    test_worker *h = &x->workers[i];
-    test_pool_expect(&x->w, i);
-    *h = (test_worker){.pool = &x->w, .number = x->w.started[i]};
-    for (int32_t e = 0; e < MAX_ENVS; e++) h->is_ended[e] = 1;
-    CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool),
-                            pp_pool_reply_fd(pool, i), i, &h->worker, NULL),
-             PP_OK);
-  }
-}
-
-static void close_wild(wild *x) {
-  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_worker_close(x->workers[i].worker);
-  pp_pool_close(x->w.c.pool, -1);
-  client_close(&x->w.c);
-}
-
-/* all workers take and deliver their turns */
-static void work_all(wild *x) {
-  for (int32_t i = 0; i < x->w.num_lanes; i++) {
-    pp_worker *worker = x->workers[i].worker;
-    int32_t count = pp_worker_take(worker, 0);
-    for (int32_t turn = 0; turn < count; turn++) take_turn(&x->workers[i], turn);
-    if (count > 0) pp_worker_deliver(worker, 0, count);
-  }
-}
-
-/* a step of all environments, up to the parent's receive */
-static void send_and_work(wild *x) {
-  test_pool_send(&x->w, NULL, x->w.c.options.num_envs, 0);
-  work_all(x);
-}
+#include "wild_tests.h"
 
 /* lets a worker wake and find nothing to do */
 static void be_idle(wild *x, int32_t lane) {
@@ -199,11 +146,6 @@ TEST(shared_files_can_t_be_made_shorter) {
 }
 
 /* ----------------------------------------------------------------------------------- rows -- */
-
-static int32_t *ids_of(wild *x, int32_t slot) {
-  const pp_pool *pool = x->w.c.pool;
-  return pp_layout_at(&pool->layout, pool->ring.slots[slot].memory, pool->layout.env_id, 0);
-}
 
 static void misname(int32_t batch_size) {
   const int32_t names[] = {-1, 4, 0, INT32_MAX, INT32_MIN};
@@ -548,94 +490,4 @@ TEST(the_head_of_the_board_may_be_overwritten) {
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 1, PP_DEATH_FAIL, affected, NULL), 2);
   CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_ENV);
   close_wild(&x);
-}
-
-/* ------------------------------------------------------------------------------- anything -- */
-
-static uint64_t draw(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return *state >> 33;
-}
-
-/* numbers that are likely to be wrong somewhere */
-static uint32_t some_word(uint64_t *state) {
-  const uint32_t words[] = {0, 1, 2, 4, 5, 6, UINT32_MAX, 1u << 31, INT32_MAX, 1u << 20};
-  return draw(state) % 3 ? words[draw(state) % 10] : (uint32_t)draw(state);
-}
-
-/* overwrites parts of the board, and ids in the blocks that are being filled */
-static void spoil(wild *x, uint64_t *state) {
-  const pp_pool *pool = x->w.c.pool;
-  int64_t words = pp_board_size(&x->board->shape, &pool->layout) / 4;
-  for (uint64_t i = 1 << draw(state) % 12; i > 0; i--) {
-    ((uint32_t *)x->board->base)[(int64_t)draw(state) % words] = some_word(state);
-  }
-  for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
-    int32_t filled = (int32_t)((pool->ring.received + slot) % pool->ring.num_slots);
-    if (draw(state) % 2) ids_of(x, filled)[0] = (int32_t)some_word(state);
-  }
-  // records of environments are a small part of the board, so some are overwritten on purpose
-  for (int i = 0; i < 8; i++) {
-    pp_board_env *env = &x->board->envs[draw(state) % (uint64_t)x->board->shape.num_envs];
-    ((uint32_t *)env)[draw(state) % (sizeof(*env) / 4)] = some_word(state);
-  }
-}
-
-/* makes random calls to such a pool, and reads every reply to its end */
-static void use(wild *x, uint64_t *state) {
-  pp_pool *pool = x->w.c.pool;
-  int32_t n = x->w.c.options.num_envs, affected[MAX_ENVS], ids[MAX_ENVS];
-  int64_t actions[MAX_ENVS] = {0}, size;
-  const void *bytes;
-  pp_stats stats;
-  static volatile uint8_t sum;
-  for (int i = 0; i < 12; i++) {
-    int32_t lane = (int32_t)(draw(state) % (uint64_t)x->w.num_lanes), count = 0;
-    switch (draw(state) % 6) {
-      case 0:
-        // whole batches, and in unordered pools some rows
-        x->w.c.min_rows = !pool->ring.is_ordered && draw(state) % 4 == 0;
-        client_try(&x->w.c, 0);
-        break;
-      case 1: pp_pool_worker_died(pool, lane, (int32_t)(draw(state) % 3), affected, NULL); break;
-      case 2: pp_pool_request(pool, lane, "what", 4, NULL); break;
-      case 3: pp_pool_answer(pool, lane, 0, &bytes, &size, NULL); break;
-      case 4: pp_pool_stats(pool, &stats); break;
-      default:
-        for (int32_t e = 0; e < n; e++) {
-          if (pp_pool_needs_reset(pool, e) != PP_ERR_STATE) ids[count++] = e;
-          if (draw(state) % 2) pp_pool_set_payload(pool, e, "order", 5, NULL);
-        }
-        if (draw(state) % 2) {
-          pp_pool_send_reset(pool, ids, count, NULL, NULL, NULL, NULL);
-        } else {
-          pp_pool_send(pool, ids, count, actions, PP_UINT8, NULL);
-        }
-    }
-    for (int32_t e = 0; e < n; e++) {
-      const uint8_t *reply = pp_pool_reply(pool, e, &size);
-      for (int64_t b = 0; reply && b < size; b++) sum += reply[b];
-    }
-    CHECK(pp_pool_current_env(pool, lane) < n);
-    CHECK(pp_pool_in_flight(pool) >= 0 && pp_pool_in_flight(pool) <= n);
-  }
-}
-
-TEST(the_parent_survives_anything_written_over_the_board) {
-  const int32_t sizes[][2] = {{4, 4}, {6, 3}, {5, 1}};
-  uint64_t state = 20;
-  for (int32_t round = 0; round < FUZZ_ROUNDS; round++) {
-    wild x;
-    open_wild(&x, sizes[round % 3][0], sizes[round % 3][1], 2);
-    send_and_work(&x);
-    if (round % 2) {
-      client_try(&x.w.c, 0);
-      use(&x, &state);
-    }
-    for (int i = 0; i < 4; i++) {
-      spoil(&x, &state);
-      use(&x, &state);
-    }
-    close_wild(&x);
-  }
 }
