@@ -260,5 +260,5 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(tmp_path: Path) -> None
     assert error == "interrupted\n"
     found = record.read(tmp_path / "bench.json")
     assert [scene.name for scene in found.scenes] == ["cartpole-1"] and not found.is_complete
-    # the workers of a player end after it, and stay zombies until init, their new parent, reaps them
+    # the workers of a player end after it, and stay zombies until init reaps them
     wait_for(lambda: not any(is_running(pid) for pid in players))
