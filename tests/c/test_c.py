@@ -24,6 +24,7 @@ NAMES = sorted(path.stem for path in C_TESTS.glob("test_*.c"))
 
 # what takes a second or two; a ROM is played for some frames, twice, and each board has a pool
 INPUTS = {
+    "fuzz_calls": {"plain": 1_000, "asan": 300},
     "fuzz_board": {"plain": 100, "asan": 50},
     "fuzz_rom": {"plain": 25, "asan": 10},
     "fuzz_snapshot": {"plain": 20_000, "asan": 3_000},
