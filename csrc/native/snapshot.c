@@ -319,7 +319,7 @@ static int check_snapshot(const pp_natives *natives, int32_t env_id, const void 
                           int64_t size, candidate *room, pp_error *error) {
   snapshot_head head = {0};
   int64_t own = size - (int64_t)(sizeof(head) + engine_bytes(natives));
-  if (size >= (int64_t)sizeof(head)) head = head_of(bytes);
+  if (bytes && size >= (int64_t)sizeof(head)) head = head_of(bytes);
   if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: these bytes are no snapshot of this version, or the "
