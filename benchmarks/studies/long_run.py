@@ -150,8 +150,8 @@ def run(kind: str, steps: int) -> Result:
 
 
 def memory() -> int:
-    """Returns the KB of this process and its workers."""
-    return tree.memory_of([os.getpid(), *tree.descendants(os.getpid())])
+    """Returns the KB of this process and its workers, without files, whose pages others share."""
+    return tree.memory_of([os.getpid(), *tree.descendants(os.getpid())], "Pss_Anon")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -212,9 +212,9 @@ int32_t pp_pool_batches(const pp_pool *pool);
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
 
 /* Stores a seed for every environment, which its next reset takes. words holds the seeds one after
- * another, sizes[i] words for environment i; size 0 keeps the current generator, which is at first
- * that of seed 0. Returns
- * PP_ERR_STATE while environments are in flight, or PP_ERR_ARGUMENT if a seed is too long. */
+ * another, sizes[i] words for environment i; size 0 keeps the current generator, or the seed that
+ * is stored already: at first that is 0. Returns PP_ERR_STATE while environments are in flight, or
+ * PP_ERR_ARGUMENT if a seed is too long. */
 int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error);
 
 /* Queues one action for each environment named, either for all of them or for none. env_ids null:

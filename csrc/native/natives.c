@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/field.h"
@@ -66,7 +65,6 @@ static int32_t first_limit(const pp_natives *natives, const int32_t *limits, int
 }
 
 static int init_env(pp_natives *natives, int32_t i, const int32_t *limits, pp_error *error) {
-  const uint32_t first_seed = 0;
   pp_fleet *fleet = natives->fleet;
   pp_env *env = &natives->envs[i];
   int status = PP_OK;
@@ -83,9 +81,8 @@ static int init_env(pp_natives *natives, int32_t i, const int32_t *limits, pp_er
   env->error = &fleet->errors[i];
   env->id = i;
   env->max_episode_steps = first_limit(natives, limits, i);
-  // until it gets a seed: with a generator of zeros, some draws would never end
-  pp_rng_seed(env->rng, &first_seed, 1);
-  if (natives->draws.count) pp_draws_seed(&natives->draws, i, &first_seed, 1);
+  // the seed 0, which the first reset takes: with a generator of zeros, some draws would never end
+  natives->seed_sizes[i] = 1;
   fleet->phase[i] = PP_FRESH;
   if (natives->def->init) status = natives->def->init(env);
   if (status < 0) {

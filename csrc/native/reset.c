@@ -10,8 +10,8 @@
 static int check_seed(int32_t env_id, int32_t count, pp_error *error) {
   if (count >= 0 && count <= PP_SEED_WORDS) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "the seed of environment %d has %d bits: choose one of at most %d bits",
-                      env_id, 32 * count, 32 * PP_SEED_WORDS);
+                      "the seed of environment %d has %lld bits: choose one of at most %d bits",
+                      env_id, 32 * (long long)count, 32 * PP_SEED_WORDS);
 }
 
 /* Stores a checked seed for the next reset; with count 0 the current generator stays. */

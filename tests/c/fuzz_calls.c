@@ -114,7 +114,7 @@ static void choose_arguments(arguments *a, choices *from) {
   for (int32_t i = 0; i < MOST_ENVS + 2; i++) {
     a->env_ids[i] = choose(from) % 8 ? i : number(from);
     a->sizes[i] = choose(from) % 4;
-    if (choose(from) % 64 == 0) a->sizes[i] = -1;
+    if (choose(from) % 64 == 0) a->sizes[i] = number(from);
   }
   a->dtype = choose(from) % 2 ? PP_INT64 : number(from);
   for (int i = 0; i < 32; i++) a->bytes[i] = choose(from) % 2 ? choose(from) : 0;
