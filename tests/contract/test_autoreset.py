@@ -92,7 +92,7 @@ of_modes = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @of_modes
 def test_episodes(case: Case, mode: str, tmp_path: Path) -> None:
     with closing(case.make(Gate(tmp_path), **case.kind.modes[mode])) as env:

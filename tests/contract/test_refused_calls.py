@@ -54,7 +54,7 @@ def compare(actual: Any, expected: Any, where: str) -> None:
     assert_same(plain(actual), plain(expected), where)
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
         for name, call in case.kind.wrong(env).items():
@@ -71,7 +71,7 @@ def test_wrong_arguments(case: Case, tmp_path: Path) -> None:
             compare(case.kind.play(env), case.kind.play(twin), name)
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_calls_beside_another_thread(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +125,7 @@ def engine_held(
             released.set()
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_calls_after_close(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, _, _):
         calls = {**case.kind.acts(env), **case.kind.others(env)}
@@ -137,7 +137,7 @@ def test_calls_after_close(case: Case, tmp_path: Path) -> None:
         env.close()
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_calls_in_a_forked_child(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
         calls = {**case.kind.acts(env), **case.kind.others(env)}

@@ -56,7 +56,7 @@ def of(rows: Rows, ids: Any) -> Rows:
     return {i: row for i, row in rows.items() if i in ids}
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @of_some
 def test_named_environments_begin_an_episode_and_others_go_on(case: Case, tmp_path: Path) -> None:
     """Named rows are those of a third one that was reset as a whole; others those of the twin."""
@@ -78,7 +78,7 @@ def test_named_environments_begin_an_episode_and_others_go_on(case: Case, tmp_pa
                 assert_rows(of(rows, others), of(turn(case, twin), others), where)
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @of_some
 def test_a_reset_without_seed_continues_the_generators(case: Case, tmp_path: Path) -> None:
     """As a reset of all continues them; those of the others are not touched."""
@@ -115,7 +115,7 @@ def wrong_masks(case: Case, good: Any) -> dict[str, Any]:
     return {name: mask for name, mask in wrong.items() if not allowed.get(name)}
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @of_masks
 def test_wrong_masks_reset_nothing(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path, 2) as (env, twin):
@@ -130,7 +130,7 @@ def test_wrong_masks_reset_nothing(case: Case, tmp_path: Path) -> None:
                 assert_rows(turn(case, env), turn(case, twin), f"{call}: {name}")
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @of_masks
 def test_the_callers_options(case: Case, tmp_path: Path) -> None:
     """A reset changes nothing in them, but for the mask that it removes where Gymnasium does."""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 CALLS = 6
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_no_later_call_changes_a_result(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, _, _):
         kept: list[tuple[Any, Any]] = []
@@ -33,7 +33,7 @@ def test_no_later_call_changes_a_result(case: Case, tmp_path: Path) -> None:
             compare(result, as_it_was, f"call {i}")
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 def test_what_is_written_into_a_result_changes_no_later_one(case: Case, tmp_path: Path) -> None:
     with made(case, tmp_path) as (env, twin, _):
         for i in range(CALLS):

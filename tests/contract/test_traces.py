@@ -23,7 +23,7 @@ CALLS, FEW_CALLS = 20, 6
 WHOLE = [case for case in CASES if case.name != "AtariVectorEnv, async"]
 
 
-@pytest.mark.quick(4, sanitizers=True)
+@pytest.mark.quick(4, sanitizers=9)
 @pytest.mark.parametrize("case", WHOLE, ids=lambda case: case.name)
 def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pools: list[Any] = []

@@ -63,7 +63,7 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
     """Marks as slow the cases that `@pytest.mark.quick(count)` leaves to make test.
 
     With `sanitizers=True`, the default in some folders, they get the mark `sanitizers` instead:
-    those stages run all cases, too.
+    those stages run all cases, too. With `sanitizers=9` they run nine.
     """
     cases = defaultdict(list)
     for item in items:
@@ -72,11 +72,14 @@ def mark_slow(items: Iterable[pytest.Item]) -> None:
             cases[item.parent, item.originalname].append(item)
     for (_, name), of_test in cases.items():
         mark = of_test[0].get_closest_marker("quick")
-        is_sanitized = mark.kwargs.get("sanitizers", of_test[0].path.parent.name in FOR_SANITIZERS)
-        chosen = choose([_values(item) for item in of_test], mark.args[0], name)
+        sanitized = mark.kwargs.get("sanitizers", of_test[0].path.parent.name in FOR_SANITIZERS)
+        if isinstance(sanitized, bool):
+            sanitized = len(of_test) * sanitized
+        values = [_values(item) for item in of_test]
+        quick, for_sanitizers = (choose(values, count, name) for count in (mark.args[0], sanitized))
         for number, item in enumerate(of_test):
-            if number not in chosen:
-                item.add_marker("sanitizers" if is_sanitized else "slow")
+            if number not in quick:
+                item.add_marker("sanitizers" if number in for_sanitizers else "slow")
 
 
 def _values(item: pytest.Function) -> set[tuple[str, Any]]:
@@ -96,7 +99,7 @@ def choose(cases: Sequence[set[tuple[str, Any]]], count: int, name: str) -> set[
     Where several are as good, they are spread evenly, and the name decides which is the first:
     tests with the same cases run different ones.
     """
-    start, stride = zlib.crc32(name.encode()), max(len(cases) // count, 1)
+    start, stride = zlib.crc32(name.encode()), max(len(cases) // max(count, 1), 1)
     order = sorted(range(len(cases)), key=lambda number: (number + start) % stride)
     chosen: set[int] = set()
     seen: set[tuple[str, Any]] = set()
