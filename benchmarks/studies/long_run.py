@@ -165,10 +165,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if unknown := set(options.kinds) - set(KINDS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(KINDS)}")
-    results = []
+    found: dict[str, Any] = {"machine": machine.facts(), "moment": machine.moment(), "runs": []}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    faults: list[str] = []
     for kind in options.kinds or KINDS:
-        results.append(run(kind, options.steps))
-        made = results[-1]
+        made = run(kind, options.steps)
         print(
             f"{kind}: {made.rows:,d} rows, {made.episodes:,d} episodes, {made.seconds:.0f} s,"
             f" {made.early_kb} KB early, {made.late_kb} KB late",
@@ -176,11 +177,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sep="\n",
             flush=True,
         )
-    found = {"machine": machine.facts(), "moment": machine.moment()}
-    found["runs"] = [asdict(each) for each in results]
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1) + "\n")
-    return int(any(each.faults for each in results))
+        faults += made.faults
+        found["runs"].append(asdict(made))
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":
