@@ -43,8 +43,8 @@ WORKERS = ("-n", "3", "--dist", "worksteal")
 # where every test keeps a core busy
 WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 
-# glibc asks for huge pages for its heap. A pytest process holds torch and JAX: its forks, some
-# hundreds, take 15 ms of a core then, and else 40.
+# Lets glibc ask for huge pages for its heap. Tests fork pytest some hundred times. As it holds
+# torch and JAX, a fork takes 40 ms of a core without them, and 15 ms with them.
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 # Every test run ends with the ten slowest tests of half a second or more.

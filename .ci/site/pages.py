@@ -66,7 +66,7 @@ class Page:
         self._root = root
 
     def text(self) -> str:
-        """Returns the page; its links lead to pages of the site, or else to the forge."""
+        """Returns the page. A link to a file that is no page of the site leads to the forge."""
         text = (self._root / self.name).read_text()
         if self.name == "README.md":
             text = picture_after_program(text)

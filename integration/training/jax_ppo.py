@@ -267,6 +267,7 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
     weights, sums = jax.block_until_ready(program(handle, jnp.asarray(observations), key))
     seconds, cpu = time.perf_counter() - compiled, time.process_time() - cpu
     env.close()
+    facts = machine.facts()
     return {
         "library": library,
         "version": module.__version__,
@@ -278,8 +279,7 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu, 3),
         "compile_seconds": round(compiled - start, 3),
-        "cpu": machine.facts()["cpu"],
-        "cores": machine.facts()["cores"],
+        **{name: facts[name] for name in ("cpu", "cores")},
     }
 
 

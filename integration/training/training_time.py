@@ -197,11 +197,8 @@ PLAYERS: dict[str, Callable[[Task, int], Env]] = {
 
 def players(task: Task) -> list[str]:
     """Returns the names of those that have the task's environments."""
-    missing = {
-        *([] if task.envpool_id else ["EnvPool"]),
-        *([] if task.ale_game else ["ale-py AtariVectorEnv"]),
-    }
-    return [name for name in PLAYERS if name not in missing]
+    has = {"EnvPool": task.envpool_id, "ale-py AtariVectorEnv": task.ale_game}
+    return [name for name in PLAYERS if has.get(name, name)]
 
 
 def train(task: Task, make: Callable[[Task, int], Env], seed: int) -> dict[str, Any]:

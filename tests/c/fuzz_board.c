@@ -3,25 +3,15 @@
  * made. */
 #define _GNU_SOURCE
 #define CHECK_NO_MAIN
-#include "fuzz.h"
+#include "fuzz_choices.h"
 #include "wild_tests.h"
 
-enum { EXAMPLES = 1000, EXAMPLE_BYTES = 4096 };
-
-/* an input, and how much of it was used */
-typedef struct choices {
-  const uint8_t *bytes;
-  size_t size;
-  size_t read;
-} choices;
+enum { EXAMPLE_BYTES = 4096 };
 
 /* Returns the next number that the input chooses, below 2^32; 0 once it has ended. */
 static uint64_t draw(choices *from) {
   uint32_t number = 0;
-  const size_t left = from->size - from->read;
-  const size_t count = left < sizeof(number) ? left : sizeof(number);
-  memcpy(&number, from->bytes + from->read, count);
-  from->read += count;
+  choose_into(from, &number, sizeof(number));
   return number;
 }
 
@@ -110,11 +100,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t fuzz_example(int number, uint8_t bytes[FUZZ_BYTES]) {
-  uint64_t state = (uint64_t)number;
-  if (number >= EXAMPLES) return 0;
-  for (size_t i = 0; i < EXAMPLE_BYTES; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    bytes[i] = (uint8_t)(state >> 56);
-  }
-  return EXAMPLE_BYTES;
+  return random_example(number, bytes, EXAMPLE_BYTES);
 }

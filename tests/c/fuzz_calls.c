@@ -5,22 +5,15 @@
 #define CHECK_NO_MAIN
 #include <math.h>
 
-#include "fuzz.h"
+#include "fuzz_choices.h"
 #include "pool_tests.h"
 
-enum { EXAMPLES = 1000, EXAMPLE_BYTES = 1 << 14, MOST_CALLS = 200, MOST_ENVS = 6, ROOM = 1 << 16 };
+enum { EXAMPLE_BYTES = 1 << 14, MOST_CALLS = 200, MOST_ENVS = 6, ROOM = 1 << 16 };
 
 static const char *const ids[] = {"CartPole-v1",    "Pendulum-v1",      "Taxi-v4",
                                   "Blackjack-v1",   "FrozenLake-v1",    "test/Duel-v0",
                                   "test/Heap-v0",   "test/Template-v0", "classic/connect_four_v3",
                                   "classic/rps_v2", "mpe/simple_tag_v3"};
-
-/* an input, and how much of it was used */
-typedef struct choices {
-  const uint8_t *bytes;
-  size_t size;
-  size_t read;
-} choices;
 
 /* what a call may be given: memory of ROOM bytes, or null */
 typedef struct arguments {
@@ -32,7 +25,9 @@ typedef struct arguments {
 } arguments;
 
 static uint8_t choose(choices *from) {
-  return from->read < from->size ? from->bytes[from->read++] : 0;
+  uint8_t byte = 0;
+  choose_into(from, &byte, 1);
+  return byte;
 }
 
 /* numbers at which checks of ranges go wrong, and small ones */
@@ -242,11 +237,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 size_t fuzz_example(int number, uint8_t bytes[FUZZ_BYTES]) {
-  uint64_t state = (uint64_t)number;
-  if (number >= EXAMPLES) return 0;
-  for (size_t i = 0; i < EXAMPLE_BYTES; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    bytes[i] = (uint8_t)(state >> 56);
-  }
-  return EXAMPLE_BYTES;
+  return random_example(number, bytes, EXAMPLE_BYTES);
 }

@@ -19,8 +19,6 @@ SHOWN = {
     "pettingzoo_agents": r"at random: .* -2\d\.\d\nby the rule: .* -1\d\.\d",
     "python_workers": r"fell off the cliff, in environments \(0, 2, 3, 7\)",
 }
-# they import torch, stable_baselines3 or jax
-HEAVY = {"jax_search", "sb3_ppo", "torch_reinforce"}
 
 
 def head(name: str) -> str:
@@ -29,12 +27,8 @@ def head(name: str) -> str:
     return text
 
 
-def marked(name: str) -> object:
-    return pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else [])
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [marked(name) for name in EXAMPLES if name != CLUSTER])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != CLUSTER])
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     assert re.search(SHOWN.get(name, r"\w"), output_of(name, tmp_path))
 

@@ -47,9 +47,7 @@ def atari_may_refuse(name: str, kind: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "kind"), thinned([(name, kind) for name in ATARI for kind in TYPES], 5)
-)
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in ATARI for kind in TYPES])
 def test_atari_options_of_all_types(name: str, kind: str) -> None:
     of_float, of_integer, also = ATARI[name]
     value = TYPES[kind](of_integer if kind in INTEGERS or kind in BOOLS else of_float)

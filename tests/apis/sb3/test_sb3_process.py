@@ -190,7 +190,7 @@ def test_rewards_are_float32() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start_method", thinned(["fork", "spawn", "forkserver"], 3))
+@pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"])
 def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
     """By position, and with functions that no other process can import."""
 
