@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.support.timeouts import TEST_TIMEOUT
@@ -24,6 +26,7 @@ def run(function: Callable[[], Any], timeout: float | None) -> tuple[str, int]:
         "fine", or what the function raised, or nothing if it ended the child; and the exit code, as
         of `os.waitstatus_to_exitcode`.
     """
+    wait_for_starting_threads()
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -46,3 +49,27 @@ def run(function: Callable[[], Any], timeout: float | None) -> tuple[str, int]:
         os.close(read)
         _, status = os.waitpid(child, 0)
     return report.decode(), os.waitstatus_to_exitcode(status)
+
+
+def wait_for_starting_threads() -> None:
+    """Under ASan, waits until every thread of a pool has started; call it before a fork.
+
+    While a thread starts, it takes memory from ASan's allocator. ASan of gcc before 14 does not
+    release the allocator's locks in a forked child, which would wait for them for ever. The threads
+    of a pool allocate nothing once they have named themselves.
+    """
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        return
+    looks = 0
+    while looks < 2:
+        # between two looks, a thread that a starting one had made wait goes on
+        time.sleep(0.001)
+        looks = 0 if is_any_thread_starting() else looks + 1
+
+
+def is_any_thread_starting() -> bool:
+    """Returns whether a thread runs that is neither this process's first nor a pool's."""
+    threads = Path("/proc/self/task")
+    others = [thread for thread in os.listdir(threads) if int(thread) != os.getpid()]
+    stats = [(threads / thread / "stat").read_text() for thread in others]
+    return any("(pp-worker)" not in stat and stat.rpartition(") ")[2][0] != "S" for stat in stats)
