@@ -2,6 +2,7 @@
 
     python .ci/foreign_tests.py prepare PLACE        downloads what the place needs, and builds it
     python .ci/foreign_tests.py PLACE TREE ARG ...   runs pytest in a tree with an unpacked wheel
+    python .ci/foreign_tests.py c PLACE ARG ...      runs pytest here, on C programs for the place
 
     aarch64     Debian 12 under qemu
     bullseye    Debian 11, whose C library is of 2020, with a Python 3.11 that is built there
@@ -12,6 +13,7 @@ A test that needs a package which has no wheel for the place, or takes a gigabyt
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import foreign_root
+import wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (
@@ -153,10 +156,7 @@ def test(place: Place, tree: Path, arguments: list[str]) -> int:
 
     Raises Unavailable if this machine can't.
     """
-    if not place.folder.exists():
-        raise foreign_root.Unavailable(f"{place.folder} is missing, which `prepare` makes")
-    tools = place.folder / "tools"
-    qemu = foreign_root.tool(place.qemu, "qemu-user-static", tools) if place.qemu else None
+    qemu = emulator(place)
     env = {
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": f"{tree}:{place.folder / 'packages'}:{ROOT / '.ci'}",
@@ -167,12 +167,43 @@ def test(place: Place, tree: Path, arguments: list[str]) -> int:
     return foreign_root.run(place.folder / "root", command, ROOT, tree, env, qemu)
 
 
+def emulator(place: Place) -> Path | None:
+    """Returns the path of the emulator of a place that was prepared; None if it needs none.
+
+    Raises Unavailable if there is none.
+    """
+    if not place.folder.exists():
+        raise foreign_root.Unavailable(f"{place.folder} is missing, which `prepare` makes")
+    if not place.qemu:
+        return None
+    return foreign_root.tool(place.qemu, "qemu-user-static", place.folder / "tools")
+
+
+def test_c(place: Place, arguments: list[str]) -> int:
+    """Runs pytest with a compiler for the place, whose programs run there; returns its status.
+
+    Raises Unavailable if this machine can't.
+    """
+    qemu = emulator(place)
+    try:
+        env = wheels.environment(wheels.TARGETS[place.machine], ROOT)
+    except wheels.CannotBuild as reason:
+        raise foreign_root.Unavailable(str(reason)) from None
+    # those are for modules of Python, which leave names undefined
+    del env["LDFLAGS"]
+    runner = {"PP_RUNNER": f"{qemu} -L {place.folder / 'root'}" if qemu else ""}
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return subprocess.run(command, env={**os.environ, **env, **runner}, check=False).returncode
+
+
 def main(arguments: list[str]) -> int:
     try:
         match arguments:
             case ["prepare", name] if name in PLACES:
                 prepare(PLACES[name])
                 return 0
+            case ["c", name, *others] if name in PLACES:
+                return test_c(PLACES[name], others)
             case [name, tree, *others] if name in PLACES:
                 return test(PLACES[name], Path(tree).resolve(), others)
     except foreign_root.Unavailable as reason:

@@ -286,8 +286,10 @@ def installed() -> None:
 
 
 def aarch64() -> None:
-    """The same under qemu on the wheel for aarch64; says so where this can't run."""
+    """The same under qemu on the wheel for aarch64, and C's tests; says so where this can't run."""
     foreign_tests("aarch64", "aarch64")
+    in_c = [sys.executable, ".ci/foreign_tests.py", "c", "aarch64"]
+    pytest("aarch64-c", *WORKER_PER_CORE, "-m", "not slow", "tests/c/test_c.py", command=in_c)
 
 
 def bullseye() -> None:

@@ -156,6 +156,21 @@ def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     return _registered(definition)
 
 
+def of_python(spec: EnvSpec) -> EnvSpec:
+    """Returns the spec of the Python environment with the id of a native one, as a copy; the spec
+    itself if it is of a Python environment, or if there is none.
+
+    The first call for an Atari game imports ale_py, which registers the game.
+    """
+    definition = registry.definitions().get(spec.id) if is_native(spec) else None
+    found = None if definition is None else registered_reference(definition)
+    if found is None:
+        return spec
+    python = _with_defaults(copy.deepcopy(found))
+    python.kwargs.update(spec.kwargs)
+    return python
+
+
 def registered_reference(definition: Definition) -> EnvSpec | None:
     """Returns the spec of the Gymnasium environment with a definition's id, None if none.
 

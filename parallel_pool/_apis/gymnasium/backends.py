@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -112,11 +111,15 @@ def choose(
     given = given if stored.vector_kwargs is None else stored.vector_kwargs
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
     requested = _requested(given)
-    of = functools.partial(Choice, spec=spec, **stored._asdict())
+
+    def of(backend: str, reason: str, **native: Any) -> Choice:
+        own = spec if backend == NATIVE else env_specs.of_python(spec)
+        return Choice(backend, reason, spec=own, **stored._asdict(), **native)
+
     if requested == PROCESS:
-        return of(backend=PROCESS, reason="backend='process' was asked for")
+        return of(PROCESS, "backend='process' was asked for")
     if requested == CLUSTER:
-        return of(backend=CLUSTER, reason=ASKED_FOR_CLUSTER)
+        return of(CLUSTER, ASKED_FOR_CLUSTER)
     everything = {**spec.kwargs, **(options or {}), **given}
     found = _find_native(spec, wrappers, everything, requested)
     if isinstance(found, Refusal):
@@ -126,12 +129,12 @@ def choose(
                 f" ten times as fast, because {found.reason}: remove the cause, or choose"
                 " backend='process'"
             )
-        return _check_allowed(requested, of(backend=PROCESS, reason=found.reason))
+        return _check_allowed(requested, of(PROCESS, found.reason))
     definition, chain = found
     reason = f"{definition.id} is native"
     if chain.names:
         reason += f", and does {', '.join(chain.names)} itself"
-    return of(backend=NATIVE, reason=reason, definition=definition, chain=chain)
+    return of(NATIVE, reason, definition=definition, chain=chain)
 
 
 def chosen(env: Any, wrappers: Sequence[Any] | None, given: Mapping[str, Any]) -> Choice:

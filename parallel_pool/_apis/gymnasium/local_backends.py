@@ -113,7 +113,8 @@ def _check_num_envs(
     if options:
         raise TypeError(
             f"{', '.join(options)}: functions that make environments take no options: leave them"
-            " out, or give the environments' id"
+            " out, or give the environments' id; the vector environment's own options are"
+            f" {', '.join(sorted(process_options()))}"
         )
     if num_envs is not None and num_envs != len(env_fns):
         raise ValueError(
