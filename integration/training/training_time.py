@@ -207,8 +207,10 @@ def train(task: Task, make: Callable[[Task, int], Env], seed: int) -> dict[str, 
     Returns:
         The curve, and whether the target was reached. The curve has, after each rollout, seconds,
         environment steps, and mean return (None before the first episode has ended). The seconds
-        exclude making the environments.
+        exclude making the environments, and torch's import of its compiler.
     """
+    # the first optimizer of a process imports that, which takes seconds
+    torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     envs = task.wrap(make(task, seed))
     settings = replace(task.settings, seed=seed)
     curve: list[tuple[float, int, float | None]] = []

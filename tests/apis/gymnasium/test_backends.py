@@ -21,6 +21,7 @@ from parallel_pool._apis.gymnasium import backends, local_backends
 from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import NativeVectorEnv, PoolVectorEnv, ProcessVectorEnv
 from tests.support.fusion_cases import clip
+from tests.support.gymnasium_cases import run_python
 from tests.support.python_ids import PYTHON_ID
 from tests.support.same import assert_same
 
@@ -215,6 +216,34 @@ def test_processes_on_request(stand_in: None) -> None:
             PoolVectorEnv(env_id, 2, backend="process")
     with pytest.raises(TypeError, match=r"num_threads=2 is for native.*'process' was asked for"):
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
+
+
+@pytest.mark.slow
+def test_an_atari_id_has_its_python_environment_without_an_import_of_ale_py() -> None:
+    printed = run_python(
+        """
+        import sys, warnings
+        warnings.simplefilter("ignore")
+        import gymnasium, parallel_pool
+        assert "ale_py" not in sys.modules
+
+        def wrap(env):
+            return gymnasium.wrappers.TimeAwareObservation(env, flatten=False)
+
+        for given in {"wrappers": [wrap]}, {"backend": "process"}:
+            env = parallel_pool.make_vec("ALE/Pong-v5", 2, num_workers=0, obs_type="ram", **given)
+            print(env.backend, env.spec.entry_point, env.spec.kwargs["game"])
+            env.close()
+        """
+    )
+    assert printed == 2 * "process ale_py.env:AtariEnv pong\n"
+
+
+def test_functions_take_no_options_of_environments() -> None:
+    with pytest.raises(
+        TypeError, match=r"^start_method, g: functions .* own options are .*context"
+    ):
+        PoolVectorEnv([lambda: gymnasium.make("CartPole-v1")], start_method="spawn", g=3.0)
 
 
 def test_derived_classes_are_native(stand_in: None) -> None:
