@@ -189,7 +189,7 @@ def test_c(place: Place, arguments: list[str]) -> int:
         env = wheels.environment(wheels.TARGETS[place.machine], ROOT)
     except wheels.CannotBuild as reason:
         raise foreign_root.Unavailable(str(reason)) from None
-    # those are for modules of Python, which leave names undefined
+    # the stubs of an old C library are for the wheel; a program runs with the root's library
     del env["LDFLAGS"]
     runner = {"PP_RUNNER": f"{qemu} -L {place.folder / 'root'}" if qemu else ""}
     command = [sys.executable, "-m", "pytest", *arguments]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -69,7 +70,11 @@ def wait_for_starting_threads() -> None:
 
 def is_any_thread_starting() -> bool:
     """Returns whether a thread runs that is neither this process's first nor a pool's."""
-    threads = Path("/proc/self/task")
-    others = [thread for thread in os.listdir(threads) if int(thread) != os.getpid()]
-    stats = [(threads / thread / "stat").read_text() for thread in others]
-    return any("(pp-worker)" not in stat and stat.rpartition(") ")[2][0] != "S" for stat in stats)
+    for thread in os.listdir("/proc/self/task"):
+        # a thread may end meanwhile
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/self/task/{thread}/stat").read_text()
+            name, state = stat.rpartition(") ")[::2]
+            if int(thread) != os.getpid() and "(pp-worker" not in name and state[0] in "RD":
+                return True
+    return False
