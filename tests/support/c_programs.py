@@ -43,9 +43,13 @@ WRAPPED = {
 FUZZ_MAIN = C_TESTS / "fuzz_main.c"
 FUZZ = sorted(path.stem for path in C_TESTS.glob("fuzz_*.c") if path != FUZZ_MAIN)
 
+# programs that run AVX-512 code with variables on the stack: where gcc 12's AddressSanitizer keeps
+# variables to find their use after a return, those are not aligned to 64 bytes (gcc's bug 110027)
+AVX512 = ("fuzz_rom",)
+
 # Options of the sanitizers. The first report ends the program, and says more than a later crash.
 SANITIZERS = {
-    "ASAN_OPTIONS": "detect_stack_use_after_return=1:allocator_may_return_null=1",
+    "ASAN_OPTIONS": "allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1",
 }
@@ -124,11 +128,14 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a compiled test with the options of the sanitizers."""
     prefix = unrandomized() if flavour == "tsan" else build_ffi.words("PP_RUNNER")
+    options = os.environ | SANITIZERS
+    if program.name not in AVX512:
+        options["ASAN_OPTIONS"] += ":detect_stack_use_after_return=1"
     return subprocess.run(
         [*prefix, str(program), *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=timeout,
-        env=os.environ | SANITIZERS,
+        env=options,
     )
