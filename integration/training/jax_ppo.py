@@ -19,8 +19,8 @@ import argparse
 import importlib
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,9 +46,9 @@ def as_they_are(observations: Any) -> Any:
 
 
 def movement(observations: Any) -> Any:
-    """Returns what moved on Pong's field between the last two frames, at half the resolution."""
-    field = observations[:, :, 14:78:2, ::2].astype(jnp.float32)
-    return (field[:, 3] - field[:, 2]).reshape(len(observations), -1) / 128.0
+    """Returns what moved on Pong's field between two frames of 42 x 42 pixels."""
+    court = observations[:, :, 7:39].astype(jnp.float32)
+    return (court[:, 1] - court[:, 0]).reshape(len(observations), -1) / 64.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class Settings:
     value_weight: float = 0.5
     max_gradient: float = 0.5
     width: int = 64
+    options: Mapping[str, Any] = field(default_factory=dict)
     encode: Callable[[Any], Any] = as_they_are
 
 
@@ -80,8 +81,9 @@ SETTINGS = {
         learning_rate=1e-3,
         gamma=0.99,
         gae_lambda=0.95,
-        entropy_weight=0.01,
+        entropy_weight=0.001,
         width=128,
+        options={"img_height": 42, "img_width": 42, "stack_num": 2},
         encode=movement,
     ),
 }
@@ -255,7 +257,9 @@ def make_train(
 def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, Any]:
     """Trains once; returns the curve and the seconds that it took."""
     module = importlib.import_module(library)
-    env = module.make(env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed)
+    env = module.make(
+        env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed, **settings.options
+    )
     observations, _ = env.reset()
     handle, _, _, step = env.xla()
     inputs = settings.encode(jnp.asarray(observations)).shape[1]
@@ -302,7 +306,9 @@ def evaluate_agent(weights: Any, env_id: str, settings: Settings, episodes: int 
     """Returns the mean return of the best actions in the first episodes of new environments."""
     import parallel_pool
 
-    envs = parallel_pool.make(env_id, env_type="gymnasium", num_envs=episodes, seed=1_000)
+    envs = parallel_pool.make(
+        env_id, env_type="gymnasium", num_envs=episodes, seed=1_000, **settings.options
+    )
     observations, _ = envs.reset()
     choose = jax.jit(lambda seen: outputs(weights["policy"], settings.encode(seen)).argmax(-1))
     returns, over = np.zeros(episodes), np.zeros(episodes, np.bool_)
