@@ -22,6 +22,7 @@ from parallel_pool._engine.registry import load
 from parallel_pool._engine.variation import each, each_reset
 from parallel_pool._include import get_include
 from parallel_pool._lazy import lazy, publish
+from parallel_pool._translator import family as family
 from parallel_pool.errors import (
     BrokenPoolError,
     BusyError,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from parallel_pool import registration as registration
     from parallel_pool import testing as testing
     from parallel_pool._engine.pictures import mosaic
-    from parallel_pool._source.load import load_source
+    from parallel_pool._translator.load import compile, load_source
     from parallel_pool._workers.process_pool import ProcessPool
     from parallel_pool.compat.envpool import DMEnvPool as DMEnvPool
     from parallel_pool.compat.envpool import EnvPool as EnvPool
@@ -87,6 +88,7 @@ __all__ = [
     "StateError",
     "UnprovenError",
     "WorkerError",
+    "compile",
     "each",
     "each_reset",
     "get_include",
@@ -109,7 +111,7 @@ __getattr__, _ = lazy(
     __name__,
     {
         "parallel_pool._engine.pictures": ("mosaic",),
-        "parallel_pool._source.load": ("load_source",),
+        "parallel_pool._translator.load": ("compile", "load_source"),
         "parallel_pool._workers.process_pool": ("ProcessPool",),
         "parallel_pool.compat.envpool": (
             *("DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"),

@@ -15,6 +15,7 @@ from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import command as source
 from parallel_pool._testing import command as testing
+from parallel_pool._translator import command as translator
 
 # what the demo writes beside its picture
 ANIMATION = "mosaic.gif"
@@ -48,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="seconds to measure each player (1.5)",
     )
-    source.add_new(commands.add_parser("new", help="writes a start for an environment in C"))
-    source.add_build(commands.add_parser("build", help="compiles an environment of your own"))
+    source.add_new(commands.add_parser("new", help="writes a start for an environment"))
+    translator.add_build(commands.add_parser("build", help="compiles an environment of your own"))
     testing.add_check(commands.add_parser("check", help="finds mistakes in an environment"))
     commands.add_parser(
         "bench", add_help=False, help="measures us and other libraries side by side: bench --help"

@@ -67,6 +67,9 @@ class Origin(NamedTuple):
 # what was loaded at run time, by id
 loaded_by_id: dict[str, Definition] = {}
 origins_by_id: dict[str, Origin] = {}
+# the entry point of the class in Python that a definition was made of, by id: the definition stands
+# for it where the program has registered the class with Gymnasium
+entry_points_by_id: dict[str, str] = {}
 # why a definition that another process had loaded can't be loaded here, by id
 _missing: dict[str, str] = {}
 

@@ -371,7 +371,8 @@ class Field:
             assert self.nvec is not None
             return spaces.MultiDiscrete(self.nvec)
         if self.space_kind == "multi_binary":
-            return spaces.MultiBinary(list(self.shape))
+            # as people write it: a space with n=(6,) is not equal to one with n=6
+            return spaces.MultiBinary(self.shape[0] if len(self.shape) == 1 else list(self.shape))
         low, high = (
             np.broadcast_to(np.asarray(bound), self.shape).astype(self.dtype)
             for bound in (self.low, self.high)

@@ -52,19 +52,36 @@ def packed() -> bytes:
     return struct.pack(f"<{len(addresses) + 1}q", *addresses, fuses_dot())
 
 
-def find_loop(function: np.ufunc) -> tuple[int, int]:
-    """Returns the addresses of a function's loop for float64 and of the loop's data."""
+def find_loop(function: np.ufunc, signature: str = "") -> tuple[int, int]:
+    """Returns the addresses of a function's loop and of the loop's data.
+
+    Args:
+        function: NumPy's.
+        signature: the loop's, such as "ff->f"; "" for that of float64.
+    """
     raw = UFunc.from_address(id(function))
-    at = function.types.index("d" * function.nin + "->d")
+    of_doubles = "d" * function.nin + "->d"
+    types: list[str] = list(function.types)
+    at = types.index(signature or of_doubles)
     address, data = raw.functions[at], raw.data[at]
-    if (raw.nin, raw.nargs, raw.ntypes) == (function.nin, function.nargs, function.ntypes):
-        # some values on which the C library and NumPy's vector code differ
-        values = np.random.default_rng(0).uniform(-3, 3, (500, function.nin))
-        if address and all(call_loop(address, data, row) == function(*row) for row in values):
-            return address, data or 0
+    is_known = (raw.nin, raw.nargs, raw.ntypes) == (function.nin, function.nargs, function.ntypes)
+    # loops of another type, and matmul's, are called with more than these arguments
+    can_try = function.signature is None and signature in ("", of_doubles)
+    if is_known and address and (not can_try or _computes(function, address, data)):
+        return address, data or 0
     raise RuntimeError(
         f"NumPy's loop of {function.__name__} was not found: install NumPy from its wheels"
     )
+
+
+def _computes(function: np.ufunc, address: int, data: int | None) -> bool:
+    """Returns whether a loop gives what its function does."""
+    # some values on which the C library and NumPy's vector code differ
+    values = np.random.default_rng(0).uniform(-3, 3, (500, function.nin))
+    with np.errstate(all="ignore"):
+        expected = function(*values.T)
+    found = np.array([call_loop(address, data, row) for row in values])
+    return np.array_equal(found, expected, equal_nan=True)
 
 
 def call_loop(address: int, data: int | None, values: Any) -> float:

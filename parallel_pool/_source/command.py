@@ -16,13 +16,17 @@ from parallel_pool.errors import MissingDependencyError, SourceError
 
 def add_new(command: argparse.ArgumentParser) -> None:
     """Adds the arguments of `new`."""
-    command.add_argument("file", type=Path, metavar="FILE", help="my_env.c; my_env.cpp for C++")
+    command.add_argument(
+        "file", type=Path, metavar="FILE", help="my_env.py, my_env.c or my_env.cpp"
+    )
     command.set_defaults(run=new)
 
 
 def add_build(command: argparse.ArgumentParser) -> None:
     """Adds the arguments of `build`."""
-    command.add_argument("file", type=Path, metavar="FILE", help="a source file in C or C++")
+    command.add_argument(
+        "file", type=Path, metavar="FILE", help="a source file in Python, C or C++"
+    )
     command.add_argument(
         "--out",
         type=Path,

@@ -13,16 +13,8 @@ from parallel_pool.errors import SourceError
 
 
 def load_source(path: str | os.PathLike[str]) -> list[str]:
-    """Compiles a C or C++ file, and loads all environments that it defines.
-
-    The library is kept in the user's cache (`$XDG_CACHE_HOME`, or `~/.cache`), and is compiled
-    again only if the file, a header that it includes, the compiler, CFLAGS (CXXFLAGS), LDFLAGS or
-    parallel_pool's headers have changed. The compiler is that of CC (CXX), or the system's. What it
-    warns of goes to stderr. A cache in which another user could put a library is not used;
-    `folders` says what is checked. A compiler has 120 seconds, or those of PP_COMPILE_TIMEOUT.
-
-    If the file has changed since it was loaded, its environments replace the older ones in pools
-    that are made from now on. Pools that exist keep the code that they were made with.
+    """Compiles a C or C++ file, and loads all environments that it defines; public as
+    `parallel_pool.load_source`, which says more.
 
     Args:
         path: the file, with a definition whose line begins `const pp_env_def pp_env_NAME = {` (in
@@ -37,14 +29,6 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
         ValueError: a definition is invalid, or its id is taken.
         MissingDependencyError: there is no compiler.
         TypeError: path is not a string or a path.
-
-    Example:
-        >>> parallel_pool.load_source("corridor.c")
-        ['Corridor-v0']
-        >>> envs = parallel_pool.make_vec("Corridor-v0", 4)
-        >>> envs.backend
-        'native'
-        >>> envs.close()
     """
     source = Path(os.fsdecode(path))
     # before the compiler runs: a file without a definition is an error of its own
@@ -55,13 +39,18 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
     return load_built(source, built.library)
 
 
-def load_built(source: Path, built: Path) -> list[str]:
+def load_built(source: Path, built: Path, origin: Path | None = None) -> list[str]:
     """Loads the definitions of a source file from the library that was made of it.
+
+    Args:
+        source: the file in C.
+        built: the library.
+        origin: the user's file of which the file in C was made; None: that is the user's.
 
     Raises:
         SourceError, ValueError: as `load_source` does.
     """
-    where = os.path.abspath(source)
+    where = os.path.abspath(origin or source)
     found = {}
     for name in toolchain.symbols(source):
         definition, library = registry.open_library(built, name)

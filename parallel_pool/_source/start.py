@@ -10,16 +10,19 @@ from parallel_pool._source import toolchain
 
 # the name that the starts have
 IDENTIFIER, ID = "my_env", "mine/MyEnv-v0"
+PYTHON_SUFFIX = ".py"
 
 
 def write(path: Path) -> str:
-    """Writes a commented environment in C or C++, by the file's suffix; returns its id.
+    """Writes a commented environment in Python, C or C++, by the file's suffix; returns its id.
 
     Raises:
         SourceError: the suffix is of no language.
         FileExistsError: the file exists, and is not changed.
         OSError: it can't be written.
     """
+    if path.suffix == PYTHON_SUFFIX:
+        return _write_python(path)
     cpp = toolchain.is_cpp(path)
     identifier, env_id = names(path.stem)
     text = (Path(__file__).parent / ("start.cpp" if cpp else "start.c")).read_text("utf-8")
@@ -28,6 +31,15 @@ def write(path: Path) -> str:
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
     return env_id
+
+
+def _write_python(path: Path) -> str:
+    cls = names(path.stem)[1].removeprefix("mine/").removesuffix("-v0")
+    text = (Path(__file__).parent / "start_py.txt").read_text("utf-8")
+    text = text.replace("MyEnv", cls).replace(f"{IDENTIFIER}.py", named(path.name))
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+    return f"{cls}-v0"
 
 
 def names(stem: str) -> tuple[str, str]:

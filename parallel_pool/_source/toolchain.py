@@ -66,7 +66,8 @@ def is_cpp(source: Path) -> bool:
     """Returns whether a file is C++; raises SourceError if it is neither that nor C."""
     suffix = source.suffix.lower()
     if suffix not in C_SUFFIXES + CPP_SUFFIXES:
-        known = ", ".join(C_SUFFIXES + CPP_SUFFIXES)
+        # Python has its own translator, before this
+        known = ", ".join((".py", *C_SUFFIXES, *CPP_SUFFIXES))
         raise SourceError(f"{named(source)}: choose a name that ends in one of {known}")
     return suffix in CPP_SUFFIXES
 
@@ -267,7 +268,7 @@ def helpers(depends: Sequence[Path]) -> list[Path]:
 
 def numpy_libraries(objects: Sequence[Path]) -> list[str]:
     """Returns NumPy's archives, which base/normal.c needs."""
-    if not any(path.stem == "normal" for path in objects):
+    if not any(path.stem in ("normal", "distributions") for path in objects):
         return []
     package = Path(numpy.__file__).parent
     random = package / "random" / "lib" / "libnpyrandom.a"

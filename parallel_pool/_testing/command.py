@@ -16,12 +16,14 @@ from parallel_pool._engine.arguments import MAX_NAME, named, quote
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
 from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
+from parallel_pool._testing.play import ContractError
 from parallel_pool._testing.supervisor import Line
-from parallel_pool.errors import MissingDependencyError, SourceError
+from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 
 # seconds for one check; the slowest of them takes one for CartPole
 TIMEOUT = 60.0
 SANITIZERS = "sanitizers find nothing"
+TWINS = "the class and its translation return the same, bit by bit"
 # a sanitizer ends the child at its first error, with this status
 SANITIZED = {
     "ASAN_OPTIONS": "detect_leaks=0:exitcode=66:allocator_may_return_null=1",
@@ -33,7 +35,7 @@ SANITIZED = {
 
 def add_check(command: argparse.ArgumentParser) -> None:
     """Adds the arguments of `check`."""
-    command.add_argument("target", metavar="FILE", help="my_env.c, a library, or an id")
+    command.add_argument("target", metavar="FILE", help="my_env.py, my_env.c, a library, or an id")
     command.add_argument(
         "--option",
         action="append",
@@ -57,12 +59,42 @@ def check(options: argparse.Namespace) -> int:
         given = read_options(options.option)
         if not options.timeout > 0:
             raise ValueError(f"--timeout {options.timeout:g}: give seconds above 0")
+        if Path(options.target).suffix == ".py":
+            return check_python(Path(options.target), given, options.timeout)
         jobs, source = read_target(options.target, given)
         failures = [job for job in jobs if not check_one(job, source, options.timeout)]
         return 1 if failures else 0
     except (SourceError, ValueError, MissingDependencyError) as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def check_python(path: Path, options: Mapping[str, Any], timeout: float) -> int:
+    """Checks the translations of a Python file's environments, and that they equal the classes."""
+    # here, because it takes Gymnasium
+    from parallel_pool._testing import twins
+    from parallel_pool._translator import load as translator
+
+    is_good = True
+    for made in translator.translate_file(path):
+        built = cache.build(made.path)
+        print(built.warnings, file=sys.stderr, end="")
+        job = Job(library=str(built.library), symbol=made.symbol, options=dict(options))
+        is_good &= check_one(job, made.path, timeout, named(path))
+        translator.load_translated(made)
+        try:
+            twins.compare(
+                *(made.cls, made.env_id),
+                limit=made.limit,
+                options=options,
+                native_options=options,
+            )
+        except (ContractError, EnvError) as error:
+            print_line(Line(TWINS, False, str(error)))
+            is_good = False
+        else:
+            print_line(Line(TWINS, True))
+    return 0 if is_good else 1
 
 
 def read_options(words: list[str]) -> dict[str, Any]:
@@ -87,11 +119,6 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         ValueError: it is no environment.
     """
     path = Path(target)
-    if path.suffix == ".py":
-        raise ValueError(
-            f"{named(target)} is in Python, and this command checks environments in C: call"
-            " parallel_pool.testing.check(make) with a function that makes yours"
-        )
     if path.suffix.lower() in toolchain.C_SUFFIXES + toolchain.CPP_SUFFIXES:
         names = toolchain.symbols(path)
         built = cache.build(path)
@@ -133,9 +160,9 @@ def exported(library: Path) -> list[str]:
     return names
 
 
-def check_one(job: Job, source: Path | None, timeout: float) -> bool:
+def check_one(job: Job, source: Path | None, timeout: float, name: str = "") -> bool:
     """Checks one environment in child processes; returns whether it passed."""
-    name = named(source or job.library or job.task_id)
+    name = name or named(source or job.library or job.task_id)
     print(f"{name}: {named(job.symbol or job.task_id)}", flush=True)
     lines: list[Line] = []
 

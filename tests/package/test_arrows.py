@@ -24,6 +24,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {
     "gymnasium": (
         *("_apis/", "_families/", "_workers/", "_testing/", "_bench/", "_demo"),
+        "_translator/",
         *("_engine/registry.py", "_engine/specs.py"),
     ),
     "torch": ("_apis/sb3/vec_env.py", "_apis/torch/"),
@@ -82,16 +83,18 @@ LAYERS: dict[str, set[str]] = {
     "_tracing": CORE,
     "_families": CORE,
     "_source": {*CORE, "_include.py"},
+    "_translator": {*CORE, "_families", "_source"},
     "_workers": {*CORE, "_tracing"},
     "_apis": {*CORE, "_families", "_workers"},
     # the contract compares with Gymnasium's own loop
-    "_testing": {*CORE, "_apis", "_source", "_workers"},
+    "_testing": {*CORE, "_apis", "_source", "_translator", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
     "_demo": {*CORE, "_bench", "parallel_pool"},
     "__main__.py": {
         *CORE,
         *("_bench", "_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
+        "_translator",
     },
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from parallel_pool._engine.buffers import Array
+from parallel_pool._source import start
 from tests.support.array_docs import Reader, has_bare_any, holds_arrays
 from tests.support.docstrings import (
     ON_RAY,
@@ -251,6 +252,7 @@ def test_results_have_a_type() -> None:
 def test_examples_run(tmp_path: Path) -> None:
     """In one process of their own, because some load environments."""
     write_sources(tmp_path, "corridor", "lake", "maze")
+    start.write(tmp_path / "cart.py")
     done = subprocess.run(
         [sys.executable, "-c", RUN], cwd=tmp_path, capture_output=True, text=True, check=False
     )

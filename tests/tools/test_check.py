@@ -19,7 +19,7 @@ from parallel_pool import __main__ as cli
 from parallel_pool import testing
 from parallel_pool._engine import registry
 from parallel_pool._source import start
-from parallel_pool._testing import command, supervisor
+from parallel_pool._testing import command, supervisor, twins
 from parallel_pool._testing.messages import ADD_CHECK
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
@@ -453,10 +453,49 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
     assert command.exported(Path("my_env.so")) == ["pp_env_my_env"]
     assert cli.main(["check", "test/Nothing-v0"]) == 1
     assert "no environment 'test/Nothing-v0'" in capsys.readouterr().out
-    assert cli.main(["check", "my_env.py"]) == 1
-    assert "my_env.py is in Python, and this command" in capsys.readouterr().err
+    assert cli.main(["check", "none.py"]) == 1
+    assert "none.py can't be read: name a Python file" in capsys.readouterr().err
     assert cli.main(["check", "none.so"]) == 1
     assert "none.so can't be read: No such file" in capsys.readouterr().err
+
+
+def test_a_class_in_python_is_checked_and_compared(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["new", "cart_env.py"]) == 0
+    assert "cart_env.py defines CartEnv-v0" in capsys.readouterr().out
+    # the sanitizers have tests of their own
+    monkeypatch.setattr("parallel_pool._source.toolchain.Compiler.runtime", lambda self, name: None)
+    assert cli.main(["check", "cart_env.py", "--option", "power=0.2"]) == 0
+    printed = capsys.readouterr().out
+    assert "FAIL" not in printed
+    assert "ok    the class and its translation return the same, bit by bit" in printed
+    assert cli.main(["build", "cart_env.py", "--out", "cart.so"]) == 0
+    assert "translated and compiled" in capsys.readouterr().out
+    assert command.exported(Path("cart.so")) == ["pp_env_cartenv_v0"]
+    Path("cart_env.py").write_text("import gymnasium\n")
+    assert cli.main(["build", "cart_env.py"]) == 1
+    assert "cart_env.py defines no environment" in capsys.readouterr().err
+
+
+def test_a_difference_between_a_class_and_its_translation_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The class changes after its translation, as if the translator were wrong."""
+    assert cli.main(["new", "odd_env.py"]) == 0
+    compare = twins.compare
+
+    def of_another(cls: Any, env_id: str, **settings: Any) -> None:
+        monkeypatch.setattr(cls, "_get_info", lambda self: {"distance": 0.5})
+        compare(cls, env_id, **settings)
+
+    monkeypatch.setattr(twins, "compare", of_another)
+    monkeypatch.setattr("parallel_pool._source.toolchain.Compiler.runtime", lambda self, name: None)
+    assert cli.main(["check", "odd_env.py"]) == 1
+    printed = capsys.readouterr().out
+    assert re.search(
+        r"FAIL  the class and its translation .*: reset: info is\n\{'distance'", printed
+    )
 
 
 @pytest.mark.slow

@@ -590,9 +590,9 @@ def test_errors_say_what_to_do(number: Path, change: tuple[str, str], message: s
 def test_files_that_are_no_sources_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"none\.c can't be read: No such file or directory"):
         parallel_pool.load_source(tmp_path / "none.c")
-    (tmp_path / "env.py").write_text("const pp_env_def pp_env_x = {")
-    with pytest.raises(SourceError, match=r"choose a name that ends in one of \.c, \.cpp"):
-        parallel_pool.load_source(tmp_path / "env.py")
+    (tmp_path / "env.txt").write_text("const pp_env_def pp_env_x = {")
+    with pytest.raises(SourceError, match=r"choose a name that ends in one of \.py, \.c, \.cpp"):
+        parallel_pool.load_source(tmp_path / "env.txt")
     with pytest.raises(TypeError):
         parallel_pool.load_source(3)  # type: ignore[arg-type]
 

@@ -95,6 +95,7 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     if env_id not in known:
         raise ValueError(f"{env_id} has no native environment")
     is_replaced = is_native(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
+    is_replaced |= _entry_name(entry) == registry.entry_points_by_id.get(env_id, "")
     if entry is not None and not is_replaced:
         raise ValueError(
             f"{env_id} is registered with entry_point={quote(entry)}, which the native {env_id}"
@@ -106,6 +107,13 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
         if why is not None:
             raise ValueError(f"{env_id} has no native environment for these options: {why}")
     return found
+
+
+def _entry_name(entry: Any) -> str:
+    """Returns an entry point as Gymnasium's registry has it: "module:name"."""
+    if isinstance(entry, str):
+        return entry
+    return f"{getattr(entry, '__module__', '')}:{getattr(entry, '__qualname__', '')}"
 
 
 class StoredVectorArguments(NamedTuple):

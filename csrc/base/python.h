@@ -1,0 +1,378 @@
+/* Python: what environments that are translated from Python compute with: CPython's and NumPy's
+ * rules for numbers of 64 bits, random draws, memory for a call, and exceptions.
+ *
+ * An int of CPython has no bound. One that leaves 64 bits is an OverflowError here, never another
+ * number. The arithmetic is that of CPython 3.11 to 3.14 and of NumPy 1.26 to 2.4. */
+#ifndef PP_BASE_PYTHON_H
+#define PP_BASE_PYTHON_H
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "pp_env.h"
+
+/* ------------------------------------------------------------------------------------- call -- */
+
+enum { PP_PYTHON_STACK = 2048, PP_PYTHON_DEPTH = 500 };
+
+/* memory of a call beyond its first bytes */
+typedef struct pp_python_chunk {
+  struct pp_python_chunk *next;
+  char bytes[];
+} pp_python_chunk;
+
+/* one call of an environment's method */
+typedef struct pp_python {
+  pp_error *error;
+  pp_rng *rng;
+  const char *file;
+  int32_t raised; /* index of the exception's class in the program's table; -1: none */
+  int32_t depth;  /* of calls that may be recursive */
+  size_t used;    /* of stack, or of the first chunk */
+  size_t size;
+  char *memory;
+  pp_python_chunk *chunks;
+  char stack[PP_PYTHON_STACK] __attribute__((aligned(16)));
+} pp_python;
+
+static inline void pp_python_begin(pp_python *c, pp_error *error, pp_rng *rng, const char *file) {
+  c->error = error;
+  c->rng = rng;
+  c->file = file;
+  c->raised = -1;
+  c->depth = 0;
+  c->used = 0;
+  c->size = PP_PYTHON_STACK;
+  c->memory = c->stack;
+  c->chunks = NULL;
+}
+
+static inline void pp_python_end(pp_python *c) {
+  while (__builtin_expect(c->chunks != NULL, 0)) {
+    pp_python_chunk *next = c->chunks->next;
+    free(c->chunks);
+    c->chunks = next;
+  }
+}
+
+/* Ends a call, and begins the next one with the same error and file. */
+static inline void pp_python_again(pp_python *c, pp_rng *rng) {
+  pp_python_end(c);
+  c->rng = rng;
+  if (c->used) {
+    c->used = 0;
+    c->size = PP_PYTHON_STACK;
+    c->memory = c->stack;
+  }
+}
+
+/* Returns memory until the end of the call, or null. */
+static inline void *pp_python_memory(pp_python *c, size_t bytes) {
+  bytes = (bytes + 15) & ~(size_t)15;
+  if (__builtin_expect(bytes > c->size - c->used, 0)) {
+    size_t size = bytes > 65536 ? bytes : 65536;
+    pp_python_chunk *chunk = (pp_python_chunk *)malloc(sizeof(*chunk) + size);
+    if (!chunk) return NULL;
+    chunk->next = c->chunks;
+    c->chunks = chunk;
+    c->memory = chunk->bytes;
+    c->size = size;
+    c->used = 0;
+  }
+  void *found = c->memory + c->used;
+  c->used += bytes;
+  return found;
+}
+
+/* Writes an exception; returns the status of a call that raises it. */
+__attribute__((format(printf, 5, 6), cold, noinline, unused)) static int pp_python_raise(
+    pp_python *c, int32_t raised, const char *name, int line, const char *format, ...) {
+  char *text = c->error->text;
+  size_t size = sizeof(c->error->text);
+  va_list arguments;
+  c->raised = raised;
+  snprintf(text, size, "%s", name);
+  va_start(arguments, format);
+  if (*format) {
+    snprintf(text + strlen(text), size - strlen(text), ": ");
+    vsnprintf(text + strlen(text), size - strlen(text), format, arguments);
+  }
+  va_end(arguments);
+  snprintf(text + strlen(text), size - strlen(text), " (%s, line %d)", c->file, line);
+  return PP_ERR_ENV;
+}
+
+/* --------------------------------------------------------------------------------- integers -- */
+
+/* b is not 0, and the quotient fits */
+static inline int64_t pp_python_floordiv(int64_t a, int64_t b) {
+  int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline int64_t pp_python_mod(int64_t a, int64_t b) {
+  if (b == -1) return 0;
+  int64_t rest = a % b;
+  return rest && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+/* NumPy's: 0 for a division by 0, and the quotient wraps */
+static inline int64_t pp_numpy_floordiv(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return (int64_t)(0 - (uint64_t)a);
+  return pp_python_floordiv(a, b);
+}
+
+static inline int64_t pp_numpy_mod(int64_t a, int64_t b) {
+  return b == 0 ? 0 : pp_python_mod(a, b);
+}
+
+/* Returns whether the power fits; exponent is not negative. */
+static inline bool pp_python_pow(int64_t base, int64_t exponent, int64_t *power) {
+  *power = 1;
+  for (;;) {
+    if ((exponent & 1) && __builtin_mul_overflow(*power, base, power)) return false;
+    exponent >>= 1;
+    if (!exponent) return true;
+    if (__builtin_mul_overflow(base, base, &base)) return false;
+  }
+}
+
+static inline int64_t pp_numpy_pow(int64_t base, int64_t exponent) {
+  uint64_t power = 1, factor = (uint64_t)base;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) power *= factor;
+    factor *= factor;
+  }
+  return (int64_t)power;
+}
+
+static inline int64_t pp_python_gcd(int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  while (y) {
+    uint64_t rest = x % y;
+    x = y;
+    y = rest;
+  }
+  return (int64_t)x;
+}
+
+/* Returns whether the value fits after the shift; count is not negative. */
+static inline bool pp_python_shift(int64_t value, int64_t count, int64_t *shifted) {
+  *shifted = 0;
+  if (!value) return true;
+  if (count > 62) return false;
+  *shifted = (int64_t)((uint64_t)value << count);
+  return *shifted >> count == value;
+}
+
+/* Adds the length to a negative index. Returns whether the index is in the sequence. */
+static inline bool pp_python_index(int64_t *index, int64_t length) {
+  if (*index < 0) *index += length;
+  return 0 <= *index && *index < length;
+}
+
+/* Returns a bound of a slice with a positive step. */
+static inline int64_t pp_python_bound(int64_t at, int64_t length) {
+  if (at < 0) at += length;
+  return at < 0 ? 0 : at > length ? length : at;
+}
+
+/* ----------------------------------------------------------------------------------- floats -- */
+
+static inline double pp_python_float_mod(double a, double b) {
+  double rest = fmod(a, b);
+  if (rest) return (b < 0) != (rest < 0) ? rest + b : rest;
+  return copysign(0.0, b);
+}
+
+static inline double pp_python_float_floordiv(double a, double b) {
+  double rest = fmod(a, b), quotient = (a - rest) / b;
+  if (rest && (b < 0) != (rest < 0)) quotient -= 1.0;
+  if (!quotient) return copysign(0.0, a / b);
+  double whole = floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+static inline double pp_numpy_float_mod(double a, double b) {
+  return b ? pp_python_float_mod(a, b) : fmod(a, b);
+}
+
+static inline double pp_numpy_float_floordiv(double a, double b) {
+  return b ? pp_python_float_floordiv(a, b) : a / b;
+}
+
+/* The C library's pow. The exponent is hidden, because compilers turn pow(x, 2) into x * x, which
+ * differs. */
+static inline double pp_python_power(double x, double exponent) {
+  __asm__("" : "+m"(exponent));
+  return pow(x, exponent);
+}
+
+static inline float pp_python_power_float(float x, float exponent) {
+  __asm__("" : "+m"(exponent));
+  return powf(x, exponent);
+}
+
+/* returns a float64 as an int64, as NumPy's astype does on x86-64 */
+static inline int64_t pp_numpy_to_int(double x) {
+  return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+}
+
+/* np.sign, np.maximum and np.minimum: NaN goes through */
+static inline double pp_numpy_sign(double x) {
+  return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
+}
+
+static inline double pp_numpy_maximum(double a, double b) {
+  return a >= b || isnan(a) ? a : b;
+}
+
+static inline double pp_numpy_minimum(double a, double b) {
+  return a <= b || isnan(a) ? a : b;
+}
+
+/* Returns np.interp(x, points, values). */
+__attribute__((unused)) static double pp_numpy_interp(double x, const double *points,
+                                                      const double *values, int64_t count) {
+  if (isnan(x)) return x;
+  if (x < points[0]) return values[0];
+  if (x > points[count - 1]) return values[count - 1];
+  int64_t at = 0, end = count;
+  // the last point that is not greater
+  while (end - at > 1) {
+    int64_t middle = (at + end) / 2;
+    if (points[middle] <= x) {
+      at = middle;
+    } else {
+      end = middle;
+    }
+  }
+  if (at == count - 1 || points[at] == x) return values[at];
+  double slope = (values[at + 1] - values[at]) / (points[at + 1] - points[at]);
+  double result = slope * (x - points[at]) + values[at];
+  if (isnan(result)) {
+    result = slope * (x - points[at + 1]) + values[at + 1];
+    if (isnan(result) && values[at] == values[at + 1]) result = values[at];
+  }
+  return result;
+}
+
+/* Returns round(x, digits). The C library prints and reads decimals exactly, as CPython does. */
+static inline double pp_python_round(double x, int64_t digits) {
+  char text[400];
+  if (!isfinite(x) || digits > 323 || x == 0) return x;
+  if (digits < -308) return copysign(0.0, x);
+  if (digits >= 0) {
+    snprintf(text, sizeof(text), "%.*f", (int)digits, x);
+    return strtod(text, NULL);
+  }
+  double unit = pow(10.0, (double)-digits), scaled = x / unit, whole = nearbyint(scaled);
+  return whole * unit;
+}
+
+/* --------------------------------------------------------------------------------- sequences -- */
+
+/* np.sum of floats in memory: see pairwise_sum.h, of which this is the form with a stride */
+#define PP_PYTHON_SUM(name, type)                                                               \
+  __attribute__((unused)) static type name(const char *values, int64_t count, int64_t stride) { \
+    if (count > 128) {                                                                          \
+      int64_t half = count / 2 / 8 * 8;                                                         \
+      return name(values, half, stride) + name(values + half * stride, count - half, stride);   \
+    }                                                                                           \
+    type sum = 0;                                                                               \
+    int64_t i = 0;                                                                              \
+    if (count >= 8) {                                                                           \
+      type lane[8];                                                                             \
+      for (; i < 8; i++) lane[i] = *(const type *)(const void *)(values + i * stride);          \
+      for (; i < count / 8 * 8; i++)                                                            \
+        lane[i % 8] += *(const type *)(const void *)(values + i * stride);                      \
+      sum += ((lane[0] + lane[1]) + (lane[2] + lane[3])) +                                      \
+             ((lane[4] + lane[5]) + (lane[6] + lane[7]));                                       \
+    }                                                                                           \
+    for (; i < count; i++) sum += *(const type *)(const void *)(values + i * stride);           \
+    return sum;                                                                                 \
+  }
+
+PP_PYTHON_SUM(pp_python_sum, double)
+PP_PYTHON_SUM(pp_python_sum_float, float)
+
+/* Adds one number to the sum of CPython's sum() of floats: naive before 3.12, compensated since. */
+static inline void pp_python_add(double *sum, double *rest, double x) {
+  double total = *sum + x;
+  *rest += fabs(*sum) >= fabs(x) ? (*sum - total) + x : (x - total) + *sum;
+  *sum = total;
+}
+
+/* ------------------------------------------------------------------------------------ random -- */
+
+/* Returns NumPy's random_interval: 0 to most, both included; for shuffle. */
+static inline uint64_t pp_rng_interval(pp_rng *rng, uint64_t most) {
+  uint64_t mask = most, value;
+  if (!most) return 0;
+  for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
+  if (most <= UINT32_MAX) {
+    do value = pp_rng_next32(rng) & (uint32_t)mask;
+    while (value > most);
+  } else {
+    do value = pp_rng_next64(rng) & mask;
+    while (value > most);
+  }
+  return value;
+}
+
+/* Writes Generator.choice(count, size, replace=False). Returns false without memory. */
+__attribute__((unused)) static bool pp_rng_sample(pp_rng *rng, int64_t count, int64_t size,
+                                                  int64_t *chosen) {
+  if (count > 10000 && size > count / 50) {
+    // the end of a list that is shuffled so far
+    int64_t *all = (int64_t *)malloc((size_t)count * sizeof(*all));
+    if (!all) return false;
+    for (int64_t i = 0; i < count; i++) all[i] = i;
+    int64_t first = count - size > 1 ? count - size : 1;
+    for (int64_t i = count - 1; i >= first; i--) {
+      int64_t j = pp_rng_integers(rng, 0, i + 1), kept = all[j];
+      all[j] = all[i];
+      all[i] = kept;
+    }
+    memcpy(chosen, all + count - size, (size_t)size * sizeof(*all));
+    free(all);
+    return true;
+  }
+  // R. Floyd's algorithm, then a shuffle
+  for (int64_t i = 0; i < size; i++) {
+    int64_t last = count - size + i, value = pp_rng_integers(rng, 0, last + 1);
+    for (int64_t j = 0; j < i; j++) {
+      if (chosen[j] == value) {
+        value = last;
+        break;
+      }
+    }
+    chosen[i] = value;
+  }
+  for (int64_t i = size - 1; i >= 1; i--) {
+    int64_t j = pp_rng_integers(rng, 0, i + 1), kept = chosen[j];
+    chosen[j] = chosen[i];
+    chosen[i] = kept;
+  }
+  return true;
+}
+
+/* Shuffles as Generator.shuffle does; bytes: of one item, at most 256. */
+static inline void pp_rng_shuffle(pp_rng *rng, void *items, int64_t count, size_t bytes) {
+  char kept[256];
+  for (int64_t i = count - 1; i > 0; i--) {
+    char *one = (char *)items + (size_t)i * bytes;
+    char *other = (char *)items + pp_rng_interval(rng, (uint64_t)i) * bytes;
+    memcpy(kept, one, bytes);
+    memmove(one, other, bytes);
+    memcpy(other, kept, bytes);
+  }
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* Python and NumPy: calls of NumPy's own inner loops, whose results are the user's NumPy's bits.
+ * See numpy_loops.h, which has those of the built-in environments. */
+#ifndef PP_BASE_PYTHON_NUMPY_H
+#define PP_BASE_PYTHON_NUMPY_H
+
+#include <stdint.h>
+
+/* PyUFuncGenericFunction and the data of the ufunc; parallel_pool/_translator/options.py packs it
+ */
+typedef struct numpy_loop {
+  void (*loop)(char **arguments, const intptr_t *count, const intptr_t *strides, void *data);
+  void *data;
+} numpy_loop;
+
+#define NUMPY_CALLS(type)                                                                    \
+  __attribute__((unused)) static type numpy_one_##type(const numpy_loop *function, type x) { \
+    const intptr_t count = 1, strides[2] = {sizeof(x), sizeof(x)};                           \
+    type result;                                                                             \
+    char *arguments[2] = {(char *)&x, (char *)&result};                                      \
+    function->loop(arguments, &count, strides, function->data);                              \
+    return result;                                                                           \
+  }                                                                                          \
+  __attribute__((unused)) static type numpy_two_##type(const numpy_loop *function, type x,   \
+                                                       type y) {                             \
+    const intptr_t count = 1, strides[3] = {sizeof(x), sizeof(x), sizeof(x)};                \
+    type result;                                                                             \
+    char *arguments[3] = {(char *)&x, (char *)&y, (char *)&result};                          \
+    function->loop(arguments, &count, strides, function->data);                              \
+    return result;                                                                           \
+  }
+
+/* a @ b of contiguous arrays: (rows, inner) or (inner,), and (inner, columns) or (inner,) */
+#define NUMPY_MATMUL(type)                                                                  \
+  __attribute__((unused)) static void numpy_matmul_##type(                                  \
+      const numpy_loop *function, const type *a, const type *b, type *result, int64_t rows, \
+      int64_t inner, int64_t columns, int a_ndim, int b_ndim) {                             \
+    const intptr_t size = sizeof(type), counts[4] = {1, rows, inner, columns};              \
+    const intptr_t strides[9] = {0,                                                         \
+                                 0,                                                         \
+                                 0,                                                         \
+                                 a_ndim == 2 ? inner * size : 0,                            \
+                                 size,                                                      \
+                                 b_ndim == 2 ? columns * size : size,                       \
+                                 b_ndim == 2 ? size : 0,                                    \
+                                 a_ndim == 2 ? (b_ndim == 2 ? columns * size : size) : 0,   \
+                                 b_ndim == 2 ? size : 0};                                   \
+    char *arguments[3] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)result};      \
+    function->loop(arguments, counts, strides, function->data);                             \
+  }
+
+NUMPY_MATMUL(double)
+NUMPY_MATMUL(float)
+NUMPY_CALLS(double)
+NUMPY_CALLS(float)
+
+#endif

@@ -1,0 +1,838 @@
+"""Body: translates the statements of one function, for arguments of known types."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._translator import (
+    arrays,
+    calls,
+    containers,
+    displays,
+    expressions,
+    loops,
+    operators,
+    storage,
+)
+from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
+from parallel_pool._translator.reader import Function
+from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.types import (
+    NONE,
+    Array,
+    Constant,
+    List,
+    Map,
+    Number,
+    Type,
+    unbounded,
+)
+from parallel_pool._translator.values import (
+    Arr,
+    Dim,
+    Fixed,
+    Generator,
+    Lst,
+    Mapping,
+    Num,
+    Opt,
+    Rec,
+    Self,
+    Tup,
+    Value,
+    as_number,
+    cast,
+    is_known_number,
+    joined_numbers,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.program import Program
+
+
+class Body:
+    """The translation of one function."""
+
+    def __init__(self, program: Program, function: Function, returns: Type | None) -> None:
+        self.program = program
+        self.function = function
+        self.lines: list[Any] = []
+        self.variables: dict[str, str] = {}
+        self.names: Names = {}
+        self.alive = True
+        self.loops: list[Loop] = []
+        self.loop_ends: dict[str, list[Pending]] = {}
+        # what a generator function has yielded
+        self.yielded: Lst | None = None
+        # for step and reset of the environment: what becomes of the result
+        self.entry: Callable[[Body, ast.expr | None], None] | None = None
+        self.handlers: list[str] = []
+        self.is_checked = False
+        self.at: ast.AST = function.tree
+        self.indent = 1
+        self.returns = returns
+        self.found_returns: list[Type] = []
+        self.returns_parts = False
+        # the name that the only return statement returns: its memory is that of the result
+        self.returned_name = _returned_name(function)
+        # where the result of the next call goes, and its type
+        self.call_target: tuple[Type, str] | None = None
+        self.labels = 0
+
+    # ---------------------------------------------------------------------------------- text --
+
+    def emit(self, line: str) -> None:
+        self.lines.append("  " * self.indent + line)
+
+    @contextlib.contextmanager
+    def block(self, head: str, tail: str = "}") -> Iterator[None]:
+        self.emit(head)
+        self.indent += 1
+        yield
+        self.indent -= 1
+        self.emit(tail)
+
+    @contextlib.contextmanager
+    def buffer(self) -> Iterator[list[Any]]:
+        """Collects lines."""
+        kept, self.lines = self.lines, []
+        try:
+            yield self.lines
+        finally:
+            self.lines = kept
+
+    def name(self, hint: str) -> str:
+        """Returns a new C name."""
+        return self.program.name(hint)
+
+    def variable(self, hint: str, of: Type) -> str:
+        """Returns a new C variable of the function."""
+        name = self.name(hint)
+        self.variables[name] = self.program.types.c(of)
+        return name
+
+    def c_variable(self, hint: str, c_type: str) -> str:
+        name = self.name(hint)
+        self.variables[name] = c_type
+        return name
+
+    def temporary(self, c_type: str, c: str) -> str:
+        """Keeps the value of an expression from now on."""
+        if c.isidentifier() and c.startswith("t_"):
+            return c
+        name = self.name("t")
+        self.variables[name] = c_type
+        self.emit(f"{name} = {c};")
+        return name
+
+    def number(self, number: Number, c: str) -> Num:
+        """Returns a number that is computed now."""
+        return Num(number, self.temporary(number.c, c))
+
+    def kept(self, value: Value) -> Value:
+        """Returns a value that later changes of variables and attributes do not change."""
+        if isinstance(value, Num):
+            if value.c.replace(".", "").replace("-", "").isdigit():
+                return value
+            return Num(value.number, self.temporary(value.number.c, value.c), value.attribute)
+        if isinstance(value, Tup):
+            return displays.like(value, tuple(self.kept(item) for item in value.items))
+        if isinstance(value, Arr) and not value.is_read_only:
+            # what nothing else refers to is not changed
+            is_own = value.pointer and value.root is None and not value.is_foreign
+            return value if is_own else self.fresh(value)
+        if isinstance(value, Opt):
+            name = self.variable("t", value.optional)
+            self.emit(f"{name} = {value.place};")
+            return Opt(value.optional, name)
+        return value
+
+    # ---------------------------------------------------------------------------- exceptions --
+
+    def handler(self) -> str:
+        return self.handlers[-1] if self.handlers else "fail"
+
+    def fail(self, name: str, text: str = "", *arguments: str) -> None:
+        """Raises an exception."""
+        index = self.program.exception(name)
+        line = getattr(self.at, "lineno", 0)
+        quoted = containers.c_text(text)
+        rest = "".join(f", {each}" for each in arguments)
+        if not arguments:
+            quoted, rest = '"%s"', f", {quoted}"
+            if not text:
+                quoted, rest = '""', ""
+        self.is_checked = True
+        call = f'pp_python_raise(c, {index}, "{name}", {line}, {quoted}{rest})'
+        self.emit(f"{{ status = {call}; goto {self.handler()}; }}")
+
+    def check(self, condition: str, name: str, text: str, *arguments: str) -> None:
+        """Raises an exception unless a condition holds."""
+        if condition == "true":
+            return
+        self.emit(f"if (__builtin_expect(!({condition}), 0))")
+        self.indent += 1
+        self.fail(name, text, *arguments)
+        self.indent -= 1
+
+    def refuse(self, message: str) -> Refusal:
+        return Refusal(message, self.at)
+
+    # -------------------------------------------------------------------------------- values --
+
+    def value(self, tree: ast.expr) -> Value:
+        """Translates an expression."""
+        kept, self.at = self.at, tree
+        try:
+            return expressions.translate(self, tree)
+        except Refusal as refusal:
+            if not refusal.line:
+                refusal.line = tree.lineno
+            raise
+        finally:
+            self.at = kept
+
+    def plain(self, value: Value) -> Value:
+        """Returns the value of one that could be None; raises TypeError in the program if it is."""
+        if isinstance(value, Opt):
+            self.check(f"{value.place}.some", "TypeError", "None is no value to compute with")
+            return storage.load(self, value.optional.item, f"{value.place}.v")
+        if isinstance(value, Maybe):
+            return value.value
+        return value
+
+    def as_num(self, value: Value, what: str = "this") -> Num:
+        value = self.plain(value)
+        found = as_number(value)
+        if found is None and isinstance(value, Arr) and not value.dims:
+            return Num(value.item, value.at(()))
+        if found is None and isinstance(value, Arr) and all(dim == 1 for dim in value.dims):
+            return Num(value.item, value.at(["0"] * len(value.dims)))
+        if found is None:
+            raise self.refuse(f"{what} is {value.type}, not a number")
+        return found
+
+    def as_int(self, value: Value, what: str = "this") -> str:
+        """Returns an integer as the C expression of an int64_t."""
+        found = self.as_num(value, what)
+        if found.number.kind == "f":
+            raise self.refuse(f"{what} is a float: write int(...)")
+        return cast(found.c, Number("i", 64), found.number)
+
+    def known(self, value: Value, what: str) -> Any:
+        """Returns a number that must be known, as the length of an axis.
+
+        One that was read from an attribute that never changes is that of the template.
+        """
+        if isinstance(value, Fixed):
+            return value.value
+        if isinstance(value, Tup):
+            return tuple(self.known(item, what) for item in value.items)
+        if isinstance(value, Num) and value.attribute:
+            return self.program.freeze(value.attribute)
+        raise self.refuse(f"{what} must not change while the program runs")
+
+    def dim(self, value: Value) -> Dim:
+        """Returns the length of an axis."""
+        if isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute):
+            return int(self.known(value, "a length"))
+        return self.temporary("int64_t", self.as_int(value, "a length"))
+
+    def truth(self, value: Value) -> str | bool:
+        """Returns whether a value counts as true: a C expression, or what is known."""
+        return operators.truth(self, value)
+
+    def array(self, value: Value) -> Arr:
+        return arrays.as_array(self, value)
+
+    def fresh(self, array: Arr) -> Arr:
+        return arrays.fresh(self, array)
+
+    def in_memory(self, array: Arr, item: Number | None = None) -> Arr:
+        return arrays.in_memory(self, array, item)
+
+    def copy_elements(self, of: Arr, to: Arr) -> None:
+        arrays.copy_elements(self, of, to)
+
+    def items(self, value: Value) -> tuple[Value, ...] | None:
+        return containers.items(self, value)
+
+    def record(self, value: Value) -> Rec | None:
+        return containers.record(self, value)
+
+    def as_list(self, value: Value, of: List) -> Lst:
+        return containers.as_list(self, value, of)
+
+    def as_map(self, value: Value, of: Map) -> Mapping:
+        return containers.as_map(self, value, of)
+
+    # what modules need of those that use them
+
+    def made_of(self, value: Generator) -> Lst:
+        return containers.made_of(self, value)
+
+    def contains(self, value: Value, item: Value) -> str | bool:
+        return containers.contains(self, value, item)
+
+    def lists_equal(self, one: Value, other: Value) -> str | bool:
+        return containers.lists_equal(self, one, other)
+
+    def of_containers(self, op: ast.operator, one: Value, other: Value) -> Value:
+        return containers.binary(self, op, one, other)
+
+    def iterate(self, over: Value, begin: Callable[[Value], None], inside: Any) -> None:
+        loops.iterate(self, over, begin, inside)
+
+    def condition(self, tree: ast.expr) -> str | bool:
+        return expressions.condition(self, tree)
+
+    def list_from(self, value: Value) -> Lst:
+        return calls.list_from(self, value)
+
+    def attribute(self, value: Value, name: str) -> Value:
+        return expressions.attribute(self, value, name)
+
+    def unrolled(self, tree: Any) -> Tup | None:
+        return expressions.unrolled(self, tree)
+
+    def set_key(self, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
+        expressions.set_key(self, tree, owner, key, value)
+
+    def by_key(
+        self, keys: Sequence[Any], items: Sequence[Value], key: Value, default: Value | None
+    ) -> Value:
+        return expressions.by_key(self, keys, items, key, default)
+
+    # --------------------------------------------------------------------------------- names --
+
+    def look_up(self, name: str) -> Value:
+        """Returns what a name of the function means."""
+        found = self.names.get(name)
+        if isinstance(found, Maybe):
+            self.check(
+                found.flag,
+                "UnboundLocalError",
+                f"cannot access local variable '{name}' where it is not associated with a value",
+            )
+            return found.value
+        if found is not None:
+            return found
+        if name in self.function.names:
+            return self.program.global_value(self.function, name)
+        import builtins
+
+        if hasattr(builtins, name):
+            return Fixed(getattr(builtins, name))
+        raise self.refuse(f"{name} is not defined here, or not on all ways to here")
+
+    def assign(self, name: str, value: Value) -> None:
+        """Makes a name mean a value."""
+        self.detach(("variable", name), name)
+        if isinstance(value, Maybe):
+            value = value.value
+        if isinstance(value, Num):
+            place = self.own(name, value.number)
+            self.emit(f"{place} = {value.c};")
+            self.names[name] = Num(value.number, place, value.attribute)
+        elif isinstance(value, Arr) and value.root is not None and value.is_place:
+            # another name for the same memory
+            self.names[name] = value
+        elif isinstance(value, (Fixed, Self, Generator)) or self.is_reference(value):
+            self.names[name] = value
+        elif isinstance(value, displays.ListDisplay):
+            # a tuple, until it changes
+            kept = self.in_variable(name, Tup(value.items))
+            self.names[name] = displays.like(value, containers.items(self, kept) or ())
+        else:
+            self.names[name] = self.in_variable(name, value)
+
+    def is_reference(self, value: Value) -> bool:
+        return (
+            (isinstance(value, (Lst, Mapping)) and value.root is not None)
+            or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
+            or value.__class__.__name__ in ("Span", "Bound", "Method", "Rng", "Flat")
+        )
+
+    def in_variable(self, name: str, value: Value, of: Type | None = None) -> Value:
+        """Stores a value in the variable of a name."""
+        of = of or value.type
+        if isinstance(of, Constant):
+            return Fixed(of.value)
+        place = self.own(name, of)
+        storage.store(self, of, place, value, name)
+        return storage.load(self, of, place, ("variable", name))
+
+    def own(self, name: str, of: Type) -> str:
+        """Returns the C variable of a name for a type."""
+        if name == self.returned_name and of == self.returns and isinstance(of, Array):
+            return "(*result)"
+        place = f"v_{name}_{self.program.types.key(of)}"
+        self.variables[place] = self.program.types.c(of)
+        return place
+
+    def detach(self, root: tuple[str, str], but: str = "") -> None:
+        """Copies what other names hold of a memory that is about to be assigned anew."""
+        for name, value in list(self.names.items()):
+            inner = value.value if isinstance(value, Maybe) else value
+            if name == but or getattr(inner, "root", None) != root:
+                continue
+            if isinstance(inner, (Arr, Rec, Lst, Mapping)):
+                if root == ("variable", name):
+                    continue
+                self.names[name] = self.in_variable(name, inner, self.unbounded(inner))
+
+    def unbounded(self, value: Value) -> Type:
+        """Returns the type in which a value is copied into the memory of the call."""
+        if isinstance(value, Lst):
+            it = value.list_type
+            return List(it.item, 0, it.most, it.is_deque, it.is_set)
+        if isinstance(value, Mapping):
+            return Map(value.map_type.key, value.map_type.item)
+        return unbounded(value.type)
+
+    # ---------------------------------------------------------------------------------- flow --
+
+    def joined(self, flows: Sequence[Names]) -> Names:
+        """Returns what names mean where several ways meet."""
+        first, *others = flows
+        result = dict(first)
+        for other in others:
+            for name in list(dict.fromkeys((*result, *other))):
+                one, two = result.get(name), other.get(name)
+                result[name] = self._join(name, one, two)
+        return result
+
+    def _join(self, name: str, one: Value | None, other: Value | None) -> Value:
+        if one is None or other is None or isinstance(one, Maybe) or isinstance(other, Maybe):
+            present = [
+                each.value if isinstance(each, Maybe) else each
+                for each in (one, other)
+                if each is not None
+            ]
+            value = present[0] if len(present) == 1 else self._join(name, *present)
+            if not self._is_own(name, value):
+                value = self._canonical(name, value)
+            flag = f"v_{name}_is_set"
+            self.variables[flag] = "bool"
+            return Maybe(value, flag)
+        if self._same(one, other):
+            return one
+        if type(one) is type(other) and isinstance(one, (Self,)):
+            return one
+        try:
+            of = storage.join(self._type(one), self._type(other))
+        except Refusal as refusal:
+            raise self.refuse(f"{name}: {refusal.args[0]}") from None
+        return self._at(name, of)
+
+    def _type(self, value: Value) -> Type:
+        return self.unbounded(value)
+
+    def _is_own(self, name: str, value: Value) -> bool:
+        return isinstance(value, (Fixed, Self)) or self._same(
+            value, self._at(name, self._type(value))
+        )
+
+    def _canonical(self, name: str, value: Value) -> Value:
+        return self._at(name, self._type(value))
+
+    def _at(self, name: str, of: Type) -> Value:
+        if isinstance(of, Constant):
+            return Fixed(of.value)
+        return storage.load(self, of, self.own(name, of), ("variable", name))
+
+    def _same(self, one: Value, other: Value) -> bool:
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, Arr) and isinstance(other, Arr):
+            return one.key == other.key and one.type == other.type and one.key != ""
+        if isinstance(one, displays.ListDisplay) != isinstance(other, displays.ListDisplay):
+            return False
+        if isinstance(one, Fixed) and isinstance(other, Fixed):
+            return one.type == other.type and (
+                not is_known_number(one) or repr(one.value) == repr(other.value)
+            )
+        if isinstance(one, Tup) and isinstance(other, Tup):
+            return len(one.items) == len(other.items) and all(
+                self._same(a, b) for a, b in zip(one.items, other.items, strict=True)
+            )
+        if isinstance(one, Num) and isinstance(other, Num):
+            return one.number == other.number and one.c == other.c
+        return one == other
+
+    def convert(self, target: Names) -> None:
+        """Stores what names mean now where the target has it."""
+        for name, wanted in target.items():
+            have = self.names.get(name)
+            if isinstance(wanted, Maybe):
+                if isinstance(have, Maybe):
+                    if have.flag != wanted.flag:
+                        self.emit(f"{wanted.flag} = {have.flag};")
+                else:
+                    self.emit(f"{wanted.flag} = {'false' if have is None else 'true'};")
+                wanted = wanted.value
+            if isinstance(have, Maybe):
+                have = have.value
+            if have is None or self._same(have, wanted):
+                continue
+            of = self._type(wanted)
+            if isinstance(of, Constant):
+                continue
+            storage.store(self, of, self.own(name, of), have, name)
+
+    def settle(self, pending: Sequence[Pending], target: Names) -> None:
+        """Fills in what is stored on the ways to a place."""
+        kept = self.names, self.indent
+        for each in pending:
+            with self.buffer() as lines:
+                self.names, self.indent = dict(each.names), each.indent
+                self.convert(target)
+            each.lines[:] = lines
+        self.names, self.indent = kept
+
+    # ---------------------------------------------------------------------------- statements --
+
+    def statements(self, trees: Sequence[ast.stmt]) -> None:
+        for tree in trees:
+            if not self.alive:
+                return
+            self.statement(tree)
+
+    def statement(self, tree: ast.stmt) -> None:
+        self.at = tree
+        method = getattr(self, f"_{type(tree).__name__.lower()}", None)
+        if method is None:
+            raise self.refuse(f"a {type(tree).__name__.lower()} statement is not translated")
+        kept = len(self.lines), self.indent, list(self.handlers), list(self.loops)
+        try:
+            method(tree)
+        except Dead as dead:
+            del self.lines[kept[0] :]
+            _, self.indent, self.handlers, self.loops = kept
+            self.fail("IndexError", str(dead) or "list index out of range")
+            self.alive = False
+        except Refusal as refusal:
+            if not refusal.line:
+                refusal.line = tree.lineno
+            raise
+
+    def _pass(self, tree: ast.Pass) -> None:
+        pass
+
+    def _import(self, tree: ast.Import) -> None:
+        import importlib
+
+        for each in tree.names:
+            module = importlib.import_module(each.name)
+            if each.asname is None and "." in each.name:
+                module = importlib.import_module(each.name.partition(".")[0])
+            self.names[each.asname or each.name.partition(".")[0]] = Fixed(module)
+
+    def _importfrom(self, tree: ast.ImportFrom) -> None:
+        import importlib
+
+        module = importlib.import_module(tree.module or "")
+        for each in tree.names:
+            self.names[each.asname or each.name] = Fixed(getattr(module, each.name))
+
+    def _expr(self, tree: ast.Expr) -> None:
+        if isinstance(tree.value, ast.Constant):
+            return
+        if containers.is_output(self, tree.value):
+            return
+        self.value(tree.value)
+
+    def _assign(self, tree: ast.Assign) -> None:
+        value = self.value(tree.value)
+        for target in tree.targets:
+            self.assign_to(target, value)
+
+    def _annassign(self, tree: ast.AnnAssign) -> None:
+        if tree.value is not None:
+            self.assign_to(tree.target, self.value(tree.value))
+
+    def _augassign(self, tree: ast.AugAssign) -> None:
+        expressions.augment(self, tree)
+
+    def assign_to(self, target: ast.expr, value: Value) -> None:
+        """Assigns to a name, an attribute, an element, or several of them."""
+        if isinstance(target, ast.Name):
+            self.assign(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Starred):
+            self.assign_to(target.value, value)
+        else:
+            expressions.assign_place(self, target, value)
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
+        count = len(target.elts)
+        starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
+        items = containers.unpacked(self, value, count, bool(starred))
+        items = tuple(self.kept(item) for item in items) if count > 1 else items
+        if starred:
+            at = starred[0]
+            behind = count - at - 1
+            middle = items[at : len(items) - behind]
+            items = (*items[:at], containers.list_of(self, middle), *items[len(items) - behind :])
+        for each, item in zip(target.elts, items, strict=True):
+            self.assign_to(each, item)
+
+    def _delete(self, tree: ast.Delete) -> None:
+        for target in tree.targets:
+            if isinstance(target, ast.Name):
+                self.names.pop(target.id, None)
+            else:
+                containers.delete(self, target)
+
+    def _assert(self, tree: ast.Assert) -> None:
+        found = expressions.condition(self, tree.test)
+        text, arguments = containers.message(self, tree.msg)
+        if found is True:
+            return
+        if found is False:
+            self.fail("AssertionError", text, *arguments)
+            self.alive = False
+            return
+        self.check(str(found), "AssertionError", text, *arguments)
+
+    def _raise(self, tree: ast.Raise) -> None:
+        if tree.exc is None:
+            raise self.refuse("a raise without an exception is not translated: name one")
+        call = tree.exc if isinstance(tree.exc, ast.Call) else None
+        found = self.value(call.func if call else tree.exc)
+        cls = found.value if isinstance(found, Fixed) else None
+        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+            raise self.refuse("this exception is not translated: raise a class, with a text")
+        text, arguments = containers.message(self, call.args[0] if call and call.args else None)
+        self.fail(cls.__name__, text, *arguments)
+        self.program.exceptions_by_name.setdefault(cls.__name__, cls)
+        self.alive = False
+
+    def _return(self, tree: ast.Return) -> None:
+        if self.entry is not None:
+            self.entry(self, tree.value)
+            self.emit("return PP_OK;")
+            self.alive = False
+            return
+        value = self.value(tree.value) if tree.value is not None else Fixed(None)
+        self.give(value)
+
+    def give(self, value: Value) -> None:
+        """Returns from the function."""
+        value = self.program.returned(self, value)
+        of = self._type(value)
+        self.found_returns.append(of)
+        root = getattr(value, "root", None)
+        if root is not None and root[0] != "variable":
+            self.returns_parts = True
+        if self.returns is not None:
+            if not isinstance(self.returns, Constant):
+                storage.store(self, self.returns, "(*result)", value, "the result")
+            self.emit("return PP_OK;")
+        self.alive = False
+
+    def _if(self, tree: ast.If) -> None:
+        if expressions.is_type_checking(tree.test):
+            return
+        found = expressions.condition(self, tree.test)
+
+        def then() -> None:
+            expressions.narrow(self, tree.test, True)
+            self.statements(tree.body)
+
+        def otherwise() -> None:
+            expressions.narrow(self, tree.test, False)
+            self.statements(tree.orelse)
+
+        self.branch(found, then, otherwise)
+
+    def branch(self, condition: str | bool, then: Any, otherwise: Any) -> None:
+        """Translates two ways, of which a condition chooses one."""
+        if isinstance(condition, bool):
+            (then if condition else otherwise)()
+            return
+        entry, flows = dict(self.names), []
+        texts: list[list[Any]] = []
+        for way in (then, otherwise):
+            self.names, self.alive = dict(entry), True
+            with self.buffer() as lines:
+                self.indent += 1
+                way()
+                if self.alive:
+                    pending = Pending(dict(self.names), self.indent)
+                    lines.append(pending)
+                    flows.append(pending)
+                self.indent -= 1
+            texts.append(lines)
+        self.alive = bool(flows)
+        if flows:
+            target = self.joined([each.names for each in flows])
+            self.settle(flows, target)
+            self.names = target
+        self.emit(f"if ({condition}) {{")
+        self.lines.extend(texts[0])
+        if any(not isinstance(line, Pending) or line.lines for line in texts[1]):
+            self.emit("} else {")
+            self.lines.extend(texts[1])
+        self.emit("}")
+
+    def _match(self, tree: ast.Match) -> None:
+        subject = self.value(tree.subject)
+        self._cases(self.kept(subject), tree.cases)
+
+    def _cases(self, subject: Value, cases: Sequence[ast.match_case]) -> None:
+        if not cases:
+            return
+        first, *others = cases
+        found = self._matches(subject, first.pattern)
+        if first.guard is not None:
+            guard = self.value(first.guard)
+            found = operators.both(self, found, self.truth(guard))
+        self.branch(
+            found, lambda: self.statements(first.body), lambda: self._cases(subject, others)
+        )
+
+    def _matches(self, subject: Value, pattern: ast.pattern) -> str | bool:
+        if isinstance(pattern, ast.MatchValue):
+            return self.truth(operators.compare(self, ast.Eq(), subject, self.value(pattern.value)))
+        if isinstance(pattern, ast.MatchSingleton):
+            return self.truth(operators.compare(self, ast.Is(), subject, Fixed(pattern.value)))
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+            if pattern.name:
+                self.assign(pattern.name, subject)
+            return True
+        if isinstance(pattern, ast.MatchOr):
+            result: str | bool = False
+            for each in pattern.patterns:
+                result = operators.either(self, result, self._matches(subject, each))
+            return result
+        if isinstance(pattern, ast.MatchSequence):
+            items = self.items(subject)
+            if items is None or len(items) != len(pattern.patterns):
+                return False
+            result = True
+            for item, each in zip(items, pattern.patterns, strict=True):
+                result = operators.both(self, result, self._matches(item, each))
+            return result
+        raise self.refuse("this pattern is not translated: write if and elif")
+
+    def _for(self, tree: ast.For) -> None:
+        loops.translate_for(self, tree)
+
+    def _while(self, tree: ast.While) -> None:
+        loops.translate_while(self, tree)
+
+    def _break(self, tree: ast.Break) -> None:
+        loops.leave(self)
+
+    def _continue(self, tree: ast.Continue) -> None:
+        loops.go_on(self)
+
+    def _functiondef(self, tree: ast.FunctionDef) -> None:
+        raise self.refuse(f"{tree.name} is a function in a function: make it a method")
+
+    def _with(self, tree: ast.With) -> None:
+        for each in tree.items:
+            call = each.context_expr
+            if isinstance(call, ast.Call) and "errstate" in ast.unparse(call.func):
+                continue
+            raise self.refuse("a with statement is not translated")
+        self.statements(tree.body)
+
+    def _try(self, tree: ast.Try) -> None:
+        if tree.finalbody:
+            raise self.refuse("finally is not translated")
+        entry = dict(self.names)
+        changed = {
+            each.id
+            for part in tree.body
+            for each in ast.walk(part)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        }
+        for name in changed & entry.keys():
+            # what it is when an exception comes must be in memory
+            value = entry[name]
+            if is_known_number(value):
+                self.assign(name, self.as_num(value))
+        entry = dict(self.names)
+        label, end = self.name("handler"), self.name("after")
+        flows: list[Pending] = []
+        self.handlers.append(label)
+        self.statements(tree.body)
+        self.handlers.pop()
+        # names that are in the same memory all the time are known to the handlers, too
+        for name in list(changed):
+            before, after = entry.get(name), self.names.get(name)
+            if before is None or after is None:
+                continue
+            if isinstance(before, Num) and isinstance(after, Num) and before.c == after.c:
+                entry[name] = Num(joined_numbers(before.number, after.number), before.c)
+                changed.discard(name)
+            elif self._same(before, after):
+                changed.discard(name)
+        if self.alive:
+            self.statements(tree.orelse)
+        if self.alive:
+            flows.append(Pending(dict(self.names), self.indent))
+            self.lines.append(flows[-1])
+            self.emit(f"goto {end};")
+        self.emit(f"goto {end};")
+        self.emit(f"{label}:;")
+        for each in tree.handlers:
+            self.names = {k: v for k, v in entry.items() if k not in changed}
+            self.alive = True
+            caught = self.program.catches(self, each)
+            self.emit(f"if ({caught}) {{")
+            self.indent += 1
+            self.emit("status = PP_OK;")
+            if each.name:
+                self.names.pop(each.name, None)
+            self.statements(each.body)
+            if self.alive:
+                flows.append(Pending(dict(self.names), self.indent))
+                self.lines.append(flows[-1])
+                self.emit(f"goto {end};")
+            self.indent -= 1
+            self.emit("}")
+        self.is_checked = True
+        self.emit(f"goto {self.handler()};")
+        self.emit(f"{end}:;")
+        self.alive = bool(flows)
+        if flows:
+            target = self.joined([each.names for each in flows])
+            self.settle(flows, target)
+            self.names = target
+
+    # -------------------------------------------------------------------------------- result --
+
+    def text(self) -> list[str]:
+        """Returns the lines of the function's body."""
+        return list(_flat(self.lines))
+
+    def result_type(self) -> Type:
+        """Returns the type of what the function returns."""
+        if not self.found_returns:
+            return NONE
+        result = self.found_returns[0]
+        for each in self.found_returns[1:]:
+            result = storage.join(result, each)
+        return result
+
+
+def _returned_name(function: Function) -> str:
+    results = [each for each in ast.walk(function.tree) if isinstance(each, ast.Return)]
+    if len(results) == 1 and isinstance(results[0].value, ast.Name):
+        return results[0].value.id
+    return ""
+
+
+def _flat(lines: Sequence[Any]) -> Iterator[str]:
+    for line in lines:
+        if isinstance(line, Pending):
+            yield from _flat(line.lines)
+        else:
+            yield line

@@ -1,0 +1,1078 @@
+"""Definition: the C file of one environment, with its callbacks and its `pp_env_def`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from parallel_pool._translator import arrays, purity, reader, storage
+from parallel_pool._translator.body import Body
+from parallel_pool._translator.containers import c_text
+from parallel_pool._translator.program import Program, Restart
+from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.template import Template
+from parallel_pool._translator.types import (
+    NONE,
+    Array,
+    List,
+    Map,
+    Member,
+    Number,
+    Optional,
+    Record,
+    Text,
+    Tuple,
+    Type,
+    number_of,
+    of_dtype,
+)
+from parallel_pool._translator.values import (
+    Arr,
+    Fixed,
+    Num,
+    Rec,
+    Self,
+    Value,
+    as_number,
+    cast,
+    literal,
+)
+
+MOST_RESTARTS = 60
+# PP_MAX_NDIM
+MOST_AXES = 4
+DTYPES = {
+    "bool": "PP_BOOL",
+    "uint8": "PP_UINT8",
+    "int8": "PP_INT8",
+    "int32": "PP_INT32",
+    "int64": "PP_INT64",
+    "float32": "PP_FLOAT32",
+    "float64": "PP_FLOAT64",
+}
+# dtypes of spaces that fields do not have
+WIDER = {"int16": "int32", "uint16": "int32", "uint32": "int64"}
+RESERVED = {"obs", "reward", "terminated", "truncated", "env_id", "action"}
+
+
+@dataclass
+class Field:
+    """An observation or info.
+
+    Attributes:
+        name: of the field.
+        key: the keys that lead to it; () for the only observation.
+        item, shape: what it holds.
+        space: None for infos.
+        on_step, on_reset: infos: the rows that have it.
+    """
+
+    name: str
+    key: tuple[Any, ...]
+    item: Number
+    shape: tuple[int, ...]
+    space: gymnasium.Space[Any] | None = None
+    on_step: bool = False
+    on_reset: bool = False
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def member(self) -> str:
+        return ("o_" if self.space is not None else "i_") + re.sub(r"\W", "_", self.name)
+
+
+@dataclass
+class Source:
+    """A translated environment.
+
+    Attributes:
+        text: the C file.
+        about: what Python needs to know of it, which the C file holds as JSON.
+        symbol: of the definition.
+    """
+
+    text: str
+    about: dict[str, Any]
+    symbol: str
+    template: Template
+
+
+def translate(
+    cls: type[gymnasium.Env[Any, Any]],
+    env_id: str,
+    max_episode_steps: int | None = None,
+    reward_threshold: float | None = None,
+    options: dict[str, Any] | None = None,
+) -> Source:
+    """Translates a class.
+
+    Raises:
+        Refusal: it can't be translated.
+    """
+    try:
+        return _translate(Template(cls, options), env_id, max_episode_steps, reward_threshold)
+    except Refusal as refusal:
+        if not refusal.file:
+            refusal.file, first = reader.place_of(cls)
+            refusal.line = refusal.line or first
+        raise
+
+
+def _translate(
+    template: Template, env_id: str, max_episode_steps: int | None, reward_threshold: float | None
+) -> Source:
+    infos: dict[str, Field] = {}
+    yields: dict[Any, Type] = {}
+    for _ in range(MOST_RESTARTS):
+        made = _Definition(template, env_id, infos)
+        made.program.yields = yields
+        template.constants.clear()
+        template.frozen.clear()
+        template.divisors.clear()
+        try:
+            return made.write(max_episode_steps, reward_threshold)
+        except Restart:
+            continue
+    raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
+
+
+class _Definition:
+    def __init__(self, template: Template, env_id: str, infos: dict[str, Field]) -> None:
+        self.template = template
+        self.env_id = env_id
+        self.program = Program(template)
+        self.infos = infos
+        env = template.env
+        self.observations = self._observations(env.observation_space)
+        functions = {name: reader.find(template.cls, name) for name in ("reset", "step")}
+        self.shown: tuple[ast.expr | None, ...] = (None, None)
+        known = {name: each for name, each in functions.items() if each is not None}
+        if len(known) == len(functions):
+            self.shown = purity.shown(template.cls, known)
+        self.shows_observation = self.shown[0] is not None
+        self.shows_info = self.shown[1] is not None
+
+    # -------------------------------------------------------------------------------- fields --
+
+    def _observations(self, space: Any) -> list[Field]:
+        if isinstance(space, spaces.Dict):
+            found = []
+            for key, each in space.spaces.items():
+                if isinstance(each, spaces.Dict):
+                    raise Refusal("a Dict in a Dict as observation space is not translated")
+                found.append(self._observation(str(key), (key,), each))
+            return found
+        return [self._observation("obs", (), space)]
+
+    def _observation(self, name: str, key: tuple[Any, ...], space: Any) -> Field:
+        if isinstance(space, spaces.Tuple):
+            if key or not all(isinstance(each, spaces.Discrete) for each in space.spaces):
+                raise Refusal("a Tuple of other spaces than Discrete is not translated")
+            return Field(name, key, Number("i", 64, True), (len(space.spaces),), space)
+        if not isinstance(
+            space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+        ):
+            raise Refusal(f"a {type(space).__name__} as observation space is not translated")
+        item = of_dtype(space.dtype)
+        if item is None or item.dtype.name not in DTYPES:
+            raise Refusal(f"observations of {space.dtype} are not translated")
+        shape = tuple(space.shape or ())
+        if len(shape) > MOST_AXES:
+            raise Refusal(f"observations of more than {MOST_AXES} axes are not translated")
+        return Field(name, key, item, shape, space)
+
+    def _write_observation(self, body: Body, value: Value) -> None:
+        value = body.plain(value)
+        if not isinstance(self.template.env.observation_space, spaces.Dict):
+            self._write_field(body, self.observations[0], value)
+            return
+        record = body.record(value)
+        if record is None:
+            raise body.refuse("the observation is no dict, as its space says")
+        for field in self.observations:
+            if field.key[0] not in record.keys:
+                raise body.refuse(f"the observation has no key {field.key[0]!r}")
+            self._write_field(body, field, record.items[record.keys.index(field.key[0])])
+
+    def _write_field(self, body: Body, field: Field, value: Value) -> None:
+        """Stores an observation in the state, or in a row that is wanted."""
+        if self.shows_observation:
+            with body.block(f"if (rows[{self.observations.index(field)}]) {{"):
+                self._write_array(body, field, value, self._row(field))
+            return
+        self._write_array(body, field, value, f"s->{field.member}")
+
+    def _row(self, field: Field) -> str:
+        """Returns the row of a field, as an array in C."""
+        at = [*self.observations, *self.infos.values()].index(field)
+        return f"(({field.item.c} *)rows[{at}])"
+
+    def _write_array(self, body: Body, field: Field, value: Value, place: str) -> None:
+        value = body.plain(value)
+        if not field.shape:
+            number = body.as_num(value, f"the observation {field.name}")
+            if number.number.kind == "f" and field.item.kind != "f":
+                raise body.refuse(f"the observation {field.name} is a float")
+            body.emit(f"{place}[0] = {cast(number.c, field.item, number.number)};")
+            return
+        array = body.array(value)
+        if array.item.kind == "f" and field.item.kind != "f":
+            raise body.refuse(
+                f"{field.name} is an array of {array.item.dtype.name}, and its space has"
+                f" {field.item.dtype.name}: write .astype(np.{field.item.dtype.name})"
+            )
+        if len(array.dims) != len(field.shape):
+            raise body.refuse(
+                f"{field.name} has {len(array.dims)} axes, and its space {len(field.shape)}"
+            )
+        for dim, wanted in zip(array.dims, field.shape, strict=True):
+            if isinstance(dim, int) and dim != wanted:
+                raise body.refuse(f"{field.name} has the shape {array.dims}, not {field.shape}")
+            if isinstance(dim, str):
+                body.check(
+                    f"{dim} == {wanted}",
+                    "ValueError",
+                    f"{field.name} has %lld elements on an axis of {wanted}",
+                    f"(long long){dim}",
+                )
+        array = Arr(
+            array.item,
+            tuple(field.shape),
+            array.at,
+            pointer=array.pointer,
+            is_read_only=array.is_read_only,
+        )
+        body.copy_elements(array, storage.memory_array(field.item, field.shape, place))
+
+    def _write_infos(self, body: Body, value: Value, is_reset: bool) -> None:
+        record = body.record(body.plain(value))
+        if record is None:
+            raise body.refuse("the info is no dict with known keys")
+        for key, item in zip(record.keys, record.items, strict=True):
+            self._write_info(body, key, body.plain(item), is_reset)
+        seen = set(record.keys)
+        for field in self.infos.values():
+            has = field.on_reset if is_reset else field.on_step
+            if has and field.key[0] not in seen:
+                raise body.refuse(
+                    f"the info {field.name!r} is missing here, and there at another place: let all"
+                    " infos of a method have the same keys"
+                )
+
+    def _write_info(self, body: Body, key: Any, value: Value, is_reset: bool) -> None:
+        if not isinstance(key, str):
+            raise body.refuse("the keys of infos must be texts")
+        item: Number | None = None
+        shape: tuple[int, ...] = ()
+        number = as_number(value)
+        if number is not None:
+            item = number.number
+        else:
+            try:
+                array = body.array(value)
+            except Refusal:
+                raise body.refuse(
+                    f"the info {key!r} is {value.type}: only numbers and arrays are translated"
+                ) from None
+            item = array.item
+            if not all(isinstance(dim, int) for dim in array.dims):
+                sample = self.template.infos.get(key)
+                if sample is None:
+                    raise body.refuse(f"the info {key!r} has a shape that changes")
+                array = _with_shape(body, key, array, np.shape(sample))
+                value = array
+            shape = tuple(array.dims)  # type: ignore[arg-type]
+        if item.dtype.name not in DTYPES:
+            raise body.refuse(f"infos of {item.dtype.name} are not translated")
+        field = self.infos.get(key)
+        if field is None:
+            if key in RESERVED:
+                raise body.refuse(f"an info can't be named {key!r}: choose another name")
+            self.infos[key] = Field(
+                key, (key,), item, shape, None, on_step=not is_reset, on_reset=is_reset
+            )
+            raise Restart
+        if not (field.on_reset if is_reset else field.on_step):
+            if is_reset:
+                field.on_reset = True
+            else:
+                field.on_step = True
+            raise Restart
+        if field.item.dtype != item.dtype or field.shape != shape:
+            if (field.item.kind in "ib" and item.kind == "f") or (
+                field.item.kind == "f" and (item.kind in "ib")
+            ):
+                field.item = Number("f", 64)
+                if field.item.dtype != np.float64:
+                    raise Restart
+            else:
+                raise body.refuse(f"the info {key!r} has other types or shapes at other places")
+        if self.shows_info:
+            at = len(self.observations) + list(self.infos.values()).index(field)
+            with body.block(f"if (rows[{at}]) {{"):
+                self._write_value(body, field, value, self._row(field))
+        else:
+            self._write_value(body, field, value, f"s->{field.member}")
+
+    def _write_value(self, body: Body, field: Field, value: Value, place: str) -> None:
+        number = as_number(value)
+        if number is not None:
+            body.emit(f"{place}[0] = {cast(number.c, field.item, number.number)};")
+            return
+        memory = storage.memory_array(field.item, field.shape, place)
+        body.copy_elements(body.array(value), memory)
+
+    # ----------------------------------------------------------------------------- functions --
+
+    def _entry(self, name: str, arguments: dict[str, Value], finish: Any) -> str:
+        """Translates step or reset; returns the lines of its function."""
+        function = reader.find(self.template.cls, name)
+        if function is None:
+            raise Refusal(f"{self.template.cls.__name__} has no method {name}")
+        body = Body(self.program, function, NONE)
+        body.entry = finish
+        tree = function.tree.args
+        names = [each.arg for each in (*tree.posonlyargs, *tree.args)]
+        body.names[names[0]] = Self()
+        allowed = {*names[1:], *(each.arg for each in tree.kwonlyargs)}
+        positional = iter(names[1:])
+        for given, value in arguments.items():
+            target = given if given in allowed else next(positional, None)
+            if target is not None:
+                body.names[target] = value
+        if tree.kwarg is not None:
+            rest = {k: v for k, v in arguments.items() if k not in body.names}
+            body.names[tree.kwarg.arg] = Rec(tuple(rest), tuple(rest.values()))
+        for missing in allowed - body.names.keys():
+            if missing in function.defaults:
+                body.names[missing] = Fixed(function.defaults[missing])
+        try:
+            body.statements(function.tree.body)
+            if body.alive:
+                raise body.refuse(f"{name}() returns nothing at its end")
+        except Refusal as refusal:
+            if not refusal.file:
+                refusal.file = function.file
+            raise
+        extra = ", const ACTION action, pp_result *r" if name == "step" else ""
+        head = [
+            f"/* {function.qualified_name} */",
+            f"static inline int env_{name}(pp_python *c, struct state *s,"
+            f" const struct shared *k{extra}) {{",
+            "  int status = PP_OK;",
+        ]
+        return self._function(body, head)
+
+    def _finish_step(self, body: Body, tree: ast.expr | None) -> None:
+        parts = self._parts(body, tree, 5)
+        if parts is None:
+            raise body.refuse(
+                "step() must return an observation, a reward, terminated, truncated and an info"
+            )
+        observation, reward, terminated, truncated, info = parts
+        if observation is not None:
+            self._write_observation(body, observation)
+        assert reward is not None and terminated is not None and truncated is not None
+        number = body.as_num(reward, "the reward")
+        body.emit(f"r->reward[0] = {cast(number.c, Number('f', 64), number.number)};")
+        for name, flag in (("terminated", terminated), ("truncated", truncated)):
+            found = body.truth(flag)
+            if found is not False:
+                body.emit(f"r->{name} = {'true' if found is True else found};")
+        if info is not None:
+            self._write_infos(body, info, False)
+
+    def _finish_reset(self, body: Body, tree: ast.expr | None) -> None:
+        parts = self._parts(body, tree, 2)
+        if parts is None:
+            raise body.refuse("reset() must return an observation and an info")
+        if parts[0] is not None:
+            self._write_observation(body, parts[0])
+        if parts[1] is not None:
+            self._write_infos(body, parts[1], True)
+
+    def _parts(self, body: Body, tree: ast.expr | None, count: int) -> list[Value | None] | None:
+        """Returns the parts of a result; None for those that are computed when they are needed."""
+        if isinstance(tree, ast.Tuple) and len(tree.elts) == count:
+            skipped = {0: self.shows_observation, count - 1: self.shows_info}
+            return [
+                None if skipped.get(i) else body.kept(body.value(each))
+                for i, each in enumerate(tree.elts)
+            ]
+        value = Fixed(None) if tree is None else body.value(tree)
+        items = body.items(value)
+        return list(items) if items is not None and len(items) == count else None
+
+    def _show(self) -> str:
+        """Returns the function that writes rows of the observations and infos."""
+        function = reader.find(self.template.cls, "step")
+        assert function is not None
+        body = Body(self.program, function, NONE)
+        body.names[function.tree.args.args[0].arg] = Self()
+        if self.shows_observation:
+            tree = _without_copy(self.shown[0])
+            wanted = " || ".join(f"rows[{i}]" for i in range(len(self.observations)))
+            with body.block(f"if ({wanted}) {{"):
+                first = self.observations[0]
+                if not first.key and isinstance(tree, ast.Call):
+                    # a method that makes the observation writes it into the row
+                    body.call_target = Array(first.item, first.shape), self._row(first)
+                value = body.value(tree)
+                body.call_target = None
+                self._write_observation(body, value)
+        else:
+            self._copy_rows(body, self.observations, 0)
+        if self.shows_info:
+            self.is_reset = True
+            assert self.shown[1] is not None
+            for is_reset in (False, True):
+                # both have the same keys; the rows are written once
+                with body.buffer() as lines:
+                    self._write_infos(body, body.value(self.shown[1]), is_reset)
+            body.lines.extend(lines)
+        else:
+            self._copy_rows(body, list(self.infos.values()), len(self.observations))
+        lines = [
+            "static inline int env_show(pp_python *c, struct state *s, const struct shared *k,",
+            "                           void *const *rows) {",
+            "  int status = PP_OK;",
+        ]
+        return self._function(body, lines, "return PP_OK;")
+
+    def _copy_rows(self, body: Body, fields: list[Field], first: int) -> None:
+        for i, field in enumerate(fields, first):
+            size = f"sizeof(s->{field.member})"
+            body.emit(f"if (rows[{i}]) memcpy(rows[{i}], s->{field.member}, {size});")
+
+    def _function(self, body: Body, head: list[str], end: str = "") -> str:
+        """Returns a C function with its variables and labels."""
+        lines = list(head)
+        for variable, kind in body.variables.items():
+            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{variable};")
+        lines.append("  (void)c, (void)s, (void)k, (void)status;")
+        lines += body.text()
+        if end:
+            lines.append(f"  {end}")
+        if any("goto fail;" in line for line in lines):
+            lines += ["fail:", "  return status;"]
+        return "\n".join([*lines, "}"])
+
+    def _action(self) -> tuple[Value, str, str]:
+        """Returns the action as a value, its C type, and its pp_field."""
+        space = self.template.env.action_space
+        if isinstance(space, spaces.Discrete):
+            start = int(space.start)
+            if start:
+                raise Refusal("an action space Discrete that does not start at 0 is not translated")
+            field = f'{{.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = {space.n}}}'
+            return Num(Number("i", 64, True), "action[0]"), "int64_t *", field
+        if isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)):
+            item = of_dtype(space.dtype)
+            if item is None or item.dtype.name not in DTYPES:
+                raise Refusal(f"actions of {space.dtype} are not translated")
+            array = storage.memory_array(item, space.shape, "action")
+            array.is_place, array.is_read_only = False, True
+            field = self._space_field("action", item, space.shape, space)
+            return array, f"{item.c} *", field
+        raise Refusal(f"a {type(space).__name__} as action space is not translated")
+
+    def _space_field(self, name: str, item: Number, shape: Any, space: Any) -> str:
+        parts = [f".name = {c_text(name)}", f".dtype = {DTYPES[item.dtype.name]}"]
+        if shape and not isinstance(space, spaces.Discrete):
+            parts.append(f".ndim = {len(shape)}")
+            parts.append(f".shape = {{{', '.join(map(str, shape))}}}")
+        if isinstance(space, spaces.Box):
+            word = re.sub(r"\W", "_", name)
+            for side, values in (("lows", space.low), ("highs", space.high)):
+                table = f"{side}_{word}"
+                text = arrays.literal_array(Number("f", 64), values.astype(np.float64))
+                self.program.tables.append(f"static const double {table}[] = {{{text or '0'}}};")
+                parts.append(f".{side} = {table}")
+        elif isinstance(space, spaces.Discrete):
+            parts += [".space = PP_DISCRETE", f".n = {space.n}"]
+            if int(space.start):
+                raise Refusal("a Discrete that does not start at 0 is not translated")
+        elif isinstance(space, (spaces.MultiDiscrete, spaces.Tuple)):
+            if isinstance(space, spaces.MultiDiscrete):
+                kind, counts = "PP_MULTI_DISCRETE", np.asarray(space.nvec)
+            else:
+                kind = "PP_DISCRETE_TUPLE"
+                counts = np.array([getattr(each, "n", 0) for each in space.spaces])
+            word = re.sub(r"\W", "_", name)
+            text = ", ".join(map(str, np.asarray(counts).ravel().tolist()))
+            self.program.tables.append(f"static const int64_t nvec_{word}[] = {{{text}}};")
+            parts += [f".space = {kind}", f".nvec = nvec_{word}"]
+        elif isinstance(space, spaces.MultiBinary):
+            parts.append(".space = PP_MULTI_BINARY")
+        return "{" + ", ".join(parts) + "}"
+
+    # ---------------------------------------------------------------------------------- file --
+
+    def write(self, max_episode_steps: int | None, reward_threshold: float | None) -> Source:
+        template, program = self.template, self.program
+        action, action_type, action_field = self._action()
+        reset = self._entry(
+            "reset", {"seed": Fixed(None), "options": Fixed(None)}, self._finish_reset
+        )
+        step = self._entry("step", {"action": action}, self._finish_step)
+        step = step.replace("const ACTION action", f"const {action_type}action")
+        show = self._show()
+        initial = self._initial()
+        checks = self._checks()
+        fields = self._fields()
+        options, defaults = self._options()
+        members = self._state_members()
+        shared, layout = self._shared_members()
+        symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
+        source, _ = reader.place_of(template.cls)
+        about = {
+            "file": source,
+            "module": template.cls.__module__,
+            "class": template.cls.__qualname__,
+            "numpy": program.numpy_functions,
+            "layout": layout,
+            "options": defaults,
+            "fixed": template.options,
+            "frozen": sorted(template.frozen),
+            "divisors": sorted(template.divisors),
+            "initial": sorted(set(template.state) - self._surely_assigned()),
+        }
+        text = _TEXT.format(
+            id=self.env_id,
+            file=c_text(source.rpartition("/")[2]),
+            distributions='#include "base/distributions.h"\n'
+            if program.needs_distributions
+            else "",
+            types="\n".join(program.types.text),
+            state="\n".join(members),
+            shared="\n".join(shared),
+            tables="\n".join([*program.tables, *program.text_table_lines()]),
+            num_loops=max(1, len(program.numpy_functions)),
+            declarations="\n".join(program.declarations),
+            functions="\n\n".join(program.functions),
+            step=step,
+            reset=reset,
+            show=show,
+            initial=initial,
+            checks=checks,
+            action_type=action_type,
+            action_size=self._action_size(),
+            fields=fields,
+            num_fields=len(self.observations) + len(self.infos),
+            row_pointers=self._row_pointers(),
+            field_sizes=self._field_sizes(),
+            options=options,
+            num_options=len(defaults) + 2,
+            about=c_text(json.dumps(about)),
+            symbol=symbol,
+            c_id=c_text(self.env_id),
+            action_field=action_field,
+            limit=max_episode_steps or 0,
+            threshold=_threshold(reward_threshold),
+        )
+        return Source(text, about, symbol, template)
+
+    def _surely_assigned(self) -> set[str]:
+        """Returns the attributes that reset() assigns in any case."""
+        function = reader.find(self.template.cls, "reset")
+        assert function is not None
+        own = function.tree.args.args[0].arg
+        found: set[str] = set()
+        for each in function.tree.body:
+            targets = each.targets if isinstance(each, ast.Assign) else []
+            if isinstance(each, ast.AnnAssign):
+                targets = [each.target]
+            for target in targets:
+                parts = target.elts if isinstance(target, ast.Tuple) else [target]
+                found.update(
+                    part.attr
+                    for part in parts
+                    if isinstance(part, ast.Attribute)
+                    and isinstance(part.value, ast.Name)
+                    and part.value.id == own
+                )
+        return found
+
+    def _action_size(self) -> str:
+        space = self.template.env.action_space
+        if isinstance(space, spaces.Discrete):
+            return "1"
+        return str(int(np.prod(space.shape, dtype=np.int64)))
+
+    def _kept_fields(self) -> list[Field]:
+        """Returns the fields that are a part of the state, as they can't be computed from it."""
+        return [
+            *([] if self.shows_observation else self.observations),
+            *([] if self.shows_info else self.infos.values()),
+        ]
+
+    def _state_members(self) -> list[str]:
+        types = self.program.types
+        lines = []
+        for field in self._kept_fields():
+            lines.append(f"  {field.item.c} {field.member}[{max(1, field.size)}];")
+        for name, of in self.template.state.items():
+            lines.append(f"  {types.c(of)} a_{name};")
+        return lines or ["  char empty;"]
+
+    def _shared_members(self) -> tuple[list[str], list[Any]]:
+        """Returns the members of the constants, each on a multiple of 8 bytes, and their order."""
+        lines, layout = [], []
+        for name, value in self.template.constants.items():
+            if isinstance(value, np.ndarray):
+                item = of_dtype(value.dtype)
+                assert item is not None
+                size = -(-max(1, value.nbytes) // 8) * 8 // item.dtype.itemsize
+                lines.append(f"  {item.c} a_{name}[{size}] __attribute__((aligned(8)));")
+                layout.append([name, value.dtype.str, list(value.shape)])
+            else:
+                number = number_of(value)
+                assert number is not None
+                wide = Number("f", 64) if number.kind == "f" else Number("i", 64)
+                if number.kind == "f" and number.bits == 32:
+                    lines.append(f"  float a_{name} __attribute__((aligned(8)));")
+                    layout.append([name, "<f4", None])
+                    continue
+                lines.append(f"  {wide.c} a_{name};")
+                layout.append([name, "<f8" if number.kind == "f" else "<i8", None])
+        return lines or ["  int64_t empty;"], layout
+
+    def _initial(self) -> str:
+        """Returns the lines that store what attributes are after __init__."""
+        program = self.program
+        function = reader.find(self.template.cls, "reset")
+        assert function is not None
+        body = Body(program, function, None)
+        for name, of in self.template.state.items():
+            held = self.template.initial
+            if name in held:
+                value = held[name]
+            elif hasattr(self.template.cls, name) and not callable(
+                getattr(self.template.cls, name)
+            ):
+                value = getattr(self.template.cls, name)
+            else:
+                continue
+            self._store_known(body, of, f"s->a_{name}", value)
+        lines = [
+            f"  {kind}{'' if kind.endswith('*') else ' '}{variable};"
+            for variable, kind in body.variables.items()
+        ]
+        return "\n".join([*lines, *body.text()])
+
+    def _store_known(self, body: Body, of: Type, place: str, value: Any) -> None:
+        """Stores a known value in memory that holds zeros."""
+        if isinstance(of, Number):
+            if (value is not None and value != 0) or isinstance(value, float):
+                body.emit(f"{place} = {literal(value, of)};")
+        elif isinstance(of, Array):
+            if np.any(value):
+                table = body.program.table(value)
+                body.emit(f"memcpy({place}.v, {table.pointer}, sizeof({place}.v));")
+        elif isinstance(of, Record) and value == {}:
+            pass
+        elif isinstance(of, (Tuple, Record)):
+            parts = (
+                [getattr(value, key) for key in of.keys]
+                if isinstance(of, Record) and of.cls is not None
+                else list(value.values())
+                if isinstance(of, Record)
+                else value
+            )
+            for i, (kind, part) in enumerate(zip(of.items, parts, strict=True)):
+                self._store_known(body, kind, f"{place}.f{i}", part)
+        elif isinstance(of, List):
+            if len(value) > of.capacity:
+                raise Refusal(f"{place} has {len(value)} items: write `# at most N` behind it")
+            body.emit(f"{place}.count = {len(value)};")
+            for i, each in enumerate(value):
+                self._store_known(body, of.item, f"{place}.v[{i}]", each)
+        elif isinstance(of, Map):
+            body.emit(f"{place}.count = {len(value)};")
+            for i, (key, each) in enumerate(value.items()):
+                self._store_known(body, of.key, f"{place}.k[{i}]", key)
+                self._store_known(body, of.item, f"{place}.v[{i}]", each)
+        elif isinstance(of, Optional):
+            if value is not None:
+                body.emit(f"{place}.some = true;")
+                self._store_known(body, of.item, f"{place}.v", value)
+        elif isinstance(of, Text):
+            body.emit(f"{place} = {body.program.text_number(value)};")
+        elif isinstance(of, Member):
+            body.emit(f"{place} = {list(of.cls).index(value)};")
+
+    def _checks(self) -> str:
+        """Returns the lines that refuse states that no environment has."""
+        lines: list[str] = []
+        for name, of in self.template.state.items():
+            self._check(lines, of, f"s->a_{name}", name, 1, [0])
+        for field in self._kept_fields():
+            if field.item.kind == "b":
+                place = f"(const uint8_t *)s->{field.member}"
+                lines.append(
+                    f'  if (!pp_state_check_bytes(env, "{field.name}", {place},'
+                    f" {max(1, field.size)}, 1)) return PP_ERR_ARGUMENT;"
+                )
+        return "\n".join(lines)
+
+    def _check(
+        self, lines: list[str], of: Type, place: str, name: str, indent: int, count: list[int]
+    ) -> None:
+        space = "  " * indent
+
+        def in_range(c: str, high: str) -> None:
+            lines.append(
+                f'{space}if (!pp_state_check_range(env, "{name}", {c}, 0, {high}))'
+                " return PP_ERR_ARGUMENT;"
+            )
+
+        if isinstance(of, Number) and of.kind == "b":
+            in_range(f"*(const uint8_t *)&{place}", "1")
+        elif isinstance(of, Array) and of.item.kind == "b":
+            lines.append(
+                f'{space}if (!pp_state_check_bytes(env, "{name}", (const uint8_t *){place}.v,'
+                f" {max(1, of.size)}, 1)) return PP_ERR_ARGUMENT;"
+            )
+        elif isinstance(of, (Tuple, Record)):
+            for i, item in enumerate(of.items):
+                self._check(lines, item, f"{place}.f{i}", name, indent, count)
+        elif isinstance(of, Optional):
+            in_range(f"*(const uint8_t *)&{place}.some", "1")
+            self._check(lines, of.item, f"{place}.v", name, indent, count)
+        elif isinstance(of, Text):
+            in_range(place, "NUM_TEXTS - 1")
+        elif isinstance(of, Member):
+            in_range(place, str(len(of.cls) - 1))
+        elif isinstance(of, (List, Map)):
+            in_range(f"{place}.count", str(of.capacity))
+            count[0] += 1
+            index = f"i{count[0]}"
+            inner: list[str] = []
+            if isinstance(of, Map):
+                self._check(inner, of.key, f"{place}.k[{index}]", name, indent + 1, count)
+                self._check(inner, of.item, f"{place}.v[{index}]", name, indent + 1, count)
+            else:
+                self._check(inner, of.item, f"{place}.v[{index}]", name, indent + 1, count)
+            if inner:
+                lines.append(
+                    f"{space}for (int64_t {index} = 0; {index} < {place}.count; {index}++) {{"
+                )
+                lines.extend(inner)
+                lines.append(f"{space}}}")
+
+    def _fields(self) -> str:
+        lines = []
+        for field in self.observations:
+            text = self._space_field(field.name, field.item, field.shape, field.space)
+            lines.append(f"    {text},")
+        for field in self.infos.values():
+            when = (
+                "PP_ALWAYS"
+                if field.on_step and field.on_reset
+                else "PP_ON_STEP"
+                if field.on_step
+                else "PP_ON_RESET"
+            )
+            parts = [
+                f".name = {c_text(field.name)}",
+                ".is_info = true",
+                f".when = {when}",
+                f".dtype = {DTYPES[field.item.dtype.name]}",
+            ]
+            if field.shape:
+                parts.append(f".ndim = {len(field.shape)}")
+                parts.append(f".shape = {{{', '.join(map(str, field.shape))}}}")
+            if field.item.kind == "f":
+                parts += [".low = -INFINITY", ".high = INFINITY"]
+            lines.append(f"    {{{', '.join(parts)}}},")
+        return "\n".join(lines)
+
+    def _field_sizes(self) -> str:
+        fields = (*self.observations, *self.infos.values())
+        return ", ".join(f"{max(1, each.size)} * sizeof({each.item.c})" for each in fields)
+
+    def _row_pointers(self) -> str:
+        """Returns the lines that find the first row of each field."""
+        lines = []
+        for at, field in enumerate((*self.observations, *self.infos.values())):
+            size = f"{max(1, field.size)} * sizeof({field.item.c})"
+            lines.append(f"  rows[{at}] = run->fields[{at}];")
+            lines.append(f"  strides[{at}] = rows[{at}] ? {size} : 0;")
+        return "\n".join(lines)
+
+    def _options(self) -> tuple[str, dict[str, Any]]:
+        """Returns the pp_options of the constructor, and their defaults."""
+        lines, defaults = [], {}
+        parameters = inspect.signature(self.template.cls).parameters
+        for name, each in parameters.items():
+            value = self.template.options.get(name, each.default)
+            if name in ("render_mode", "kwargs", "args") or name.startswith("_"):
+                continue
+            kind = {bool: "BOOL", int: "INT", float: "FLOAT"}.get(type(value))
+            if kind is None or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                continue
+            if kind == "INT" and abs(value) > 2**53:
+                continue
+            if kind == "FLOAT" and not np.isfinite(value):
+                continue
+            number = "true" if value is True else "false" if value is False else repr(value)
+            lines.append(
+                f"    {{.name = {c_text(name)}, .type = PP_OPT_{kind}, .number = {number},"
+                f' .doc = "an argument of {self.template.cls.__name__}"}},'
+            )
+            defaults[name] = value
+        return "\n".join(lines), defaults
+
+
+def _with_shape(body: Body, key: str, array: Arr, shape: tuple[int, ...]) -> Arr:
+    """Returns an array whose shape is known, and checked in the program."""
+    for dim, wanted in zip(array.dims, shape, strict=True):
+        if isinstance(dim, str):
+            body.check(
+                f"{dim} == {wanted}",
+                "ValueError",
+                f"the info {key!r} has %lld elements on an axis of {wanted}",
+                f"(long long){dim}",
+            )
+    return Arr(array.item, shape, array.at, pointer=array.pointer)
+
+
+def _without_copy(tree: ast.expr | None) -> ast.expr:
+    """Returns X of X.copy(): a row is a copy in any case."""
+    assert tree is not None
+    target = tree.func if isinstance(tree, ast.Call) and not (tree.args or tree.keywords) else None
+    return target.value if isinstance(target, ast.Attribute) and target.attr == "copy" else tree
+
+
+def _threshold(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"\n    .has_reward_threshold = true,\n    .reward_threshold = {value},"
+
+
+_TEXT = """\
+/* {id}: translated from Python by parallel_pool. Change the Python file, not this one. */
+#if defined(__GNUC__) && !defined(__clang__)
+/* small arrays are cleared faster by stores than by `rep stos` */
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#endif
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/normal.h"
+#include "base/python.h"
+#include "base/python_numpy.h"
+#include "base/run.h"
+#include "base/state_check.h"
+{distributions}#include "pp_env.h"
+
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#pragma GCC diagnostic ignored "-Wunused-label"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
+#pragma GCC diagnostic ignored "-Wformat-zero-length"
+
+{types}
+
+struct state {{
+{state}
+}};
+
+struct shared {{
+{shared}
+}};
+
+static const char FILE_NAME[] = {file};
+static numpy_loop numpy_loops[{num_loops}];
+
+{tables}
+
+{declarations}
+
+{functions}
+
+{step}
+
+{reset}
+
+/* rows: of the observations and infos; null for one that is not wanted */
+{show}
+
+/* ------------------------------------------------------------------------------- callbacks -- */
+
+static int init(pp_env *env) {{
+  struct state *s = env->state;
+  (void)s;
+{initial}
+  return PP_OK;
+}}
+
+static int reset(pp_env *env, pp_reset *how) {{
+  pp_python c;
+  int status;
+  (void)how;
+  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
+  status = env_reset(&c, env->state, env->shared);
+  pp_python_end(&c);
+  return status;
+}}
+
+static int step(pp_env *env, const void *action, pp_result *result) {{
+  pp_python c;
+  int status;
+  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
+  status = env_step(&c, env->state, env->shared, (const {action_type})action, result);
+  pp_python_end(&c);
+  return status;
+}}
+
+static int observe(pp_env *env, void *const *rows, bool is_reset) {{
+  pp_python c;
+  int status;
+  (void)is_reset;
+  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
+  status = env_show(&c, env->state, env->shared, rows);
+  pp_python_end(&c);
+  return status;
+}}
+
+static int step_many(void *shared, const pp_run *run) {{
+  const {action_type}actions = run->actions;
+  void *rows[{num_fields}];
+  size_t strides[{num_fields}];
+  pp_error error;
+  pp_python c;
+{row_pointers}
+  pp_python_begin(&c, &error, NULL, FILE_NAME);
+  for (int32_t i = 0; i < run->count; i++) {{
+    struct state *s = pp_run_state(run, i);
+    pp_result result = {{.reward = run->reward + i}};
+    int status;
+    if (!run->ended[i]) {{
+      pp_python_again(&c, &run->rngs[i]);
+      status = env_step(&c, s, shared, actions + (size_t)i * {action_size}, &result);
+      if (status >= 0) status = env_show(&c, s, shared, rows);
+      run->terminated[i] = result.terminated;
+      run->truncated[i] = result.truncated;
+      if (__builtin_expect(status < 0, 0)) {{
+        pp_run_fail(run, i, status, "%s", error.text);
+        run->reward[i] = 0;
+        c.raised = -1;
+        c.depth = 0;
+      }}
+    }} else {{
+      run->reward[i] = 0;
+    }}
+    for (int f = 0; f < {num_fields}; f++) rows[f] = (char *)rows[f] + strides[f];
+  }}
+  pp_python_end(&c);
+  return PP_OK;
+}}
+
+/* Returns whether rows of a state can be computed: its lists may be too short for that. */
+static int check_rows(const pp_env *env, const pp_saved *saved) {{
+  static const size_t sizes[] = {{{field_sizes}}};
+  struct state *copy = malloc(sizeof(*copy));
+  void *rows[{num_fields}] = {{NULL}};
+  pp_rng rng = *env->rng;
+  pp_python c;
+  int status = PP_ERR_MEMORY;
+  bool has_memory = copy != NULL;
+  for (int f = 0; f < {num_fields}; f++) {{
+    rows[f] = malloc(sizes[f]);
+    has_memory = has_memory && rows[f];
+  }}
+  if (has_memory) {{
+    memcpy(copy, saved->state, sizeof(*copy));
+    pp_python_begin(&c, env->error, &rng, FILE_NAME);
+    status = env_show(&c, copy, env->shared, rows);
+    pp_python_end(&c);
+  }}
+  for (int f = 0; f < {num_fields}; f++) free(rows[f]);
+  free(copy);
+  return status < 0 ? PP_ERR_ARGUMENT : PP_OK;
+}}
+
+static int check_state(const pp_env *env, const pp_saved *saved) {{
+  const struct state *s = saved->state;
+  (void)s;
+{checks}
+  return saved->phase == PP_FRESH ? PP_OK : check_rows(env, saved);
+}}
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+static const pp_field fields[] = {{
+{fields}
+}};
+
+enum {{ NUM_OPTIONS = {num_options} }};
+
+static const pp_option options[NUM_OPTIONS] = {{
+{options}
+    {{.name = "_constants", .type = PP_OPT_BYTES, .doc = "what all environments share"}},
+    {{.name = "_numpy", .type = PP_OPT_BYTES, .doc = "addresses of NumPy's functions"}},
+}};
+
+static void release(void *shared) {{
+  free(shared);
+}}
+
+static int configure(pp_config *config) {{
+  const pp_value *image = &config->options[NUM_OPTIONS - 2], *loops = image + 1;
+  struct shared *shared;
+  if (loops->size == (int64_t)sizeof(numpy_loops)) {{
+    memcpy(numpy_loops, loops->s, sizeof(numpy_loops));
+  }}
+  if (image->size != (int64_t)sizeof(*shared)) {{
+    return pp_fail(config->error, PP_ERR_ARGUMENT,
+                   "the constants of %s are missing: make it by its id", {c_id});
+  }}
+  shared = malloc(sizeof(*shared));
+  if (!shared) return PP_ERR_MEMORY;
+  memcpy(shared, image->s, sizeof(*shared));
+  config->shared = shared;
+  return PP_OK;
+}}
+
+static const char about[] = {about};
+
+const pp_env_def {symbol} = {{
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = {c_id},
+    .family = "python",
+    .reference = "none",{threshold}
+    .max_episode_steps = {limit},
+    .options = options,
+    .num_options = NUM_OPTIONS,
+    .state_size = sizeof(struct state),
+    .num_fields = {num_fields},
+    .fields = fields,
+    .action = {action_field},
+    .configure = configure,
+    .release = release,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .step_many = step_many,
+    .check_state = check_state,
+    .data = about,
+    .init = init,
+}};
+"""

@@ -1,0 +1,45 @@
+"""Displays: lists and dicts that were just written, and take no memory until they change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parallel_pool._translator import storage
+from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.types import Empty, List, Map
+from parallel_pool._translator.values import Fixed, Rec, Tup, Value
+
+
+class ListDisplay(Tup):
+    """A list that was just written: a tuple, until it is kept or changed."""
+
+    def __init__(self, items: tuple[Value, ...]) -> None:
+        super().__init__(items)
+
+    @property
+    def type(self) -> Any:
+        item: Any = Empty()
+        for each in self.items:
+            try:
+                item = storage.join_items(item, storage.item_type(each))
+            except Refusal:
+                return Tup(self.items).type
+        return List(item)
+
+
+class EmptyDict(Rec):
+    """A dict without keys, to which some may come."""
+
+    def __init__(self) -> None:
+        super().__init__((), ())
+
+    @property
+    def type(self) -> Any:
+        return Map(Empty(), Empty())
+
+
+def like(one: Value, found: tuple[Value, ...]) -> Tup:
+    """Returns a tuple or a list, as another value is one."""
+    if isinstance(one, ListDisplay) or (isinstance(one, Fixed) and isinstance(one.value, list)):
+        return ListDisplay(found)
+    return Tup(found, one.cls if isinstance(one, Tup) else None)

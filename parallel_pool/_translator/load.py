@@ -1,0 +1,219 @@
+"""Load: translates environments in Python, has them compiled, and registers them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._engine import registry
+from parallel_pool._engine.arguments import a_type, named, quote
+from parallel_pool._source import cache, folders, load
+from parallel_pool._translator import files
+from parallel_pool._translator.refusal import Refusal
+from parallel_pool.errors import SourceError
+
+if TYPE_CHECKING:
+    import gymnasium
+
+# programs that are kept
+MOST_KEPT = 200
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A class that was translated.
+
+    Attributes:
+        cls: the class.
+        env_id: its id.
+        limit: the time limit with which Gymnasium knows it; None: none.
+        path: the C file.
+        symbol: of the definition in it.
+        file: the user's.
+    """
+
+    cls: type[gymnasium.Env[Any, Any]]
+    env_id: str
+    limit: int | None
+    path: Path
+    symbol: str
+    file: Path
+
+
+def load_source(path: str | os.PathLike[str]) -> list[str]:
+    """Compiles a file in Python, C or C++, and loads all environments that it defines.
+
+    A Python file holds classes that inherit from `gymnasium.Env`. They are translated to C (see
+    `compile`); the ids are those under which the file registers them with Gymnasium, or the name of
+    the class with "-v0".
+
+    The library is kept in the user's cache (`$XDG_CACHE_HOME`, or `~/.cache`), and is compiled
+    again only if the file, a header that it includes, the compiler, CFLAGS (CXXFLAGS), LDFLAGS or
+    parallel_pool's headers have changed. The compiler is that of CC (CXX), or the system's. What it
+    warns of goes to stderr. A cache in which another user could put a library is not used;
+    `folders` says what is checked. A compiler has 120 seconds, or those of PP_COMPILE_TIMEOUT.
+
+    If the file has changed since it was loaded, its environments replace the older ones in pools
+    that are made from now on. Pools that exist keep the code that they were made with.
+
+    Args:
+        path: the file; in C with a definition whose line begins
+            `const pp_env_def pp_env_NAME = {` (in C++ `extern "C" const pp_env_def ...`).
+
+    Returns:
+        The ids, which every API takes, in the order of the file.
+
+    Raises:
+        SourceError: the file can't be read, is no regular file, can't be translated (the message
+            names file, line, reason and cure), does not compile (the message ends in what the
+            compiler printed), or defines no environment; or the compiler does not end.
+        ValueError: a definition is invalid, or its id is taken.
+        MissingDependencyError: there is no compiler.
+        TypeError: path is not a string or a path.
+
+    Example:
+        >>> parallel_pool.load_source("corridor.c")
+        ['Corridor-v0']
+        >>> envs = parallel_pool.make_vec("Corridor-v0", 4)
+        >>> envs.backend
+        'native'
+        >>> envs.close()
+    """
+    source = Path(os.fsdecode(path))
+    if source.suffix != ".py":
+        return load.load_source(source)
+    return [env_id for each in translate_file(source) for env_id in load_translated(each)]
+
+
+def compile(
+    cls: type[gymnasium.Env[Any, Any]], /, env_id: str | None = None, **options: Any
+) -> list[str]:
+    """Translates a class of environments from Python to C, compiles and loads it.
+
+    The class stays as it is: plain Python, the form to debug, and the reference whose results the
+    compiled form has, bit by bit, for the same seed and actions. Numbers among the arguments of
+    `__init__` become options of the id. What can't be translated is an error that says where, why,
+    and what to write instead; nothing runs in Python in silence. Needs a C compiler, as
+    `load_source` does, and no other package.
+
+    Args:
+        cls: a class that inherits from `gymnasium.Env`, in a file. `gymnasium.Env.reset` seeds
+            `self.np_random`, which is the only source of random numbers.
+        env_id: the id; None: that under which Gymnasium knows the class, or the class's name with
+            "-v0".
+        **options: arguments of `__init__` that the id shall have, besides the defaults.
+
+    Returns:
+        The id, in a list as `load_source` returns it.
+
+    Raises:
+        SourceError: it can't be translated or compiled.
+        ValueError: the id is taken.
+        MissingDependencyError: there is no compiler.
+        TypeError: cls is no class of environments.
+
+    Example:
+        >>> from cart import Cart
+        >>> parallel_pool.compile(Cart)
+        ['Cart-v0']
+    """
+    import gymnasium
+
+    if not (inspect.isclass(cls) and issubclass(cls, gymnasium.Env)):
+        raise TypeError(f"cls={quote(cls)} is {a_type(cls)}: give a class of gymnasium.Env's")
+    return load_translated(_translate(cls, env_id, options))
+
+
+def translate_file(path: Path) -> list[Translated]:
+    """Translates all environments of a Python file.
+
+    Raises:
+        SourceError: one can't be translated, or there is none.
+    """
+    from parallel_pool._translator import reader
+
+    classes = reader.environments(files.import_file(path))
+    if not classes:
+        raise SourceError(
+            f"{named(path)} defines no environment: a class of it must inherit from gymnasium.Env"
+        )
+    return [_translate(cls, None, {}) for cls in classes]
+
+
+def _translate(
+    cls: type[gymnasium.Env[Any, Any]], env_id: str | None, options: dict[str, Any]
+) -> Translated:
+    from parallel_pool._translator import definition
+
+    found_id, limit, threshold = _registered(cls)
+    env_id = env_id or found_id
+    try:
+        made = definition.translate(cls, env_id, limit, threshold, options)
+    except Refusal as refusal:
+        raise SourceError(str(refusal)) from None
+    file = Path(made.about["file"])
+    return Translated(cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file)
+
+
+def load_translated(made: Translated) -> list[str]:
+    """Compiles and loads a class that was translated; returns its id, in a list."""
+    built = cache.build(made.path)
+    ids = load.load_built(made.path, built.library, made.file)
+    for each in ids:
+        registry.entry_points_by_id[each] = f"{made.cls.__module__}:{made.cls.__qualname__}"
+        files.classes_by_id[each] = made.cls
+    return ids
+
+
+def _write(symbol: str, text: str) -> Path:
+    """Writes a C file into the cache; returns its path.
+
+    Its name depends on its text: another process may translate the class with other options.
+    """
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder = _folder()
+    path = folder / f"{symbol.removeprefix('pp_env_')}-{digest}.c"
+    if not path.exists():
+        partial = path.with_suffix(f".{os.getpid()}")
+        partial.write_text(text)
+        partial.replace(path)
+        _prune(folder)
+    return path
+
+
+def _prune(folder: Path) -> None:
+    """Removes the oldest programs, beyond those that are kept."""
+    dated = []
+    for path in folder.glob("*.c"):
+        with contextlib.suppress(OSError):
+            dated.append((path.stat().st_mtime_ns, path))
+    for _, path in sorted(dated, reverse=True)[MOST_KEPT:]:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _folder() -> Path:
+    for root in folders.roots():
+        folder = root.path / "translated"
+        if not folders.make(folder, root):
+            return folder
+    root = folders.fresh()
+    folder = root.path / "translated"
+    folders.make(folder, root)
+    return folder
+
+
+def _registered(cls: type) -> tuple[str, int | None, float | None]:
+    """Returns the id, time limit and threshold with which Gymnasium knows a class."""
+    import gymnasium
+
+    for spec in gymnasium.registry.values():
+        entry_point: Any = spec.entry_point
+        if entry_point is cls or entry_point == f"{cls.__module__}:{cls.__name__}":
+            return spec.id, spec.max_episode_steps, spec.reward_threshold
+    return f"{cls.__name__}-v0", None, None

@@ -1,0 +1,393 @@
+"""Loops: `for` and `while`, and what names mean where they go around."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from parallel_pool._translator import arrays, containers, storage
+from parallel_pool._translator.flow import Loop, Maybe, Pending
+from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.types import INT, Empty
+from parallel_pool._translator.values import (
+    Arr,
+    Fixed,
+    Flat,
+    Generator,
+    Lst,
+    Mapping,
+    Num,
+    Span,
+    Tup,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
+
+# passes over a loop until the types of its variables are found
+MOST_PASSES = 8
+# items of a loop that is written out, as they have different types
+MOST_UNROLLED = 64
+# items of one that is written out, as its statements need to know them
+MOST_REPEATED = 16
+
+Way = Callable[[], None]
+
+
+def translate_while(body: Body, tree: ast.While) -> None:
+    def head() -> None:
+        found = body.condition(tree.test)
+        if found is True:
+            return
+        body.emit(f"if (!({'false' if found is False else found})) goto {label}_end;")
+        _pending_exit(body)
+
+    label = body.name("loop")
+    exits = not (isinstance(tree.test, ast.Constant) and bool(tree.test.value))
+    around(body, label, "for (;;) {", head, lambda: body.statements(tree.body), exits)
+    _or_else(body, label, tree.orelse)
+
+
+def translate_for(body: Body, tree: ast.For) -> None:
+    iterate(
+        body,
+        body.value(tree.iter),
+        lambda item: body.assign_to(tree.target, item),
+        lambda: body.statements(tree.body),
+        tree.orelse,
+    )
+
+
+def iterate(
+    body: Body,
+    over: Value,
+    begin: Callable[[Value], None],
+    inside: Way,
+    orelse: list[ast.stmt] | None = None,
+) -> None:
+    """Repeats for each item of a value."""
+    over = body.plain(over)
+    label = body.name("loop")
+    if isinstance(over, Lst) and isinstance(over.list_type.item, Empty):
+        # what its items are is not known yet
+        body.statements(orelse or [])
+        return
+    if isinstance(over, Mapping) and isinstance(over.map_type.key, Empty):
+        body.statements(orelse or [])
+        return
+    if isinstance(over, Fixed) and not isinstance(over.value, (range, list, tuple)):
+        items = body.items(over)
+        if items is not None:
+            over = Fixed(tuple(item.value for item in items if isinstance(item, Fixed)))
+    if isinstance(over, Generator):
+        over = containers.made_of(body, over)
+    if isinstance(over, Flat) and over.kind == "map":
+        over = body.list_from(over)
+    kept = _Moment(body)
+    try:
+        _rolled(body, label, over, begin, inside)
+    except Refusal:
+        # what the items are may be known if the loop is written out
+        kept.restore(body)
+        items = _known_items(body, over)
+        if items is None or len(items) > MOST_REPEATED:
+            raise
+        _unroll(body, label, items, begin, inside)
+    _or_else(body, label, orelse or [])
+
+
+class _Moment:
+    """What a body was before a loop was translated."""
+
+    def __init__(self, body: Body) -> None:
+        self.lines, self.names = len(body.lines), dict(body.names)
+        self.alive, self.indent, self.at = body.alive, body.indent, body.at
+        self.loops, self.handlers = list(body.loops), list(body.handlers)
+
+    def restore(self, body: Body) -> None:
+        del body.lines[self.lines :]
+        body.names, body.alive, body.indent, body.at = self.names, self.alive, self.indent, self.at
+        body.loops, body.handlers = self.loops, self.handlers
+
+
+def _rolled(
+    body: Body, label: str, over: Value, begin: Callable[[Value], None], inside: Way
+) -> None:
+    if isinstance(over, Span):
+        _count(body, label, over, begin, inside)
+    elif (found := source(body, over)) is not None:
+        length, item = found
+        index = body.c_variable("i", "int64_t")
+        head = f"for ({index} = 0; {index} < {length}; {index}++) {{"
+        around(body, label, head, lambda: begin(item(index)), inside)
+    else:
+        items = body.items(over)
+        if items is None:
+            raise body.refuse(f"{over.type} can't be looped over")
+        if len(items) > MOST_UNROLLED:
+            raise body.refuse(
+                f"a loop over {len(items)} items of different types is not translated"
+            )
+        _unroll(body, label, items, begin, inside)
+
+
+def _known_items(body: Body, over: Value) -> tuple[Value, ...] | None:
+    """Returns the items of a loop if their number is known, or known to be the most."""
+    if isinstance(over, Flat) and over.kind in ("zip", "enumerate"):
+        parts = [_known_items(body, body.plain(part)) for part in over.parts]
+        counts = [len(part) for part in parts if part is not None]
+        if not counts:
+            return None
+        count = min(counts)
+        columns: list[tuple[Value, ...]] = []
+        for part, found in zip(over.parts, parts, strict=True):
+            if found is not None:
+                columns.append(found[:count])
+                continue
+            held = source(body, body.plain(part))
+            if held is None:
+                return None
+            length, item = held
+            body.check(
+                f"{length} >= {count}", "ValueError", "zip() of a list that is shorter than others"
+            )
+            columns.append(tuple(item(str(i)) for i in range(count)))
+        if over.kind == "enumerate":
+            return tuple(Tup((Fixed(i + over.start), each)) for i, each in enumerate(columns[0]))
+        return tuple(Tup(each) for each in zip(*columns, strict=True))
+    if isinstance(over, (Lst, Mapping)):
+        return None
+    return body.items(over)
+
+
+def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None:
+    """Returns the length of something to loop over, and what its items are by their index."""
+    if isinstance(over, Lst):
+        it = over
+        return f"{it.c}->count", lambda i: storage.load(body, it.list_type.item, f"{it.c}->v[{i}]")
+    if isinstance(over, Mapping):
+        held = over
+        return (
+            f"{held.c}->count",
+            lambda i: storage.load(body, held.map_type.key, f"{held.c}->k[{i}]"),
+        )
+    if isinstance(over, Arr):
+        if not over.dims:
+            raise body.refuse("an array without axes can't be looped over")
+        array = over if over.is_place else body.in_memory(over)
+        return str(array.dims[0]), lambda i: arrays.row(body, array, i)
+    if isinstance(over, Fixed) and isinstance(over.value, (tuple, list)):
+        table = containers.table(body, over.value)
+        if table is None:
+            return None
+        return str(len(over.value)), table
+    if isinstance(over, Tup) and len(over.items) > 8:
+        of = over.items[0].type
+        if all(item.type == of for item in over.items):
+            made = containers.list_of(body, over.items)
+            return source(body, made)
+    if isinstance(over, Span):
+        start = body.temporary("int64_t", body.as_int(over.start))
+        stop = body.as_int(over.stop)
+        step = over.step
+        rounded = f"+ {step - 1}" if step > 0 else f"- {-step - 1}"
+        count = body.temporary("int64_t", f"({stop} - {start} {rounded}) / {step}")
+        body.emit(f"if ({count} < 0) {count} = 0;")
+        return count, lambda i: Num(INT, f"({start} + {i} * {step})")
+    if isinstance(over, Flat):
+        return _flat(body, over)
+    return None
+
+
+def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
+    parts = [source(body, body.plain(part)) for part in over.parts]
+    if any(part is None for part in parts):
+        return None
+    found = [part for part in parts if part is not None]
+    if over.kind == "enumerate":
+        length, item = found[0]
+        return length, lambda i: Tup((Num(INT, f"({i} + {over.start})"), item(i)))
+    if over.kind == "zip":
+        length = body.temporary("int64_t", found[0][0])
+        for other, _ in found[1:]:
+            body.emit(f"if ({other} < {length}) {length} = {other};")
+        return length, lambda i: Tup(tuple(item(i) for _, item in found))
+    if over.kind == "reversed":
+        length, item = found[0]
+        return length, lambda i: item(f"({length} - 1 - {i})")
+    if over.kind == "ndindex":
+        return None
+    held = over.parts[0]
+    if isinstance(held, Mapping):
+
+        def value(i: str) -> Value:
+            return storage.load(body, held.map_type.item, f"{held.c}->v[{i}]")
+
+        if over.kind == "values":
+            return f"{held.c}->count", value
+        if over.kind == "items":
+            length, key = found[0]
+            return length, lambda i: Tup((key(i), value(i)))
+        return found[0]
+    return None
+
+
+def _count(body: Body, label: str, over: Span, begin: Callable[[Value], None], inside: Way) -> None:
+    start, stop = body.as_int(over.start), body.as_int(over.stop)
+    if not stop.lstrip("-").isdigit():
+        stop = body.temporary("int64_t", stop)
+    index = body.c_variable("i", "int64_t")
+    sign = "<" if over.step > 0 else ">"
+    head = f"for ({index} = {start}; {index} {sign} {stop}; {index} += {over.step}) {{"
+    number = INT
+    around(body, label, head, lambda: begin(Num(number, index)), inside)
+
+
+def _unroll(
+    body: Body, label: str, items: tuple[Value, ...], begin: Callable[[Value], None], inside: Way
+) -> None:
+    """Writes a loop out, one copy for each item."""
+    leaving: list[Pending] = []
+    for number, item in enumerate(items):
+        if not body.alive:
+            break
+        loop = Loop(f"{label}_{number}", is_unrolled=True)
+        body.loops.append(loop)
+        begin(item)
+        inside()
+        body.loops.pop()
+        leaving += loop.breaks
+        if loop.going:
+            ends = list(loop.going)
+            if body.alive:
+                ends.append(Pending(dict(body.names), body.indent))
+                body.lines.append(ends[-1])
+            target = body.joined([each.names for each in ends])
+            body.settle(ends, target)
+            body.names, body.alive = target, True
+            body.emit(f"{loop.label}_next:;")
+    _meet(body, label, leaving)
+
+
+def _meet(body: Body, label: str, leaving: list[Pending]) -> None:
+    ends = list(leaving)
+    if body.alive:
+        ends.append(Pending(dict(body.names), body.indent))
+        body.lines.append(ends[-1])
+    if not ends:
+        return
+    body.loop_ends[label] = ends
+
+
+def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: bool = True) -> None:
+    """Translates a loop until what names mean at its head is found."""
+    entry, indent = dict(body.names), body.indent
+    header = dict(entry)
+    start = len(body.lines)
+    for _ in range(MOST_PASSES):
+        del body.lines[start:]
+        body.names, body.alive, body.indent = dict(entry), True, indent
+        body.convert(header)
+        body.names = dict(header)
+        loop = Loop(label)
+        body.loops.append(loop)
+        body.emit(head)
+        body.indent += 1
+        before()
+        inside()
+        if body.alive:
+            pending = Pending(dict(body.names), body.indent)
+            body.lines.append(pending)
+            loop.going.append(pending)
+        body.emit(f"{label}_next:;")
+        body.indent -= 1
+        body.emit("}")
+        body.loops.pop()
+        going = loop.going
+        joined = body.joined([header, *(each.names for each in going)])
+        if _equal(body, joined, header):
+            body.settle(going, header)
+            break
+        header = joined
+    else:
+        raise body.refuse("the types of this loop's variables can't be found")
+    body.names, body.alive = dict(header), exits
+    leaving = [*loop.breaks, *loop.exits]
+    if loop.exits:
+        body.alive = False
+    _meet(body, label, leaving)
+
+
+def _equal(body: Body, one: dict[str, Value], other: dict[str, Value]) -> bool:
+    def same(a: Value, b: Value) -> bool:
+        if isinstance(a, Maybe) and isinstance(b, Maybe):
+            return a.flag == b.flag and body._same(a.value, b.value)
+        return body._same(a, b)
+
+    return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+
+
+def _pending_exit(body: Body) -> None:
+    """Notes that a loop ends here because its condition fails."""
+    # the jump is before: what it stores must be, too
+    jump = body.lines.pop()
+    pending = Pending(dict(body.names), body.indent + 1)
+    condition, _, target = jump.strip().rpartition(" goto ")
+    body.emit(f"{condition} {{")
+    body.lines.append(pending)
+    body.emit(f"  goto {target}")
+    body.emit("}")
+    body.loops[-1].exits.append(pending)
+
+
+def _or_else(body: Body, label: str, orelse: list[ast.stmt]) -> None:
+    ends = body.loop_ends.pop(label, [])
+    breaks = [each for each in ends if each.is_break]
+    others = [each for each in ends if not each.is_break]
+    if not ends:
+        return
+    if orelse and others:
+        target = body.joined([each.names for each in others])
+        body.settle(others, target)
+        body.names, body.alive = target, True
+        body.emit(f"{label}_end:;")
+        body.statements(orelse)
+        if body.alive:
+            last = Pending(dict(body.names), body.indent)
+            body.lines.append(last)
+            breaks = [*breaks, last]
+        body.alive = bool(breaks)
+        if breaks:
+            target = body.joined([each.names for each in breaks])
+            body.settle(breaks, target)
+            body.names = target
+        body.emit(f"{label}_break:;")
+        return
+    target = body.joined([each.names for each in ends])
+    body.settle(ends, target)
+    body.names, body.alive = target, True
+    body.emit(f"{label}_end:;")
+    body.emit(f"{label}_break:;")
+
+
+def leave(body: Body) -> None:
+    """break."""
+    loop = body.loops[-1]
+    pending = Pending(dict(body.names), body.indent, is_break=True)
+    body.lines.append(pending)
+    loop.breaks.append(pending)
+    label = loop.label.rpartition("_")[0] if loop.is_unrolled else loop.label
+    body.emit(f"goto {label}_break;")
+    body.alive = False
+
+
+def go_on(body: Body) -> None:
+    """continue."""
+    loop = body.loops[-1]
+    pending = Pending(dict(body.names), body.indent)
+    body.lines.append(pending)
+    loop.going.append(pending)
+    body.emit(f"goto {loop.label}_next;")
+    body.alive = False

@@ -1,0 +1,553 @@
+"""Operators: arithmetic, comparisons and truth, by the rules of CPython and NumPy."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._translator import arrays, storage
+from parallel_pool._translator.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NP_BOOL,
+    NP_FLOAT,
+    Number,
+)
+from parallel_pool._translator.values import (
+    Arr,
+    Fixed,
+    Lst,
+    Mapping,
+    Mem,
+    Num,
+    Opt,
+    Rec,
+    Tup,
+    Txt,
+    Value,
+    as_number,
+    cast,
+    promoted,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
+
+PYTHON = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.BitAnd: operator.and_,
+    ast.MatMult: operator.matmul,
+}
+COMPARISONS: dict[type, tuple[str, Any]] = {
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+}
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+CHECKED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
+OVERFLOW = "the int leaves 64 bits"
+
+
+# ------------------------------------------------------------------------------------ truth --
+
+
+def truth(body: Body, value: Value) -> str | bool:
+    """Returns whether a value counts as true."""
+    if isinstance(value, Fixed):
+        return bool(value.value)
+    if isinstance(value, Opt):
+        inner = truth(body, storage.load(body, value.optional.item, f"{value.place}.v"))
+        return both(body, f"{value.place}.some", inner)
+    if isinstance(value, (Lst, Mapping)):
+        if value.is_always_empty:
+            return False
+        return f"({value.c}->count != 0)"
+    if isinstance(value, (Tup, Rec)):
+        return bool(value.items)
+    if isinstance(value, Arr):
+        if all(dim == 1 for dim in value.dims):
+            element = body.as_num(value)
+            return truth(body, element)
+        raise body.refuse(
+            "the truth value of an array with more than one element is ambiguous: use a.any() or"
+            " a.all()"
+        )
+    if isinstance(value, Txt):
+        return f"({value.c} != {body.program.text_id(Fixed(''))})"
+    if isinstance(value, Mem) and not issubclass(value.member.cls, int):
+        return True
+    number = as_number(value)
+    if number is None:
+        raise body.refuse(f"whether {value.type} counts as true is not translated")
+    if number.c in ("true", "false"):
+        return number.c == "true"
+    return number.c if number.number.kind == "b" else f"({number.c} != 0)"
+
+
+def negated(found: str | bool) -> str | bool:
+    if isinstance(found, bool):
+        return not found
+    return f"(!{found})" if found.startswith("(") or found.isidentifier() else f"(!({found}))"
+
+
+def both(body: Body, one: str | bool, other: str | bool) -> str | bool:
+    if one is True:
+        return other
+    if one is False or other is False:
+        return False
+    return one if other is True else f"({one} && {other})"
+
+
+def either(body: Body, one: str | bool, other: str | bool) -> str | bool:
+    if one is False:
+        return other
+    if one is True or other is True:
+        return True
+    return one if other is False else f"({one} || {other})"
+
+
+def c_truth(found: str | bool) -> str:
+    """Returns a condition in C."""
+    return found if isinstance(found, str) else "true" if found else "false"
+
+
+def as_bool(found: str | bool) -> Value:
+    return Fixed(found) if isinstance(found, bool) else Num(BOOL, found)
+
+
+# ------------------------------------------------------------------------------- arithmetic --
+
+
+def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
+    """Returns one OP other."""
+    one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Fixed) and isinstance(other, Fixed):
+        return _of_known(body, op, one.value, other.value)
+    if isinstance(op, ast.MatMult):
+        return arrays.product(body, body.array(one), body.array(other))
+    has_array = isinstance(one, Arr) or isinstance(other, Arr)
+    if not has_array and (isinstance(one, (Lst, Tup)) or isinstance(other, (Lst, Tup))):
+        return body.of_containers(op, one, other)
+    if (
+        (isinstance(one, Fixed) and isinstance(one.value, (str, tuple, list)))
+        or (isinstance(other, Fixed) and isinstance(other.value, (str, tuple, list)))
+    ) and not (isinstance(one, Arr) or isinstance(other, Arr)):
+        return body.of_containers(op, one, other)
+    if isinstance(one, Arr) or isinstance(other, Arr) or _is_array(one) or _is_array(other):
+        return arrays.elementwise(
+            body,
+            [one, other],
+            lambda a, b: of_numbers(body, op, a, b, other, in_array=True),
+        )
+    a, b = as_number(one), as_number(other)
+    if a is None or b is None:
+        raise body.refuse(f"{one.type} {_sign(op)} {other.type} is not translated")
+    return of_numbers(body, op, a, b, other)
+
+
+def _is_array(value: Value) -> bool:
+    import numpy as np
+
+    return isinstance(value, Fixed) and isinstance(value.value, np.ndarray)
+
+
+def _sign(op: ast.operator) -> str:
+    return ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[2:-2]
+
+
+def _of_known(body: Body, op: ast.operator, one: Any, other: Any) -> Value:
+    try:
+        return Fixed(PYTHON[type(op)](one, other))
+    except ArithmeticError as error:
+        body.fail(type(error).__name__, str(error))
+        return Fixed(0.0)
+    except (TypeError, ValueError) as error:
+        raise body.refuse(str(error)) from None
+
+
+def of_numbers(
+    body: Body, op: ast.operator, one: Num, other: Num, right: Value, in_array: bool = False
+) -> Num:
+    """Returns the result for numbers. in_array: elements of arrays, which never raise."""
+    of = promoted(one.number, other.number)
+    kind = type(op)
+    if kind is ast.Div:
+        of = _float_of(of)
+    elif of.kind == "b" and kind not in BITS:
+        if of.is_numpy and kind in (ast.Add, ast.Mult):
+            sign = "||" if kind is ast.Add else "&&"
+            return body.number(NP_BOOL, f"{one.c} {sign} {other.c}")
+        if of.is_numpy and kind is ast.Sub:
+            raise body.refuse("NumPy does not subtract booleans: use ^, or convert them to int")
+        of = Number("i", 8, True) if of.is_numpy else INT
+    if kind is ast.Pow and of.kind in "iu" and not of.is_numpy:
+        return _int_power(body, one, other, right)
+    a, b = cast(one.c, of, one.number), cast(other.c, of, other.number)
+    if of.kind == "f":
+        return _of_floats(body, op, of, a, b, right, in_array)
+    if of.kind == "b":
+        return (
+            body.number(of, f"({a} {BITS[kind]} {b})")
+            if not in_array
+            else Num(
+                of,
+                f"({a} {BITS[kind]} {b})",
+            )
+        )
+    if of.is_numpy:
+        return _of_numpy_ints(body, op, of, a, b, in_array)
+    return _of_ints(body, op, a, b, other)
+
+
+def _float_of(of: Number) -> Number:
+    if of.kind == "f":
+        return of
+    return NP_FLOAT if of.is_numpy else FLOAT
+
+
+def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
+    kind = type(op)
+    if kind in CHECKED:
+        name = body.c_variable("t", "int64_t")
+        body.check(f"!__builtin_{CHECKED[kind]}_overflow({a}, {b}, &{name})", *_overflow())
+        return Num(INT, name)
+    if kind in BITS:
+        return body.number(INT, f"{a} {BITS[kind]} {b}")
+    if kind in (ast.FloorDiv, ast.Mod):
+        if not _is_never_zero(body, other):
+            text = (
+                "integer division or modulo by zero"
+                if kind is ast.FloorDiv
+                else "integer modulo by zero"
+            )
+            body.check(f"{b} != 0", "ZeroDivisionError", text)
+            if kind is ast.FloorDiv:
+                body.check(f"{b} != -1 || {a} != INT64_MIN", *_overflow())
+        name = "floordiv" if kind is ast.FloorDiv else "mod"
+        return body.number(INT, f"pp_python_{name}({a}, {b})")
+    if kind in (ast.LShift, ast.RShift):
+        body.check(f"{b} >= 0", "ValueError", "negative shift count")
+        if kind is ast.RShift:
+            return body.number(INT, f"{a} >> ({b} > 63 ? 63 : {b})")
+        name = body.c_variable("t", "int64_t")
+        body.check(f"pp_python_shift({a}, {b}, &{name})", *_overflow())
+        return Num(INT, name)
+    raise body.refuse(f"the operator {_sign(op)} is not translated")
+
+
+def _overflow() -> tuple[str, str]:
+    return "OverflowError", OVERFLOW
+
+
+def _of_numpy_ints(body: Body, op: ast.operator, of: Number, a: str, b: str, in_array: bool) -> Num:
+    kind = type(op)
+    wide = f"uint{of.bits}_t"
+    if kind in CHECKED:
+        c = f"({of.c})(({wide}){a} {SIGNS[kind]} ({wide}){b})"
+        if of.bits < 32:
+            c = f"({of.c})({a} {SIGNS[kind]} {b})"
+    elif kind in BITS:
+        c = f"({of.c})({a} {BITS[kind]} {b})"
+    elif kind in (ast.FloorDiv, ast.Mod) and of.kind == "i":
+        name = "floordiv" if kind is ast.FloorDiv else "mod"
+        c = f"({of.c})pp_numpy_{name}({a}, {b})"
+    elif kind in (ast.FloorDiv, ast.Mod):
+        c = f"({of.c})({b} ? {a} {'/' if kind is ast.FloorDiv else '%'} {b} : 0)"
+    elif kind is ast.Pow:
+        c = f"({of.c})pp_numpy_pow({a}, {b})"
+        if not in_array:
+            body.check(
+                f"{b} >= 0", "ValueError", "Integers to negative integer powers are not allowed."
+            )
+    elif kind is ast.LShift:
+        c = f"({of.c})({b} < {of.bits} ? ({wide}){a} << {b} : 0)"
+    elif kind is ast.RShift:
+        c = f"({of.c})({a} >> ({b} > {of.bits - 1} ? {of.bits - 1} : {b}))"
+    else:
+        raise body.refuse(f"the operator {_sign(op)} is not translated")
+    return Num(of, f"({c})") if in_array else body.number(of, c)
+
+
+def _of_floats(
+    body: Body, op: ast.operator, of: Number, a: str, b: str, right: Value, in_array: bool
+) -> Num:
+    kind = type(op)
+    wide = of.bits == 64
+    if kind in (ast.Add, ast.Sub, ast.Mult) or (kind is ast.Div and of.is_numpy):
+        c = f"({a} {SIGNS[kind]} {b})"
+        return Num(of, c) if in_array else body.number(of, c)
+    if not of.is_numpy and kind in (ast.Div, ast.FloorDiv, ast.Mod):
+        if not _is_never_zero(body, right):
+            text = {
+                ast.Div: "float division by zero",
+                ast.FloorDiv: "float floor division by zero",
+                ast.Mod: "float modulo",
+            }[kind]
+            body.check(f"{b} != 0", "ZeroDivisionError", text)
+        if kind is ast.Div:
+            return body.number(of, f"{a} / {b}")
+        name = "floordiv" if kind is ast.FloorDiv else "mod"
+        return body.number(of, f"pp_python_float_{name}({a}, {b})")
+    if kind in (ast.FloorDiv, ast.Mod):
+        name = "floordiv" if kind is ast.FloorDiv else "mod"
+        c = f"({of.c})pp_numpy_float_{name}({a}, {b})"
+        return Num(of, c) if in_array else body.number(of, c)
+    if kind is ast.Pow:
+        if in_array:
+            return _array_power(body, of, a, b, right)
+        if of.is_numpy:
+            name = "power" if wide else "power_float"
+            return body.number(of, f"pp_python_{name}({a}, {b})")
+        return _float_power(body, a, b)
+    raise body.refuse(f"the operator {_sign(op)} is not translated for floats")
+
+
+def _is_never_zero(body: Body, value: Value) -> bool:
+    """Returns whether a divisor is known; one that never changes is, when a pool is made."""
+    if isinstance(value, Fixed):
+        return bool(value.value != 0)
+    if isinstance(value, Num) and value.attribute:
+        return body.program.never_zero(value.attribute)
+    return value.c.isdigit() and bool(int(value.c)) if isinstance(value, Num) else False
+
+
+def _array_power(body: Body, of: Number, a: str, b: str, right: Value) -> Num:
+    if isinstance(right, Fixed) and isinstance(right.value, (int, float)):
+        if right.value == 2:
+            kept = body.temporary(of.c, a) if not a.isidentifier() else a
+            return Num(of, f"({kept} * {kept})")
+        if right.value == 1:
+            return Num(of, a)
+        if right.value == 0.5:
+            return Num(of, f"{'sqrt' if of.bits == 64 else 'sqrtf'}({a})")
+    return body.program.numpy_loop(body, "power", of, a, b)
+
+
+def _float_power(body: Body, a: str, b: str) -> Num:
+    a, b = body.temporary("double", a), body.temporary("double", b)
+    body.check(
+        f"{a} != 0 || !({b} < 0)",
+        "ZeroDivisionError",
+        "0.0 cannot be raised to a negative power",
+    )
+    body.check(
+        f"!({a} < 0) || !isfinite({a}) || !isfinite({b}) || floor({b}) == {b}",
+        "ValueError",
+        "the power is a complex number",
+    )
+    result = body.number(FLOAT, f"pp_python_power({a}, {b})")
+    body.check(
+        f"isfinite({result.c}) || !isfinite({a}) || !isfinite({b})",
+        "OverflowError",
+        "(34, 'Numerical result out of range')",
+    )
+    return result
+
+
+def _int_power(body: Body, one: Num, other: Num, right: Value) -> Num:
+    a, b = cast(one.c, INT, one.number), cast(other.c, INT, other.number)
+    if isinstance(right, Fixed):
+        if right.value < 0:
+            return _float_power(body, f"(double){a}", f"(double)({b})")
+        if right.value == 2:
+            return _of_ints(body, ast.Mult(), a, a, one)
+    else:
+        body.check(f"{b} >= 0", "ValueError", "an int to a negative power would be a float")
+    name = body.c_variable("t", "int64_t")
+    body.check(f"pp_python_pow({a}, {b}, &{name})", *_overflow())
+    return Num(INT, name)
+
+
+def unary(body: Body, op: ast.unaryop, value: Value) -> Value:
+    value = body.plain(value)
+    if isinstance(op, ast.Not):
+        return as_bool(negated(truth(body, value)))
+    if isinstance(value, Fixed):
+        names: dict[type, Any] = {
+            ast.USub: operator.neg,
+            ast.UAdd: operator.pos,
+            ast.Invert: operator.invert,
+        }
+        return Fixed(names[type(op)](value.value))
+    if isinstance(value, Arr):
+        return arrays.elementwise(body, [value], lambda a: _unary_of_number(body, op, a, True))
+    return _unary_of_number(body, op, body.as_num(value), False)
+
+
+def _unary_of_number(body: Body, op: ast.unaryop, one: Num, in_array: bool) -> Num:
+    number = one.number
+    if isinstance(op, ast.Invert):
+        if number.kind == "b" and number.is_numpy:
+            return Num(number, f"(!{one.c})")
+        return Num(number if number.kind != "b" else INT, f"(~{one.c})")
+    if number.kind == "b":
+        if number.is_numpy:
+            raise body.refuse("NumPy has no negative of a boolean: use ~")
+        number = INT
+    if isinstance(op, ast.UAdd):
+        return Num(number, cast(one.c, number, one.number))
+    c = cast(one.c, number, one.number)
+    if number.kind == "f":
+        return Num(number, f"(-{c})")
+    if number.is_numpy or in_array:
+        return Num(number, f"(({number.c})(0 - (uint64_t){c}))")
+    return _of_ints(body, ast.Sub(), "0", c, one)
+
+
+# ------------------------------------------------------------------------------ comparisons --
+
+
+def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
+    """Returns one OP other."""
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        found = _is(body, one, other)
+        return as_bool(negated(found) if isinstance(op, ast.IsNot) else found)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = body.contains(body.plain(other), one)
+        return as_bool(negated(found) if isinstance(op, ast.NotIn) else found)
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (isinstance(one, Opt) or isinstance(other, Opt)):
+        found = _optional_equal(body, one, other)
+        return as_bool(negated(found) if isinstance(op, ast.NotEq) else found)
+    one, other = body.plain(one), body.plain(other)
+    sign, python = COMPARISONS[type(op)]
+    if isinstance(one, Fixed) and isinstance(other, Fixed):
+        return Fixed(python(one.value, other.value))
+    if isinstance(one, Arr) or isinstance(other, Arr) or _is_array(one) or _is_array(other):
+        return arrays.elementwise(
+            body, [one, other], lambda a, b: Num(NP_BOOL, compared(sign, a, b))
+        )
+    a, b = as_number(one), as_number(other)
+    if a is not None and b is not None:
+        is_numpy = a.number.is_numpy or b.number.is_numpy
+        return Num(NP_BOOL if is_numpy else BOOL, compared(sign, a, b))
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        found = equal(body, one, other)
+        return as_bool(negated(found) if isinstance(op, ast.NotEq) else found)
+    mine, theirs = body.items(one), body.items(other)
+    if mine is not None and theirs is not None:
+        return as_bool(_ordered(body, op, mine, theirs))
+    raise body.refuse(f"{one.type} {sign} {other.type} is not translated")
+
+
+def compared(sign: str, a: Num, b: Num) -> str:
+    """Returns a comparison of numbers in C."""
+    of = promoted(a.number, b.number)
+    if {a.number.kind, b.number.kind} == {"i", "u"} and 64 in (a.number.bits, b.number.bits):
+        of = Number("i", 64)
+    one, other = cast(a.c, of, a.number), cast(b.c, of, b.number)
+    return f"({one} {sign} {other})"
+
+
+def _is(body: Body, one: Value, other: Value) -> str | bool:
+    for a, b in ((one, other), (other, one)):
+        if isinstance(b, Fixed) and b.value is None:
+            if isinstance(a, Opt):
+                return f"(!{a.place}.some)"
+            return isinstance(a, Fixed) and a.value is None
+    if isinstance(one, Fixed) and isinstance(other, Fixed):
+        return one.value is other.value
+    for a, b in ((one, other), (other, one)):
+        if isinstance(b, Fixed) and isinstance(b.value, bool):
+            found = as_number(body.plain(a))
+            if found is not None and found.number == BOOL:
+                return truth(body, found) if b.value else negated(truth(body, found))
+            return False
+    if isinstance(one, Mem) or isinstance(other, Mem):
+        return equal(body, one, other)
+    raise body.refuse("`is` is translated for None, True, False and members of enums: write ==")
+
+
+def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
+    if not isinstance(one, Opt):
+        one, other = other, one
+    assert isinstance(one, Opt)
+    if isinstance(other, Fixed) and other.value is None:
+        return f"(!{one.place}.some)"
+    inner = storage.load(body, one.optional.item, f"{one.place}.v")
+    if isinstance(other, Opt):
+        theirs = storage.load(body, other.optional.item, f"{other.place}.v")
+        some = f"{one.place}.some"
+        same = equal(body, inner, theirs)
+        if same is True:
+            return f"({some} == {other.place}.some)"
+        return f"({some} == {other.place}.some && (!{some} || {same}))"
+    return both(body, f"{one.place}.some", equal(body, inner, other))
+
+
+def equal(body: Body, one: Value, other: Value) -> str | bool:
+    """Returns whether two values are equal, one bool."""
+    one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Fixed) and isinstance(other, Fixed):
+        return bool(one.value == other.value)
+    if isinstance(one, Txt) or isinstance(other, Txt):
+        for each in (one, other):
+            if not isinstance(each, Txt) and not (
+                isinstance(each, Fixed) and isinstance(each.value, str)
+            ):
+                return False
+        return f"({body.program.text_id(one)} == {body.program.text_id(other)})"
+    for a, b in ((one, other), (other, one)):
+        if isinstance(a, Mem):
+            if isinstance(b, Mem) and b.member == a.member:
+                return f"({a.c} == {b.c})"
+            if isinstance(b, Fixed) and isinstance(b.value, a.member.cls):
+                return f"({a.c} == {body.program.member_id(a.member, b)})"
+            if not issubclass(a.member.cls, int):
+                return False
+    x, y = as_number(one), as_number(other)
+    if x is not None and y is not None:
+        return compared("==", x, y)
+    if isinstance(one, Arr) or isinstance(other, Arr):
+        raise body.refuse(
+            "whether arrays are equal is a truth value for each element: use np.array_equal"
+        )
+    mine, theirs = body.items(one), body.items(other)
+    if mine is not None and theirs is not None:
+        if len(mine) != len(theirs):
+            return False
+        result: str | bool = True
+        for left, right in zip(mine, theirs, strict=True):
+            result = both(body, result, equal(body, left, right))
+        return result
+    if isinstance(one, Lst) or isinstance(other, Lst):
+        return body.lists_equal(one, other)
+    return False
+
+
+def _ordered(
+    body: Body, op: ast.cmpop, one: tuple[Value, ...], other: tuple[Value, ...]
+) -> str | bool:
+    """Compares tuples: by the first items that differ."""
+    _, python = COMPARISONS[type(op)]
+    if not one or not other:
+        return bool(python(len(one), len(other)))
+    strict = {ast.LtE: ast.Lt, ast.GtE: ast.Gt}.get(type(op), type(op))()
+    first = truth(body, compare(body, strict, one[0], other[0]))
+    same = equal(body, one[0], other[0])
+    rest = _ordered(body, op, one[1:], other[1:])
+    return either(body, first, both(body, same, rest))
+
+
+def absolute(one: Num) -> Num:
+    number = one.number
+    if number.kind == "f":
+        return Num(number, f"{'fabs' if number.bits == 64 else 'fabsf'}({one.c})")
+    if number.kind in "bu":
+        return Num(INT if number == BOOL else number, one.c)
+    return Num(number, f"({number.c})({one.c} < 0 ? 0 - (uint64_t){one.c} : (uint64_t){one.c})")

@@ -1,0 +1,953 @@
+"""Program: what the functions of one environment share, and the calls between them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import enum
+import inspect
+import types as python_types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from parallel_pool._translator import arrays, containers, expressions, reader, storage
+from parallel_pool._translator.body import Body
+from parallel_pool._translator.flow import Maybe
+from parallel_pool._translator.reader import Function
+from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.template import Template
+from parallel_pool._translator.types import (
+    NONE,
+    Array,
+    Constant,
+    Empty,
+    List,
+    Map,
+    Member,
+    Number,
+    Record,
+    Text,
+    Type,
+    number_of,
+    of_dtype,
+    unbounded,
+)
+from parallel_pool._translator.values import (
+    Arr,
+    Bound,
+    Fixed,
+    Flat,
+    Generator,
+    Lst,
+    Mapping,
+    Mem,
+    Num,
+    Rec,
+    Rng,
+    Self,
+    Span,
+    Tup,
+    Txt,
+    Value,
+    as_number,
+    literal,
+)
+
+# kinds of one function, for the arguments that it is called with
+MOST_FORMS = 24
+# elements of an array that is written into the C file
+LARGEST_TABLE = 16384
+
+
+class Restart(Exception):
+    """Something was found that changes what was translated before."""
+
+
+@dataclass
+class Compiled:
+    """A function in C.
+
+    Attributes:
+        name: in C.
+        result: the type of what it returns; None: it is not known yet.
+        is_foreign: it returns a part of an attribute.
+        is_recursive: it calls itself.
+    """
+
+    name: str
+    result: Type | None = None
+    is_foreign: bool = False
+    is_recursive: bool = False
+    is_done: bool = False
+
+
+class Program:
+    """The translation of one environment."""
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.types = storage.Types()
+        self.functions: list[str] = []
+        self.declarations: list[str] = []
+        self.tables: list[str] = []
+        self.exceptions: dict[str, int] = {}
+        self.exceptions_by_name: dict[str, type[BaseException]] = {}
+        self.texts: dict[str, int] = {"": 0}
+        self.text_tables: dict[tuple[int, ...], tuple[str, Callable[[str], int]]] = {}
+        self.numpy_functions: list[tuple[str, str]] = []
+        self.needs_distributions = False
+        self.reads_texts = False
+        self._count = 0
+        self._compiled: dict[Any, Compiled] = {}
+        self._arrays: dict[Any, str] = {}
+        self._fixed_tables: dict[Any, str] = {}
+        self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
+        self._letter_tables: list[str] = []
+        self.yields: dict[Any, Type] = {}
+        self.assigned: set[str] = set()
+
+    # --------------------------------------------------------------------------------- names --
+
+    def name(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}_{self._count}"
+
+    def exception(self, name: str) -> int:
+        return self.exceptions.setdefault(name, len(self.exceptions))
+
+    def catches(self, body: Body, handler: ast.ExceptHandler) -> str:
+        """Returns the C condition under which an exception is handled."""
+        if handler.type is None:
+            return "true"
+        found = body.value(handler.type)
+        classes = found.value if isinstance(found, Fixed) else None
+        wanted: tuple[Any, ...] = classes if isinstance(classes, tuple) else (classes,)
+        if not all(isinstance(each, type) for each in wanted):
+            raise body.refuse("this except is not translated")
+        matching = []
+        for name, index in self.exceptions.items():
+            cls: Any = self.exceptions_by_name.get(name) or getattr(builtins, name, Exception)
+            if issubclass(cls, wanted):
+                matching.append(f"c->raised == {index}")
+        return " || ".join(matching) or "false"
+
+    # ---------------------------------------------------------------------------- the object --
+
+    def freeze(self, name: str) -> Any:
+        """Returns an attribute that never changes, for which the program then holds only."""
+        value = getattr(self.template.env, name)
+        self.template.frozen[name] = value
+        return value
+
+    def never_zero(self, name: str) -> bool:
+        """Returns whether an attribute that never changes is not 0; it is not in any pool, then."""
+        if not getattr(self.template.env, name):
+            return False
+        self.template.divisors.add(name)
+        return True
+
+    def add_state(self, name: str) -> None:
+        """Notes that an attribute changes, and begins anew."""
+        if name in self.template.state:
+            raise Refusal(f"self.{name} can't be changed here")
+        self.template.add_state(name)
+        raise Restart
+
+    def constant_name(self, body: Body, tree: ast.expr | None) -> str | None:
+        """Returns the attribute that an expression is a part of; None for others."""
+        while isinstance(tree, ast.Subscript):
+            tree = tree.value
+        if isinstance(tree, ast.Attribute) and isinstance(tree.value, ast.Name):
+            owner = body.names.get(tree.value.id)
+            if isinstance(owner, Self):
+                return tree.attr
+        return None
+
+    def attribute(self, body: Body, name: str, after: type | None = None) -> Value:
+        """Returns self.name, or super().name."""
+        template = self.template
+        function = reader.find(template.cls, name, after)
+        if function is not None:
+            if function.kind == "property":
+                return self.call(body, Bound(function, True), [], {})
+            return Bound(function, function.kind in ("method", "class"))
+        if after is not None:
+            found = getattr(super(after, template.env), name, None)
+            if name == "reset":
+                return Fixed(gymnasium.Env.reset)
+            if found is None:
+                raise body.refuse(f"super().{name} is not translated")
+            return Fixed(_do_nothing)
+        if name == "np_random":
+            return Rng()
+        if name in ("unwrapped",):
+            return Self()
+        if name in ("spec", "_np_random", "_np_random_seed"):
+            return Fixed(None)
+        if name == "__class__":
+            return Fixed(template.cls)
+        if name in template.state:
+            of = template.state[name]
+            return storage.load(body, of, f"s->a_{name}", ("attribute", name))
+        if not hasattr(template.env, name):
+            raise body.refuse(f"self.{name} is assigned nowhere before this line")
+        value = getattr(template.env, name)
+        if name not in vars(template.env):
+            if not inspect.ismethod(value):
+                return self.fixed(value)
+            raise body.refuse(f"self.{name}() is not translated")
+        number = number_of(value)
+        if number is not None:
+            template.constants[name] = value
+            return Num(number, f"k->a_{name}", name)
+        if isinstance(value, np.ndarray) and of_dtype(value.dtype) is not None:
+            template.constants[name] = value
+            item = of_dtype(value.dtype)
+            assert item is not None
+            array = storage.memory_array(item, value.shape, f"k->a_{name}", ("attribute", name))
+            array.is_read_only = True
+            return array
+        if isinstance(value, np.random.Generator):
+            raise body.refuse(
+                f"self.{name} is a generator of its own: use self.np_random, which reset() seeds"
+            )
+        template.frozen[name] = value
+        return self.fixed(value)
+
+    def fixed(self, value: Any) -> Value:
+        if inspect.isfunction(value):
+            return Fixed(value)
+        return Fixed(value)
+
+    def set_attribute(self, body: Body, name: str, value: Value) -> None:
+        """self.name = value."""
+        function = reader.find(self.template.cls, name)
+        if function is not None:
+            raise body.refuse(f"self.{name} is a {function.kind}, and can't be assigned")
+        template = self.template
+        if name in ("np_random", "_np_random"):
+            raise body.refuse("self.np_random is the engine's: seed it by reset(seed=...)")
+        if isinstance(value, (Span, Flat, Bound, Generator, Rng, Self)):
+            raise body.refuse(f"self.{name} can't hold this: make a list of it")
+        given = value
+        of = body.unbounded(value)
+        if name not in template.state:
+            template.new_state(name, _kept(of), body)
+            raise Restart
+        have = template.state[name]
+        wanted = template.joined(body, name, have, _kept(of))
+        if wanted != have:
+            template.state[name] = wanted
+            raise Restart
+        now = storage.load(body, have, f"s->a_{name}", ("attribute", name))
+        if isinstance(value, Arr) and isinstance(now, Arr) and arrays.reads(value, now):
+            value = body.fresh(value)
+        elif isinstance(value, (Tup, Rec)):
+            value = (
+                Rec(value.keys, tuple(map(body.kept, value.items)), cls=value.cls)
+                if isinstance(value, Rec)
+                else body.kept(value)
+            )
+        body.detach(("attribute", name))
+        storage.store(body, have, f"s->a_{name}", value, f"self.{name}")
+        self.assigned.add(name)
+        # the name from which it came means the same object from now on
+        now = storage.load(body, have, f"s->a_{name}", ("attribute", name))
+        for other, held in list(body.names.items()):
+            if (held is value and isinstance(now, (Arr, Lst, Mapping))) or (
+                held is given and isinstance(now, Rec) and now.cls is not None
+            ):
+                body.names[other] = now
+
+    def widen_map(self, name: str, of: Map, key: Type, item: Type) -> None:
+        """Notes that a dict of an attribute has keys and items of other types, and begins anew."""
+        template = self.template
+        have = unbounded(template.state[name])
+        wanted = _replaced(have, unbounded(of), Map(key, item))
+        template.state[name] = template.bounded(name, wanted)
+        raise Restart
+
+    def widen_list(self, name: str, of: List, item: Type) -> None:
+        """Notes that a list of an attribute has items of another type, and begins anew."""
+        self.template.widen(name, of, item)
+        raise Restart
+
+    def attribute_of_known(self, body: Body, value: Any, name: str) -> Value:
+        """Returns an attribute of an object that is known before the program runs."""
+        if isinstance(value, enum.Enum) and name in ("value", "name"):
+            return Fixed(getattr(value, name))
+        if isinstance(value, type) and reader.is_own(value) and not hasattr(value, "_fields"):
+            function = reader.find(value, name)
+            if function is not None:
+                if value in self.template.cls.__mro__:
+                    return Bound(function, False)
+                if function.kind in ("static", "class"):
+                    return Bound(function, False)
+        if not hasattr(value, name):
+            raise body.refuse(f"{type(value).__name__} has no attribute {name}")
+        if isinstance(value, np.ndarray):
+            return expressions.attribute(body, self.table(value), name)
+        found = getattr(value, name)
+        if callable(found) and isinstance(value, (np.random.Generator, np.random.RandomState)):
+            raise body.refuse("a generator of your own is not translated: use self.np_random")
+        owner_module = getattr(value, "__name__", "")
+        if isinstance(value, python_types.ModuleType) and owner_module in (
+            "random",
+            "numpy.random",
+        ):
+            raise body.refuse(f"{owner_module}.{name} is not seeded by reset(): use self.np_random")
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            function = reader.find(type(value), name)
+            if function is not None:
+                if function.kind == "property":
+                    return Fixed(found)
+                if function.kind == "method":
+                    return ObjectMethod(function, Fixed(value))
+                return Bound(function, False)
+        return Fixed(found)
+
+    def attribute_of_member(self, body: Body, value: Mem, name: str) -> Value:
+        members = list(value.member.cls)
+        if name in ("value", "name"):
+            values = [getattr(each, name) for each in members]
+            found = containers.table(body, values)
+            if found is None:
+                raise body.refuse(f".{name} of {value.type} is not translated")
+            return found(value.c)
+        raise body.refuse(f".{name} of {value.type} is not translated")
+
+    def widen_record(self, name: str, of: Record, wanted: Record) -> None:
+        """Notes that an object of an attribute has a field of another type, and begins anew."""
+        template = self.template
+        have = template.state[name]
+        template.state[name] = template.bounded(
+            name, _replaced(unbounded(have), unbounded(of), wanted)
+        )
+        raise Restart
+
+    def attribute_of_object(self, body: Body, value: Rec | Tup, name: str) -> Value:
+        assert value.cls is not None
+        keys = value.keys if isinstance(value, Rec) else value.names
+        if name in keys:
+            return value.items[keys.index(name)]
+        function = reader.find(value.cls, name)
+        if function is None:
+            if hasattr(value.cls, name):
+                return Fixed(getattr(value.cls, name))
+            raise body.refuse(f"{value.cls.__name__} has no attribute {name}")
+        if function.kind == "property":
+            return self._call(body, function, [value], {}, None)
+        return ObjectMethod(function, value)
+
+    def make_object(
+        self, body: Body, cls: type, given: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        """Returns a new object of a dataclass."""
+        if not dataclasses.is_dataclass(cls):
+            raise body.refuse(
+                f"objects of {cls.__name__} are not translated: make it a dataclass, or keep its"
+                " attributes in self"
+            )
+        fields = dataclasses.fields(cls)
+        items: list[Value] = list(given)
+        for each in fields[len(given) :]:
+            if each.name in keywords:
+                items.append(keywords[each.name])
+            elif each.default is not dataclasses.MISSING:
+                items.append(Fixed(each.default))
+            elif each.default_factory is not dataclasses.MISSING:
+                items.append(Fixed(each.default_factory()))
+            else:
+                raise body.refuse(f"{cls.__name__} needs {each.name}")
+        kept = tuple(_number_if_known(body, body.kept(each)) for each in items)
+        return Rec(tuple(each.name for each in fields), kept, cls=cls)
+
+    def space_contains(self, body: Body, space: Any, item: Value) -> str | bool:
+        """space.contains(action): the engine has checked the action."""
+        del space
+        if isinstance(item, (Num, Arr, Mem)):
+            return True
+        raise body.refuse("whether a space contains this is not translated")
+
+    # -------------------------------------------------------------------------------- tables --
+
+    def table(self, value: Any) -> Arr:
+        """Returns a known array, which all environments share."""
+        value = np.ascontiguousarray(value)
+        item = of_dtype(value.dtype)
+        if item is None:
+            raise Refusal(f"an array of {value.dtype} is not translated")
+        if value.size > LARGEST_TABLE:
+            raise Refusal(
+                f"an array of {value.size:,} elements outside of self is not translated: keep it in"
+                " an attribute, from __init__ on"
+            )
+        key = (value.dtype.str, value.shape, value.tobytes())
+        if key not in self._arrays:
+            name = self.name("table")
+            self._arrays[key] = name
+            text = arrays.literal_array(item, value) or "0"
+            self.tables.append(f"static const {item.c} {name}[{max(1, value.size)}] = {{{text}}};")
+        array = storage.memory_array(item, value.shape, self._arrays[key])
+        array.is_read_only, array.is_place = True, False
+        flat = value.ravel().tolist()
+        if value.size <= 64:
+            # elements at places that are known are numbers
+            plain = array.at
+
+            def at(index: Sequence[str]) -> str:
+                text = storage.flat_index(value.shape, index)
+                if all(each.isdigit() for each in index):
+                    place = (
+                        int(np.ravel_multi_index([int(i) for i in index], value.shape))
+                        if (index)
+                        else 0
+                    )
+                    return literal(flat[place], item)
+                del text
+                return plain(index)
+
+            array.at = at
+        return array
+
+    def fixed_table(self, of: Type, values: Sequence[Any]) -> str:
+        """Returns the name of a C array of known values of one type."""
+        key = (of, repr(values))
+        if key not in self._fixed_tables:
+            name = self.name("table")
+            self._fixed_tables[key] = name
+            text = ", ".join(self.c_literal(of, each) for each in values)
+            self.tables.append(f"static const {self.types.c(of)} {name}[] = {{{text}}};")
+        return self._fixed_tables[key]
+
+    def c_literal(self, of: Type, value: Any) -> str:
+        """Returns a known value in C, as an initializer."""
+        from parallel_pool._translator.types import Optional, Tuple
+
+        if isinstance(of, Number):
+            return literal(value, of)
+        if isinstance(of, Text):
+            return str(self.text_number(value))
+        if isinstance(of, Member):
+            return str(list(of.cls).index(value))
+        if isinstance(of, Tuple):
+            parts = (self.c_literal(t, v) for t, v in zip(of.items, value, strict=True))
+            return "{" + ", ".join(parts) + "}"
+        if isinstance(of, Optional):
+            return "{false}" if value is None else f"{{true, {self.c_literal(of.item, value)}}}"
+        if isinstance(of, Constant):
+            return "0"
+        raise Refusal(f"{value!r} can't be kept in a table")
+
+    # --------------------------------------------------------------------------------- texts --
+
+    def text_number(self, text: str) -> int:
+        return self.texts.setdefault(text, len(self.texts))
+
+    def text_id(self, value: Value) -> str:
+        if isinstance(value, Txt):
+            return value.c
+        if isinstance(value, Fixed) and isinstance(value.value, str):
+            return str(self.text_number(value.value))
+        raise Refusal(f"{value.type} is no text")
+
+    def member_id(self, of: Member, value: Value) -> str:
+        if isinstance(value, Mem) and value.member == of:
+            return value.c
+        if isinstance(value, Fixed) and isinstance(value.value, of.cls):
+            return str(list(of.cls).index(value.value))
+        raise Refusal(f"{value.type} is no {of}")
+
+    def text_table(self, c: str, function: Callable[[str], int]) -> str:
+        """Returns what a function says of a text that is not known."""
+        name = self.name("texts")
+        self._text_table_list.append((name, function))
+        return f"{name}[{c}]"
+
+    def text_length(self, c: str) -> str:
+        return self.text_table(c, len)
+
+    def letter(self, body: Body, c: str, at: str) -> str:
+        """Returns the text of one letter of a text."""
+        place = body.c_variable("t", "int64_t")
+        body.emit(f"{place} = {at};")
+        length = self.text_length(c)
+        body.check(
+            f"pp_python_index(&{place}, {length})", "IndexError", "string index out of range"
+        )
+        name = self.name("letters")
+        self._letter_tables.append(name)
+        return f"{name}[{c}][{place}]"
+
+    def all_texts(self) -> list[str]:
+        return list(self.texts)
+
+    def text_table_lines(self) -> list[str]:
+        """Returns the tables of texts, when all texts are known."""
+        count = -1
+        found: dict[str, list[int]] = {}
+        while count != len(self.texts):
+            count = len(self.texts)
+            if self._letter_tables:
+                for text in list(self.texts):
+                    for each in text:
+                        self.text_number(each)
+            for name, function in self._text_table_list:
+                found[name] = [function(text) for text in list(self.texts)]
+        widest = max(map(len, self.texts))
+        rows = ", ".join(
+            "{" + (", ".join(str(self.text_number(each)) for each in text) or "0") + "}"
+            for text in list(self.texts)
+        )
+        letters = [
+            f"static const int32_t {name}[{len(self.texts)}][{max(1, widest)}] = {{{rows}}};"
+            for name in self._letter_tables
+        ]
+        return [f"enum {{ NUM_TEXTS = {len(self.texts)} }};", *letters] + [
+            f"static const int32_t {name}[{len(values)}] = {{{', '.join(map(str, values))}}};"
+            for name, values in found.items()
+        ]
+
+    # --------------------------------------------------------------------------------- NumPy --
+
+    def numpy_loop(self, body: Body, name: str, of: Number, *cs: str) -> Num:
+        """Returns what NumPy's own inner loop of a function makes of numbers."""
+        if of.bits not in (32, 64) or of.kind != "f":
+            raise body.refuse(f"np.{name} of {of} is not translated")
+        function = getattr(np, name, None)
+        code = "d" if of.bits == 64 else "f"
+        signature = code * len(cs) + "->" + code
+        if not isinstance(function, np.ufunc) or signature not in function.types:
+            raise body.refuse(f"np.{name} of {of} is not translated")
+        key = (name, signature)
+        if key not in self.numpy_functions:
+            self.numpy_functions.append(key)
+        index = self.numpy_functions.index(key)
+        caller = f"numpy_{'two' if len(cs) == 2 else 'one'}_{of.c}"
+        c = f"{caller}(&numpy_loops[{index}], {', '.join(cs)})"
+        return body.number(of, c)
+
+    def numpy_matmul(self, body: Body, one: Arr, other: Arr, item: Number) -> Value:
+        """Returns one @ other of floats: NumPy's loop calls the user's BLAS, for its bits."""
+        if len(one.dims) not in (1, 2) or len(other.dims) not in (1, 2):
+            raise body.refuse("@ of arrays with more than two axes is not translated")
+        one, other = body.in_memory(one, item), body.in_memory(other, item)
+        code = "d" if item.bits == 64 else "f"
+        key = ("matmul", f"{code}{code}->{code}")
+        if key not in self.numpy_functions:
+            self.numpy_functions.append(key)
+        inner, theirs = one.dims[-1], other.dims[0]
+        if isinstance(inner, int) and isinstance(theirs, int):
+            if inner != theirs:
+                raise body.refuse(f"@ of arrays whose axes have {inner} and {theirs} elements")
+        else:
+            body.check(f"{inner} == {theirs}", "ValueError", "matmul: mismatch of the inner axes")
+        rows = one.dims[0] if len(one.dims) == 2 else 1
+        columns = other.dims[1] if len(other.dims) == 2 else 1
+        dims = (*one.dims[:-1], *other.dims[1:])
+        result = arrays._new(body, item, dims)
+        flags = f"{len(one.dims)}, {len(other.dims)}"
+        body.emit(
+            f"numpy_matmul_{item.c}(&numpy_loops[{self.numpy_functions.index(key)}], {one.pointer},"
+            f" {other.pointer}, {result.pointer}, {rows}, {inner}, {columns}, {flags});"
+        )
+        return result if dims else Num(item, result.at(()))
+
+    def numpy_norm(self, body: Body, array: Arr) -> Value:
+        """Returns np.linalg.norm of an array with one axis: the root of its product with itself."""
+        item = array.item if array.item.kind == "f" else Number("f", 64, True)
+        array = body.in_memory(array, item)
+        square = self.numpy_matmul(body, array, array, item)
+        assert isinstance(square, Num)
+        return body.number(item, f"{'sqrt' if item.bits == 64 else 'sqrtf'}({square.c})")
+
+    # --------------------------------------------------------------------------------- calls --
+
+    def global_value(self, function: Function, name: str) -> Value:
+        value = function.names[name]
+        if isinstance(value, np.random.Generator):
+            raise Refusal(f"{name} is a generator of its own: use self.np_random")
+        return Fixed(value)
+
+    def returned(self, body: Body, value: Value) -> Value:
+        """Returns what a function returns; of the environment's step and reset, nothing."""
+        if body.function.is_generator:
+            return body.yielded if body.yielded is not None else Fixed(None)
+        return value
+
+    def call(
+        self, body: Body, bound: Bound, given: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        """Calls a method of the environment, or a function of the user's."""
+        if isinstance(bound, ObjectMethod):
+            return self._call(body, bound.function, [bound.owner, *given], keywords, None)
+        own: list[Value] = []
+        if bound.has_self:
+            is_class = bound.function.kind == "class"
+            own = [Fixed(self.template.cls) if is_class else Self()]
+        return self._call(body, bound.function, [*own, *given], keywords, None)
+
+    def call_function(
+        self, body: Body, function: Any, given: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        if function is _do_nothing:
+            return Fixed(None)
+        return self._call(body, reader.read(function, None, "function"), given, keywords, None)
+
+    def _call(
+        self,
+        body: Body,
+        function: Function,
+        given: list[Value],
+        keywords: dict[str, Value],
+        entry: Any,
+    ) -> Value:
+        arguments = self._bound(body, function, given, keywords)
+        passed, forms, parameters = [], [], []
+        for name, value in arguments.items():
+            form, c, parameter = self._passed(body, name, value)
+            forms.append((name, form))
+            passed.append(c)
+            parameters.append(parameter)
+        key = (id(function.tree), function.file, function.tree.lineno, tuple(forms))
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            compiled = self._compile(function, arguments, forms, key)
+        elif not compiled.is_done:
+            compiled.is_recursive = True
+            if compiled.result is None:
+                # what it returns is found at another place
+                raise Dead
+        return self._emit_call(body, compiled, [each for each in passed if each])
+
+    def _bound(
+        self, body: Body, function: Function, given: list[Value], keywords: dict[str, Value]
+    ) -> dict[str, Value]:
+        tree = function.tree.args
+        names = [each.arg for each in (*tree.posonlyargs, *tree.args)]
+        if len(given) > len(names) and tree.vararg is None:
+            raise body.refuse(f"{function.name}() takes {len(names)} arguments")
+        found = dict(zip(names, given, strict=False))
+        if tree.vararg is not None:
+            found[tree.vararg.arg] = Tup(tuple(given[len(names) :]))
+        allowed = {*names, *(each.arg for each in tree.kwonlyargs)}
+        for name, value in keywords.items():
+            if name not in allowed:
+                if tree.kwarg is not None:
+                    continue
+                raise body.refuse(f"{function.name}() has no argument {name}")
+            found[name] = value
+        for name in (*names, *(each.arg for each in tree.kwonlyargs)):
+            if name not in found:
+                if name not in function.defaults:
+                    raise body.refuse(f"{function.name}() needs {name}")
+                found[name] = Fixed(function.defaults[name])
+        if tree.kwarg is not None:
+            found[tree.kwarg.arg] = Rec((), ())
+        return found
+
+    def _passed(self, body: Body, name: str, value: Value) -> tuple[Any, str, str]:
+        """Returns the form of an argument, what is passed, and the parameter in C."""
+        if isinstance(value, Maybe):
+            value = value.value
+        if isinstance(value, Generator):
+            value = containers.made_of(body, value)
+        if isinstance(value, Fixed):
+            return ("known", storage.fixed_type(value.value), _identity(value.value)), "", ""
+        if isinstance(value, Self):
+            return ("self",), "", ""
+        if isinstance(value, Num):
+            return ("number", value.number, value.attribute), value.c, value.number.c
+        if isinstance(value, Arr):
+            if not value.pointer:
+                value = body.fresh(value)
+            of = value.type
+            dims = [str(dim) for dim in value.dims]
+            kind = f"{value.item.c} *"
+            form: Any = ("array", of, value.root, value.is_read_only, value.is_foreign)
+            if isinstance(of, Array):
+                return form, f"({kind}){value.pointer}", kind
+            struct = self.types.c(of)
+            place = body.variable("p", of)
+            body.emit(f"{place}.v = ({kind}){value.pointer};")
+            for i, dim in enumerate(dims):
+                body.emit(f"{place}.dim[{i}] = {dim};")
+            return form, place, struct
+        if isinstance(value, (Lst, Mapping)):
+            of = value.type
+            return ("held", of, value.root), value.c, f"{self.types.struct(of)} *"
+        if isinstance(value, Rec) and value.place and value.stored is not None:
+            form = ("record", value.stored, value.root)
+            return form, f"&{value.place}", f"{self.types.c(value.stored)} *"
+        if isinstance(value, Rng):
+            return ("self",), "", ""
+        if isinstance(value, Bound):
+            return ("known", NONE, id(value.function.tree)), "", ""
+        if isinstance(value, (Span, Flat)):
+            raise body.refuse("this can't be given to a function: make a list of it")
+        of = _kept(body.unbounded(value))
+        place = body.variable("p", of)
+        storage.store(body, of, place, value, name)
+        return ("value", of), place, self.types.c(of)
+
+    def _parameter(self, body: Body, form: Any, c: str, value: Value) -> Value:
+        """Returns what a parameter means in the function."""
+        kind = form[0]
+        if kind == "known":
+            return value
+        if kind == "self":
+            return value
+        if kind == "number":
+            return Num(form[1], c, form[2])
+        if kind == "array":
+            of = form[1]
+            if isinstance(of, Array):
+                array = storage.memory_array(of.item, of.shape, c, form[2])
+            else:
+                dims = [f"{c}.dim[{i}]" for i in range(of.ndim)]
+                array = storage.memory_array(of.item, dims, f"{c}.v", form[2])
+            array.is_read_only, array.is_foreign = form[3], form[4]
+            if array.root is None:
+                array.root = ("parameter", c)
+            return array
+        if kind == "held":
+            of = form[1]
+            root = form[2] or ("parameter", c)
+            return Lst(of, c, root) if isinstance(of, List) else Mapping(of, c, root)
+        if kind == "record":
+            return storage.load(body, form[1], f"(*{c})", form[2])
+        return storage.load(body, form[1], c)
+
+    def _compile(
+        self, function: Function, arguments: dict[str, Value], forms: list[Any], key: Any
+    ) -> Compiled:
+        same = [each for each in self._compiled if each[:3] == key[:3]]
+        if len(same) > MOST_FORMS:
+            raise Refusal(f"{function.name}() is called with too many kinds of arguments")
+        compiled = Compiled(self.name(f"f_{function.name.strip('_')}"))
+        self._compiled[key] = compiled
+        result: Type | None = None
+        for _ in range(6):
+            # the type of the result: translated once for nothing
+            body = self._translated(function, arguments, forms, result, dry=True)
+            found = (
+                _kept(body.result_type())
+                if not isinstance(body.result_type(), Constant)
+                else body.result_type()
+            )
+            compiled.is_foreign = body.returns_parts
+            if found == result:
+                break
+            compiled.result = result = found
+            if not compiled.is_recursive:
+                break
+        body = self._translated(function, arguments, forms, compiled.result)
+        compiled.is_done = True
+        self._write(compiled, body, forms)
+        return compiled
+
+    def _translated(
+        self,
+        function: Function,
+        arguments: dict[str, Value],
+        forms: list[Any],
+        returns: Type | None,
+        dry: bool = False,
+    ) -> Body:
+        body = Body(self, function, None if dry else returns)
+        for (name, form), value in zip(forms, arguments.values(), strict=True):
+            c = f"p_{name}"
+            body.names[name] = self._parameter(body, form, c, value)
+        if function.is_generator:
+            self._begin_generator(body, function, returns)
+        try:
+            body.statements(function.tree.body)
+            if body.alive:
+                body.give(Fixed(None))
+        except Refusal as refusal:
+            if not refusal.file:
+                refusal.file = function.file
+            raise
+        return body
+
+    def _begin_generator(self, body: Body, function: Function, returns: Type | None) -> None:
+        """Lets a generator function collect what it yields; its caller loops over the list."""
+        self._check_pure(body, function)
+        item: Type = Empty()
+        if isinstance(returns, List):
+            item = returns.item
+        key = (function.file, function.tree.lineno)
+        item = self.yields.get(key, item)
+        body.yielded = containers.new_list(body, List(item), "8")
+
+    def yielded(self, body: Body, value: Value) -> None:
+        """yield value."""
+        made = body.yielded
+        assert made is not None
+        of = made.list_type
+        item = storage.join_items(of.item, storage.item_type(value))
+        if item != of.item:
+            self.yields[body.function.file, body.function.tree.lineno] = item
+            made = Lst(List(item), made.c, made.root)
+            body.yielded = made
+            body.variables[made.c] = self.types.c(List(item))
+        containers.append(body, made, value)
+
+    def _check_pure(self, body: Body, function: Function) -> None:
+        for each in ast.walk(function.tree):
+            if not isinstance(each, ast.Attribute) or not isinstance(each.value, ast.Name):
+                continue
+            if each.value.id != "self":
+                continue
+            if each.attr == "np_random" or each.attr in self.template.state:
+                raise Refusal(
+                    f"{function.name}() yields, and uses self.{each.attr}, which changes: return a"
+                    " list instead",
+                    each,
+                )
+
+    def _write(self, compiled: Compiled, body: Body, forms: list[Any]) -> None:
+        parameters = ["pp_python *c", "struct state *s", "const struct shared *k"]
+        for name, form in forms:
+            c = self._parameter_type(form)
+            if c:
+                parameters.append(f"{c}{'' if c.endswith('*') else ' '}p_{name}")
+        assert compiled.result is not None
+        if not isinstance(compiled.result, Constant):
+            parameters.append(f"{self.types.c(compiled.result)} *result".replace("* *", "**"))
+        head = f"static int {compiled.name}({', '.join(parameters)})"
+        self.declarations.append(f"{head};")
+        lines = [f"/* {body.function.qualified_name} */", f"{head} {{"]
+        lines += ["  int status = PP_OK;"]
+        for name, kind in body.variables.items():
+            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{name};")
+        lines += ["  (void)c, (void)s, (void)k, (void)status;"]
+        lines += body.text()
+        if any("goto fail;" in line for line in lines):
+            lines += ["fail:", "  return status;"]
+        lines += ["}"]
+        self.functions.append("\n".join(lines))
+
+    def _parameter_type(self, form: Any) -> str:
+        kind = form[0]
+        if kind in ("known", "self"):
+            return ""
+        if kind == "number":
+            return str(form[1].c)
+        if kind == "array":
+            of = form[1]
+            return f"{of.item.c} *" if isinstance(of, Array) else self.types.c(of)
+        if kind == "held":
+            return f"{self.types.struct(form[1])} *"
+        if kind == "record":
+            return f"{self.types.c(form[1])} *"
+        return self.types.c(form[1])
+
+    def _emit_call(self, body: Body, compiled: Compiled, passed: list[str]) -> Value:
+        # what the function assigns may be held by names here
+        rebound = self.template.rebound
+        for name, value in list(body.names.items()):
+            inner = getattr(value, "value", value)
+            root = getattr(inner, "root", None)
+            is_rebound = root is not None and root[0] == "attribute" and root[1] in rebound
+            if is_rebound and isinstance(inner, (Arr, Rec, Lst, Mapping)):
+                body.names[name] = body.in_variable(name, inner, body.unbounded(inner))
+        result = ""
+        assert compiled.result is not None
+        arguments = ["c", "s", "k", *passed]
+        target, body.call_target = body.call_target, None
+        if target is not None and target[0] == compiled.result:
+            result = f"(*({self.types.c(compiled.result)} *){target[1]})"
+            arguments.append(f"&{result}")
+        elif not isinstance(compiled.result, Constant):
+            result = body.variable("r", compiled.result)
+            arguments.append(f"&{result}")
+        if compiled.is_recursive:
+            body.check(
+                "++c->depth < PP_PYTHON_DEPTH",
+                "RecursionError",
+                "maximum recursion depth exceeded",
+            )
+        call = f"{compiled.name}({', '.join(arguments)})"
+        body.emit(f"if (__builtin_expect((status = {call}) < 0, 0)) goto {body.handler()};")
+        if compiled.is_recursive:
+            body.emit("c->depth--;")
+        if not result:
+            assert isinstance(compiled.result, Constant)
+            return Fixed(compiled.result.value)
+        found = storage.load(body, compiled.result, result)
+        if target is not None and isinstance(found, Arr) and target[0] == compiled.result:
+            found.pointer = target[1]
+        if compiled.is_foreign and isinstance(found, Arr):
+            found.is_foreign = True
+        return found
+
+    def inline_generator(self, body: Body, value: Flat, function: Callable[[Value], None]) -> None:
+        raise body.refuse("this generator is not translated")
+
+
+@dataclass
+class ObjectMethod(Bound):
+    """A method of an object of the user's."""
+
+    def __init__(self, function: Function, owner: Value) -> None:
+        super().__init__(function, False)
+        self.owner = owner
+
+
+def _replaced(have: Type, of: Type, wanted: Type) -> Type:
+    """Returns a type in which a part has become another one."""
+    from parallel_pool._translator.types import Optional, Tuple
+
+    if have == of:
+        return wanted
+    if isinstance(have, List):
+        item = _replaced(have.item, of, wanted)
+        return List(item, 0, have.most, have.is_deque, have.is_set)
+    if isinstance(have, Map):
+        return Map(have.key, _replaced(have.item, of, wanted))
+    if isinstance(have, Optional):
+        return Optional(_replaced(have.item, of, wanted))
+    if isinstance(have, Tuple):
+        return Tuple(tuple(_replaced(each, of, wanted) for each in have.items), have.cls)
+    if isinstance(have, Record):
+        items = tuple(_replaced(each, of, wanted) for each in have.items)
+        return Record(have.keys, items, have.cls)
+    return have
+
+
+def _kept(of: Type) -> Type:
+    """Returns the type in which a value of a type is kept among others."""
+    from parallel_pool._translator.types import Tuple
+
+    if isinstance(of, Constant) and of.value is not None:
+        try:
+            return storage.fixed_type(of.value)
+        except Refusal:
+            return of
+    if isinstance(of, Tuple):
+        return Tuple(tuple(map(_kept, of.items)), of.cls)
+    return of
+
+
+def _number_if_known(body: Body, value: Value) -> Value:
+    number = as_number(value)
+    return number if isinstance(value, Fixed) and number is not None else value
+
+
+def _identity(value: Any) -> Any:
+    simple = (int, float, str, bool, type(None))
+    if isinstance(value, simple) or (
+        isinstance(value, tuple) and all(isinstance(each, simple) for each in value)
+    ):
+        return type(value).__name__, repr(value)
+    return id(value)
+
+
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    """Stands for a method of Gymnasium's that does nothing here."""

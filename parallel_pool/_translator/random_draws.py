@@ -1,0 +1,374 @@
+"""Random draws: the methods of self.np_random, with NumPy's bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from parallel_pool._translator import arrays, numpy_calls
+from parallel_pool._translator.types import FLOAT, INT, NP_FLOAT, NP_INT, Empty, Number
+from parallel_pool._translator.values import (
+    Arr,
+    Dim,
+    Fixed,
+    Lst,
+    Num,
+    Value,
+    as_number,
+    cast,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
+
+Keywords = dict[str, Value]
+RNG = "c->rng"
+
+
+def draw(body: Body, name: str, given: list[Value], keywords: Keywords) -> Value:
+    """Returns self.np_random.name(...)."""
+    function = DRAWS.get(name)
+    if function is None:
+        raise body.refuse(f"self.np_random.{name}() is not translated")
+    return function(body, given, keywords)
+
+
+def _size(body: Body, value: Value | None) -> tuple[Dim, ...] | None:
+    if value is None or (isinstance(value, Fixed) and value.value is None):
+        return None
+    return numpy_calls.shape_of(body, value)
+
+
+def _drawn(body: Body, item: Number, dims: tuple[Dim, ...] | None, one: Callable[[], str]) -> Value:
+    """Returns one draw, or an array of them."""
+    if dims is None:
+        return body.number(item, one())
+    result = arrays._new(body, item, dims)
+    with arrays.indices(body, dims) as at:
+        c = one()
+        body.emit(f"{result.at(at)} = {c};")
+    return result
+
+
+def _float(body: Body, value: Value | None, default: float) -> str:
+    if value is None:
+        return repr(default)
+    number = body.as_num(value, "an argument of a draw")
+    c = cast(number.c, FLOAT, number.number)
+    return body.temporary("double", c)
+
+
+def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
+    dtype = numpy_calls.dtype_of(body, keywords.get("dtype"), NP_FLOAT)
+    if dtype != NP_FLOAT:
+        raise body.refuse("random() of another dtype than float64 is not translated")
+    # Generator.random() is a Python float, an array's items are NumPy's
+    item = FLOAT if dims is None else NP_FLOAT
+    return _drawn(body, item, dims, lambda: f"pp_rng_double({RNG})")
+
+
+def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    low_value = numpy_calls.argument(given, keywords, 0, "low")
+    high_value = numpy_calls.argument(given, keywords, 1, "high")
+    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    bounds = [body.plain(each) for each in (low_value, high_value) if each is not None]
+    if any(as_number(each) is None for each in bounds):
+        low_array = body.array(low_value if low_value is not None else Fixed(0.0))
+        high_array = body.array(high_value if high_value is not None else Fixed(1.0))
+        shape = dims or arrays.common_shape(body, [low_array.dims, high_array.dims])
+        low_array = arrays.broadcast(body, low_array, shape)
+        high_array = arrays.broadcast(body, high_array, shape)
+        result = arrays._new(body, NP_FLOAT, shape)
+        with arrays.indices(body, shape) as at:
+            a = cast(low_array.at(at), FLOAT, low_array.item)
+            b = cast(high_array.at(at), FLOAT, high_array.item)
+            body.emit(f"{result.at(at)} = pp_rng_uniform({RNG}, {a}, {b});")
+        return result
+    low, high = _float(body, low_value, 0.0), _float(body, high_value, 1.0)
+    body.check(
+        f"isfinite({high} - {low})", "OverflowError", "high - low range exceeds valid bounds"
+    )
+    body.check(f"{high} >= {low}", "ValueError", "high - low < 0")
+    item = FLOAT if dims is None else NP_FLOAT
+    return _drawn(body, item, dims, lambda: f"pp_rng_uniform({RNG}, {low}, {high})")
+
+
+def _integers(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    low = numpy_calls.argument(given, keywords, 0, "low")
+    high = numpy_calls.argument(given, keywords, 1, "high")
+    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 3, "dtype"), NP_INT)
+    endpoint = numpy_calls.argument(given, keywords, 4, "endpoint")
+    assert dtype is not None and low is not None
+    if dtype.kind not in "iu" or dtype.bits < 32:
+        raise body.refuse(f"integers() of {dtype.dtype} is not translated: use np.int64")
+    first, last = "0", ""
+    if high is None or (isinstance(high, Fixed) and high.value is None):
+        last = body.as_int(low, "a bound of integers()")
+    else:
+        if as_number(body.plain(low)) is None or as_number(body.plain(high)) is None:
+            raise body.refuse("integers() with arrays as bounds is not translated")
+        first = body.temporary("int64_t", body.as_int(low, "a bound of integers()"))
+        last = body.as_int(high, "a bound of integers()")
+    if endpoint is not None and body.known(endpoint, "endpoint"):
+        last = f"({last} + 1)"
+    last = body.temporary("int64_t", last)
+    body.check(f"{first} < {last}", "ValueError", "low >= high")
+    # without another dtype and a size it is a NumPy number, too
+    return _drawn(body, dtype, dims, lambda: f"({dtype.c})pp_rng_integers({RNG}, {first}, {last})")
+
+
+def _normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    body.program.needs_distributions = True
+    loc_value = numpy_calls.argument(given, keywords, 0, "loc")
+    scale_value = numpy_calls.argument(given, keywords, 1, "scale")
+    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    for each in (loc_value, scale_value):
+        if each is not None and as_number(body.plain(each)) is None:
+            return _normal_of_arrays(body, loc_value, scale_value, dims)
+    loc, scale = _float(body, loc_value, 0.0), _float(body, scale_value, 1.0)
+    body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+    item = FLOAT if dims is None else NP_FLOAT
+    return _drawn(body, item, dims, lambda: f"({loc} + {scale} * pp_rng_normal({RNG}))")
+
+
+def _normal_of_arrays(
+    body: Body, loc: Value | None, scale: Value | None, dims: tuple[Dim, ...] | None
+) -> Value:
+    means = body.array(loc if loc is not None else Fixed(0.0))
+    scales = body.array(scale if scale is not None else Fixed(1.0))
+    shape = dims or arrays.common_shape(body, [means.dims, scales.dims])
+    means = arrays.broadcast(body, means, shape)
+    scales = arrays.broadcast(body, scales, shape)
+    result = arrays._new(body, NP_FLOAT, shape)
+    with arrays.indices(body, shape) as at:
+        a = cast(means.at(at), FLOAT, means.item)
+        b = cast(scales.at(at), FLOAT, scales.item)
+        body.emit(f"{result.at(at)} = {a} + {b} * pp_rng_normal({RNG});")
+    return result
+
+
+def _standard_normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    body.program.needs_distributions = True
+    dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
+    item = FLOAT if dims is None else NP_FLOAT
+    return _drawn(body, item, dims, lambda: f"pp_rng_normal({RNG})")
+
+
+def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
+    def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
+        body.program.needs_distributions = True
+        scale = _float(body, numpy_calls.argument(given, keywords, 0, "scale"), 1.0)
+        dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+        body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+        item = FLOAT if dims is None else NP_FLOAT
+        return _drawn(body, item, dims, lambda: f"({scale} * {function}({RNG}))")
+
+    return translate
+
+
+def _counted(function: str, name: str, default: float, condition: str) -> Callable[..., Value]:
+    def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
+        body.program.needs_distributions = True
+        value = numpy_calls.argument(given, keywords, 0, name)
+        if value is not None and as_number(body.plain(value)) is None:
+            raise body.refuse(f"{function} of an array is not translated")
+        argument = _float(body, value, default)
+        dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+        body.check(condition.replace("x", argument), "ValueError", f"{name} is out of range")
+        item = INT if dims is None else NP_INT
+        return _drawn(body, item, dims, lambda: f"{function}({RNG}, {argument})")
+
+    return translate
+
+
+def _cont(function: str, names: list[str], item: Number, *defaults: float) -> Callable[..., Value]:
+    """Returns what translates a distribution of floats with some parameters."""
+
+    def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
+        body.program.needs_distributions = True
+        arguments = []
+        missing = len(names) - len(defaults)
+        for i, name in enumerate(names):
+            value = numpy_calls.argument(given, keywords, i, name)
+            if value is None and i < missing:
+                raise body.refuse(f"{name} of this draw is missing")
+            if value is not None and as_number(body.plain(value)) is None:
+                raise body.refuse(f"a draw with an array as {name} is not translated")
+            arguments.append(_float(body, value, defaults[i - missing] if i >= missing else 0.0))
+        dims = _size(body, numpy_calls.argument(given, keywords, len(names), "size"))
+        for name, c in zip(names, arguments, strict=True):
+            if name in ("df", "a", "b"):
+                body.check(f"{c} > 0", "ValueError", f"{name} <= 0")
+            elif name in ("scale", "shape", "sigma"):
+                body.check(f"{c} >= 0", "ValueError", f"{name} < 0")
+        of = item if dims is None else NP_FLOAT
+        return _drawn(body, of, dims, lambda: f"{function}({', '.join([RNG, *arguments])})")
+
+    return translate
+
+
+def _binomial(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    body.program.needs_distributions = True
+    count = numpy_calls.argument(given, keywords, 0, "n")
+    chance = numpy_calls.argument(given, keywords, 1, "p")
+    assert count is not None
+    n = body.temporary("int64_t", body.as_int(count, "n"))
+    p = _float(body, chance, 0.5)
+    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    body.check(f"{n} >= 0", "ValueError", "n < 0")
+    body.check(f"{p} >= 0 && {p} <= 1", "ValueError", "p < 0, p > 1 or p contains NaNs")
+    item = INT if dims is None else NP_INT
+    return _drawn(body, item, dims, lambda: f"pp_rng_binomial({RNG}, {p}, {n})")
+
+
+def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    value = body.plain(given[0])
+    if keywords.get("axis") is not None:
+        raise body.refuse("shuffle() along an axis is not translated")
+    if isinstance(value, Lst):
+        size = f"sizeof(*{value.c}->v)"
+        body.emit(f"pp_rng_shuffle({RNG}, {value.c}->v, {value.c}->count, {size});")
+        return Fixed(None)
+    if isinstance(value, Arr):
+        arrays.writable(body, value)
+        if not value.pointer:
+            raise body.refuse("shuffle() of this view is not translated")
+        rest = " * ".join(str(dim) for dim in value.dims[1:]) or "1"
+        size = f"(size_t)({rest}) * sizeof(*{value.pointer})"
+        body.emit(f"pp_rng_shuffle({RNG}, {value.pointer}, {value.dims[0]}, {size});")
+        return Fixed(None)
+    raise body.refuse(f"shuffle() of {value.type} is not translated: give it a name first")
+
+
+def _permutation(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    value = body.plain(given[0])
+    if as_number(value) is not None:
+        dim = body.dim(value)
+        made = arrays.arange(body, "0", str(dim), "1", dim if isinstance(dim, int) else None)
+        array = body.fresh(made)
+        body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, 8);")
+        return array
+    array = body.fresh(body.array(value))
+    if len(array.dims) == 1:
+        size = f"sizeof(*{array.pointer})"
+        body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
+        return array
+    rest = " * ".join(str(dim) for dim in array.dims[1:])
+    size = f"(size_t)({rest}) * sizeof(*{array.pointer})"
+    body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
+    return array
+
+
+def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    value = body.plain(given[0])
+    dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+    replace = numpy_calls.argument(given, keywords, 2, "replace")
+    chances = numpy_calls.argument(given, keywords, 3, "p")
+    replaces = replace is None or bool(body.known(replace, "replace"))
+    if chances is not None and isinstance(chances, Fixed) and chances.value is None:
+        chances = None
+    source: Arr | None = None
+    if as_number(value) is not None:
+        count = body.temporary("int64_t", body.as_int(value))
+    else:
+        if isinstance(value, Lst) and isinstance(value.list_type.item, Empty):
+            body.fail("ValueError", "a cannot be empty unless no samples are taken")
+            return Num(NP_INT, "0")
+        source = body.array(value)
+        count = body.temporary("int64_t", str(source.dims[0]))
+    body.check(f"{count} > 0", "ValueError", "a cannot be empty unless no samples are taken")
+    if chances is not None:
+        chosen = _weighted(body, body.array(chances), count, dims, replaces)
+    elif replaces or dims is None:
+        chosen = _drawn(body, NP_INT, dims, lambda: f"pp_rng_integers({RNG}, 0, {count})")
+    else:
+        chosen = _without_replacement(body, count, dims)
+    if source is None:
+        return chosen
+    if isinstance(chosen, Num):
+        found = arrays.row(body, source, chosen.c)
+        return body.kept(found) if isinstance(found, Num) else found
+    return arrays.subscript(body, source, [chosen])
+
+
+def _weighted(
+    body: Body, chances: Arr, count: str, dims: tuple[Dim, ...] | None, replaces: bool
+) -> Value:
+    if not replaces and dims is not None:
+        raise body.refuse("choice() with p and without replacement is not translated")
+    if len(chances.dims) != 1:
+        raise body.refuse("p of choice() must have one axis")
+    body.check(f"{chances.dims[0]} == {count}", "ValueError", "a and p must have same size")
+    chances = body.in_memory(chances, NP_FLOAT)
+    total = body.c_variable("t", "double")
+    index = body.c_variable("i", "int64_t")
+    sums = arrays._new(body, NP_FLOAT, chances.dims)
+    body.emit(f"{total} = 0;")
+    with body.block(f"for ({index} = 0; {index} < {count}; {index}++) {{"):
+        each = chances.at([index])
+        body.check(f"{each} >= 0", "ValueError", "Probabilities are not non-negative")
+        body.emit(f"{total} = {index} ? {total} + {each} : {each};")
+        body.emit(f"{sums.at([index])} = {total};")
+    body.check(
+        f"fabs({total} - 1) <= 1.4901161193847656e-08",
+        "ValueError",
+        "Probabilities do not sum to 1. See Notes section of docstring for more information.",
+    )
+    with body.block(f"for ({index} = 0; {index} < {count}; {index}++) {{"):
+        body.emit(f"{sums.at([index])} /= {total};")
+
+    def one() -> str:
+        at, number = body.c_variable("t", "int64_t"), body.c_variable("t", "double")
+        body.emit(f"{number} = pp_rng_double({RNG});")
+        body.emit(f"for ({at} = 0; {at} < {count} && {sums.at([at])} <= {number}; {at}++) {{}}")
+        return at
+
+    return _drawn(body, NP_INT, dims, one)
+
+
+def _without_replacement(body: Body, count: str, dims: tuple[Dim, ...]) -> Value:
+    if len(dims) != 1:
+        raise body.refuse("choice() without replacement is translated for one axis only")
+    size = str(dims[0])
+    body.check(
+        f"{size} <= {count}",
+        "ValueError",
+        "Cannot take a larger sample than population when replace is False",
+    )
+    result = arrays._new(body, NP_INT, dims)
+    body.check(f"pp_rng_sample({RNG}, {count}, {size}, {result.pointer})", "MemoryError", "")
+    return result
+
+
+DRAWS: dict[str, Callable[..., Value]] = {
+    "random": _random,
+    "uniform": _uniform,
+    "integers": _integers,
+    "normal": _normal,
+    "standard_normal": _standard_normal,
+    "exponential": _scaled("pp_rng_exponential"),
+    "standard_exponential": lambda body, given, keywords: _scaled("pp_rng_exponential")(
+        body, [Fixed(1.0), *given], keywords
+    ),
+    "poisson": _counted("pp_rng_poisson", "lam", 1.0, "x >= 0 && x < 9.2e18"),
+    "geometric": _counted("pp_rng_geometric", "p", 0.5, "x > 0 && x <= 1"),
+    "binomial": _binomial,
+    "standard_t": _cont("pp_rng_standard_t", ["df"], FLOAT),
+    "standard_gamma": _cont("pp_rng_standard_gamma", ["shape"], FLOAT),
+    "gamma": _cont("pp_rng_gamma", ["shape", "scale"], FLOAT, 1.0),
+    "beta": _cont("pp_rng_beta", ["a", "b"], FLOAT),
+    "chisquare": _cont("pp_rng_chisquare", ["df"], FLOAT),
+    "laplace": _cont("pp_rng_laplace", ["loc", "scale"], FLOAT, 0.0, 1.0),
+    "logistic": _cont("pp_rng_logistic", ["loc", "scale"], FLOAT, 0.0, 1.0),
+    "lognormal": _cont("pp_rng_lognormal", ["mean", "sigma"], FLOAT, 0.0, 1.0),
+    "gumbel": _cont("pp_rng_gumbel", ["loc", "scale"], FLOAT, 0.0, 1.0),
+    "rayleigh": _cont("pp_rng_rayleigh", ["scale"], FLOAT, 1.0),
+    "weibull": _cont("pp_rng_weibull", ["a"], FLOAT),
+    "pareto": _cont("pp_rng_pareto", ["a"], FLOAT),
+    "triangular": _cont("pp_rng_triangular", ["left", "mode", "right"], FLOAT),
+    "shuffle": _shuffle,
+    "permutation": _permutation,
+    "choice": _choice,
+}

@@ -1,0 +1,169 @@
+"""Reader: the classes of a file, and the methods of a class with their syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from parallel_pool._translator.refusal import Refusal
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the user's.
+
+    Attributes:
+        tree: its syntax tree, with the line numbers of its file.
+        file: the file.
+        names: the module's globals, and what the function's closure holds.
+        owner: the class that defines it; None for a function of a module.
+        kind: "method", "property", "static", "class" or "function".
+        defaults: of its parameters.
+    """
+
+    tree: ast.FunctionDef
+    file: str
+    names: dict[str, Any]
+    owner: type | None
+    kind: str
+    defaults: dict[str, Any]
+
+    @property
+    def is_generator(self) -> bool:
+        return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.tree))
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.owner.__name__}.{self.name}" if self.owner else self.name
+
+
+def is_own(cls: type) -> bool:
+    """Returns whether a class is the user's, not Gymnasium's base class or a built-in."""
+    return cls not in (object, gymnasium.Env) and cls.__module__ not in (
+        "typing",
+        "abc",
+        "builtins",
+    )
+
+
+def bases(cls: type) -> list[type]:
+    """Returns a class and its bases, in the order in which Python looks."""
+    return [each for each in cls.__mro__ if is_own(each)]
+
+
+@functools.cache
+def read(function: Any, owner: type | None, kind: str) -> Function:
+    """Returns a function's syntax tree.
+
+    Raises:
+        Refusal: its source can't be found.
+    """
+    function = inspect.unwrap(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        file = inspect.getsourcefile(function) or "?"
+    except (OSError, TypeError):
+        raise Refusal(
+            f"the source of {getattr(function, '__qualname__', function)} can't be found: put it in"
+            " a file"
+        ) from None
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    ast.increment_lineno(tree, first - 1)
+    found = next((each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)), None)
+    if found is None or (isinstance(found, ast.FunctionDef) and found.name != function.__name__):
+        raise Refusal(f"{file}:{first}: a lambda or an async function is not translated")
+    names = dict(function.__globals__)
+    closure = inspect.getclosurevars(function)
+    names.update(closure.nonlocals)
+    defaults = {
+        name: each.default
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is not each.empty
+    }
+    return Function(found, file, names, owner, kind, defaults)
+
+
+def find(cls: type, name: str, after: type | None = None) -> Function | None:
+    """Returns a method or property of a class; None if there is none of the user's.
+
+    Args:
+        cls: the class of the object.
+        name: of the attribute.
+        after: look at the bases that follow this one only, as super() does.
+    """
+    order = list(cls.__mro__)
+    if after is not None:
+        order = order[order.index(after) + 1 :]
+    for each in order:
+        if name not in vars(each):
+            continue
+        if not is_own(each):
+            return None
+        value = vars(each)[name]
+        if isinstance(value, property):
+            return read(value.fget, each, "property")
+        if isinstance(value, functools.cached_property):
+            raise Refusal(f"{each.__name__}.{name} is a cached_property: compute it in __init__")
+        if isinstance(value, staticmethod):
+            return read(value.__func__, each, "static")
+        if isinstance(value, classmethod):
+            return read(value.__func__, each, "class")
+        if inspect.isfunction(value):
+            return read(value, each, "method")
+        return None
+    return None
+
+
+def methods(cls: type) -> Iterator[Function]:
+    """Yields the methods of a class and of its bases, those that are overridden included."""
+    for each in bases(cls):
+        for name, value in vars(each).items():
+            if isinstance(value, property):
+                value = value.fget
+            if isinstance(value, (staticmethod, classmethod)):
+                value = value.__func__
+            if (inspect.isfunction(value) and not name.startswith("__")) or name in (
+                "__init__",
+                "__post_init__",
+            ):
+                try:
+                    yield read(value, each, "method")
+                except (Refusal, OSError, TypeError):
+                    continue
+
+
+def environments(module: Any) -> list[type[gymnasium.Env[Any, Any]]]:
+    """Returns the environments that a module defines, in the order of the file.
+
+    Those whose name begins with "_", and those from which others of the file inherit, are left out.
+    """
+    own = [
+        value
+        for name, value in vars(module).items()
+        if inspect.isclass(value)
+        and issubclass(value, gymnasium.Env)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+        and not inspect.isabstract(value)
+    ]
+    parents = {base for each in own for base in each.__mro__[1:]}
+    return [each for each in own if each not in parents]
+
+
+def place_of(cls: type) -> tuple[str, int]:
+    """Returns the file of a class and its first line; of a class in a notebook, where it is."""
+    for function in methods(cls):
+        if function.owner is cls:
+            return function.file, function.tree.lineno
+    return inspect.getsourcefile(cls) or "?", 0

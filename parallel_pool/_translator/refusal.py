@@ -1,0 +1,29 @@
+"""Refusal: why a program can't be translated, and what to write instead."""
+
+from __future__ import annotations
+
+import ast
+
+
+class Dead(Exception):
+    """What follows is never reached: an item is taken from a list that is always empty.
+
+    Its text is that of the IndexError.
+    """
+
+
+class Refusal(Exception):
+    """Something that is not translated.
+
+    Attributes:
+        file, line: where it is; "" and 0 until the translator of the function adds them.
+    """
+
+    def __init__(self, message: str, at: ast.AST | None = None, file: str = "") -> None:
+        super().__init__(message)
+        self.file = file
+        self.line: int = getattr(at, "lineno", 0)
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}: " if self.file else ""
+        return f"{where}{self.args[0]}"

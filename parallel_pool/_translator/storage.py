@@ -1,0 +1,421 @@
+"""Storage: the C types of values, and how values are loaded from memory and stored there."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.types import (
+    Array,
+    Constant,
+    DynamicArray,
+    Empty,
+    List,
+    Map,
+    Member,
+    Number,
+    Optional,
+    Record,
+    Text,
+    Tuple,
+    Type,
+    constant,
+    number_of,
+)
+from parallel_pool._translator.values import (
+    EVERYWHERE,
+    Arr,
+    Dim,
+    Fixed,
+    Lst,
+    Mapping,
+    Mem,
+    Num,
+    Opt,
+    Rec,
+    Tup,
+    Txt,
+    Value,
+    as_number,
+    cast,
+    joined_numbers,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
+
+
+# memory that no two names of which overlap: of the state, constants, variables and results
+OWN_MEMORY = ("s->", "k->", "v_", "a_", "m_", "r_", "table_", "(*result)")
+
+
+class Types:
+    """The structs of a program, each with a name."""
+
+    def __init__(self) -> None:
+        self._names: dict[Type, str] = {}
+        self.text: list[str] = []
+
+    def key(self, of: Type) -> str:
+        """Returns a short word for a type, for names of variables."""
+        if isinstance(of, Number):
+            return f"{of.kind}{of.bits}"
+        self.c(of)
+        return self._names.get(of, "t")
+
+    def c(self, of: Type) -> str:
+        """Returns the C name of a type."""
+        if isinstance(of, Number):
+            return of.c
+        if isinstance(of, (Text, Member)):
+            return "int32_t"
+        if isinstance(of, Constant):
+            return "char"
+        if isinstance(of, Empty):
+            return "char"
+        if of not in self._names:
+            self._define(of)
+        pointer = isinstance(of, (List, Map)) and not of.capacity
+        return self._names[of] + (" *" if pointer else "")
+
+    def struct(self, of: Type) -> str:
+        """Returns the struct of a list or map, not the pointer to it."""
+        self.c(of)
+        return self._names[of]
+
+    def _define(self, of: Type) -> None:
+        if isinstance(of, Array):
+            body = f"{of.item.c} v[{max(1, of.size)}];"
+        elif isinstance(of, DynamicArray):
+            body = f"{of.item.c} *v; int64_t dim[{max(1, of.ndim)}];"
+        elif isinstance(of, (Tuple, Record)):
+            parts = [f"{self.c(item)} f{i};" for i, item in enumerate(of.items)]
+            body = " ".join(parts) or "char empty;"
+        elif isinstance(of, Optional):
+            body = f"bool some; {self.c(of.item)} v;"
+        elif isinstance(of, List):
+            item = self.c(of.item)
+            body = (
+                f"int64_t count; {item} v[{of.capacity}];"
+                if of.capacity
+                else f"int64_t count, capacity; {item} *v;"
+            )
+        elif isinstance(of, Map):
+            key, item = self.c(of.key), self.c(of.item)
+            body = (
+                f"int64_t count; {key} k[{of.capacity}]; {item} v[{of.capacity}];"
+                if of.capacity
+                else f"int64_t count, capacity; {key} *k; {item} *v;"
+            )
+        else:
+            raise TypeError(f"{of!r} has no C type")
+        kind = type(of).__name__.lower()
+        name = f"{kind}_{len(self._names)}"
+        self._names[of] = name
+        self.text.append(f"typedef struct {{ {body} }} {name};")
+
+
+def flat_index(dims: Sequence[Dim], at: Sequence[str]) -> str:
+    """Returns the place of an element in C order."""
+    text = ""
+    for dim, index in zip(dims, at, strict=True):
+        index = index if index.isalnum() else f"({index})"
+        text = index if not text else f"({text}) * {dim} + {index}"
+    return text or "0"
+
+
+def memory_array(
+    item: Number, dims: Sequence[Dim], pointer: str, root: tuple[str, str] | None = None
+) -> Arr:
+    """Returns an array in contiguous memory."""
+    dims = tuple(dims)
+    # only what this function or the environment owns is known to be apart from the rest
+    is_known = pointer.startswith(OWN_MEMORY)
+    return Arr(
+        item,
+        dims,
+        lambda at: f"{pointer}[{flat_index(dims, at)}]",
+        pointer=pointer,
+        is_place=True,
+        root=root,
+        key=pointer,
+        bases=frozenset({pointer.partition("[")[0] if is_known else EVERYWHERE}),
+    )
+
+
+def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) -> Value:
+    """Returns the value in a C lvalue. Arrays, lists and dicts refer to it."""
+    if isinstance(of, Number):
+        return Num(of, place)
+    if isinstance(of, Constant):
+        return Fixed(of.value)
+    if isinstance(of, Empty):
+        raise Dead
+    if isinstance(of, Array):
+        return memory_array(of.item, of.shape, f"{place}.v", root)
+    if isinstance(of, DynamicArray):
+        dims = [f"{place}.dim[{i}]" for i in range(of.ndim)]
+        return memory_array(of.item, dims, f"{place}.v", root)
+    if isinstance(of, Tuple):
+        return Tup(
+            tuple(load(body, item, f"{place}.f{i}", root) for i, item in enumerate(of.items)),
+            of.cls,
+        )
+    if isinstance(of, Record):
+        items = tuple(load(body, item, f"{place}.f{i}", root) for i, item in enumerate(of.items))
+        return Rec(of.keys, items, place, of, root, of.cls)
+    if isinstance(of, List):
+        return Lst(of, f"(&{place})" if of.capacity else place, root)
+    if isinstance(of, Map):
+        return Mapping(of, f"(&{place})" if of.capacity else place, root)
+    if isinstance(of, Optional):
+        return Opt(of, place)
+    if isinstance(of, Text):
+        return Txt(place)
+    if isinstance(of, Member):
+        return Mem(of, place)
+    raise Refusal(f"{of} can't be kept")
+
+
+def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> None:
+    """Stores a value in a C lvalue of a type.
+
+    Raises:
+        Refusal: the value has another type.
+    """
+    program = body.program
+    if isinstance(of, Constant):
+        return
+    if isinstance(of, Number):
+        number = as_number(value)
+        if number is None:
+            raise Refusal(f"{what} is {of} at one place and {value.type} at another")
+        body.emit(f"{place} = {cast(number.c, of, number.number)};")
+    elif isinstance(of, Array):
+        _store_array(body, of, place, value, what)
+    elif isinstance(of, DynamicArray):
+        found = body.in_memory(body.array(value), of.item)
+        body.emit(f"{place}.v = {found.pointer};")
+        for i, dim in enumerate(found.dims):
+            body.emit(f"{place}.dim[{i}] = {dim};")
+    elif isinstance(of, Tuple):
+        items = body.items(value)
+        if items is None or len(items) != len(of.items):
+            raise Refusal(f"{what} is {of} at one place and {value.type} at another")
+        kept = [body.kept(item) for item in items] if len(items) > 1 else items
+        for i, (kind, item) in enumerate(zip(of.items, kept, strict=True)):
+            store(body, kind, f"{place}.f{i}", item, what)
+    elif isinstance(of, Record):
+        record = body.record(value)
+        if record is None or set(record.keys) != set(of.keys):
+            raise Refusal(f"{what} is {of} at one place and {value.type} at another")
+        kept = [body.kept(item) for item in record.items]
+        for i, (key, kind) in enumerate(zip(of.keys, of.items, strict=True)):
+            store(body, kind, f"{place}.f{i}", kept[record.keys.index(key)], what)
+    elif isinstance(of, Optional):
+        if isinstance(value, Opt) and value.optional == of:
+            body.emit(f"{place} = {value.place};")
+        elif isinstance(value, Fixed) and value.value is None:
+            body.emit(f"{place}.some = false;")
+        elif isinstance(value, Opt):
+            body.emit(f"{place}.some = {value.place}.some;")
+            with body.block(f"if ({value.place}.some) {{"):
+                store(
+                    body, of.item, f"{place}.v", load(body, value.optional.item, f"{value.place}.v")
+                )
+        else:
+            store(body, of.item, f"{place}.v", value, what)
+            body.emit(f"{place}.some = true;")
+    elif isinstance(of, Text):
+        body.emit(f"{place} = {program.text_id(value)};")
+    elif isinstance(of, Member):
+        body.emit(f"{place} = {program.member_id(of, value)};")
+    elif isinstance(of, List):
+        _store_list(body, of, place, value, what)
+    elif isinstance(of, Map):
+        _store_map(body, of, place, value, what)
+    else:
+        raise Refusal(f"{what} is {of}, which can't be kept")
+
+
+def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> None:
+    array = body.array(value)
+    shape = tuple(array.dims)
+    if len(shape) != len(of.shape):
+        raise Refusal(f"{what} is {of} at one place and {array.type} at another")
+    for dim, wanted in zip(shape, of.shape, strict=True):
+        if isinstance(dim, int):
+            if dim != wanted:
+                raise Refusal(f"{what} is {of} at one place and {array.type} at another")
+        else:
+            body.check(
+                f"{dim} == {wanted}",
+                "ValueError",
+                f"{what} gets %lld elements on an axis of {wanted}",
+                f"(long long){dim}",
+            )
+    if array.item.kind != of.item.kind or array.item.bits != of.item.bits:
+        raise Refusal(
+            f"{what} is an array of {of.item.dtype.name} at one place and of"
+            f" {array.item.dtype.name} at another: write .astype(np.{of.item.dtype.name})"
+        )
+    body.copy_elements(array, memory_array(of.item, of.shape, f"{place}.v"))
+
+
+def _store_list(body: Body, of: List, place: str, value: Value, what: str) -> None:
+    if isinstance(value, Lst) and value.list_type == of and not of.capacity:
+        body.emit(f"{place} = {value.c};")
+        return
+    made = body.as_list(value, of)
+    if not of.capacity:
+        body.emit(f"{place} = {made.c};")
+        return
+    if made.c == f"(&{place})":
+        return
+    body.check(
+        f"{made.c}->count <= {of.capacity}",
+        "MemoryError",
+        f"{what} has %lld items, and {of.capacity} fit: write `# at most N` in the line of"
+        " __init__ that makes it",
+        f"(long long){made.c}->count",
+    )
+    body.emit(f"{place}.count = {made.c}->count;")
+    if made.list_type.item == of.item:
+        size = f"(size_t){made.c}->count * sizeof({place}.v[0])"
+        body.emit(f"if ({place}.count) memmove({place}.v, {made.c}->v, {size});")
+        return
+    index = body.name("i")
+    with body.block(f"for (int64_t {index} = 0; {index} < {made.c}->count; {index}++) {{"):
+        item = load(body, made.list_type.item, f"{made.c}->v[{index}]")
+        store(body, of.item, f"{place}.v[{index}]", item, what)
+
+
+def _store_map(body: Body, of: Map, place: str, value: Value, what: str) -> None:
+    made = body.as_map(value, of)
+    if not of.capacity:
+        body.emit(f"{place} = {made.c};")
+        return
+    if made.c == f"(&{place})":
+        return
+    body.check(
+        f"{made.c}->count <= {of.capacity}",
+        "MemoryError",
+        f"{what} has %lld items, and {of.capacity} fit: write `# at most N` in the line of"
+        " __init__ that makes it",
+        f"(long long){made.c}->count",
+    )
+    body.emit(f"{place}.count = {made.c}->count;")
+    for part in "kv":
+        size = f"(size_t){made.c}->count * sizeof({place}.{part}[0])"
+        body.emit(f"if ({place}.count) memmove({place}.{part}, {made.c}->{part}, {size});")
+
+
+def join(one: Type, other: Type) -> Type:
+    """Returns the type of what may be either.
+
+    Raises:
+        Refusal: nothing is both.
+    """
+    if one == other:
+        return one
+    for a, b in ((one, other), (other, one)):
+        if isinstance(a, Constant) and a.value is None:
+            return b if isinstance(b, Optional) else Optional(b)
+        if isinstance(a, Optional) and isinstance(b, Constant) and b.value is None:
+            return a
+        if isinstance(a, Optional):
+            inner = b.item if isinstance(b, Optional) else b
+            return Optional(join(a.item, inner))
+        if isinstance(a, Text) and isinstance(b, Constant) and isinstance(b.value, str):
+            return a
+        if isinstance(a, Member) and isinstance(b, Constant) and isinstance(b.value, a.cls):
+            return a
+        if isinstance(a, Constant) and isinstance(a.value, tuple):
+            return join(fixed_type(a.value), b)
+    for a, b in ((one, other), (other, one)):
+        if isinstance(a, Constant) and isinstance(a.value, list):
+            return join(fixed_type(a.value), b)
+    if isinstance(one, Constant) and isinstance(other, Constant):
+        return join(_widened(one), _widened(other))
+    if isinstance(one, Number) and isinstance(other, Number):
+        return joined_numbers(one, other)
+    if isinstance(one, Tuple) and isinstance(other, Tuple) and len(one.items) == len(other.items):
+        cls = one.cls if one.cls == other.cls else None
+        return Tuple(tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True)), cls)
+    if isinstance(one, Record) and isinstance(other, Record) and one.keys == other.keys:
+        items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
+        return Record(one.keys, items, one.cls)
+    if isinstance(one, List) and isinstance(other, List):
+        return List(
+            join_items(one.item, other.item),
+            0,
+            one.most if one.most == other.most else 0,
+            one.is_deque,
+            one.is_set,
+        )
+    if isinstance(one, Map) and isinstance(other, Map):
+        return Map(join_items(one.key, other.key), join_items(one.item, other.item))
+    arrays = (Array, DynamicArray)
+    if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype == other.item.dtype:
+        ndims = [len(t.shape) if isinstance(t, Array) else t.ndim for t in (one, other)]
+        if ndims[0] == ndims[1]:
+            return DynamicArray(one.item, ndims[0])
+    raise Refusal(f"a value is {one} at one place and {other} at another")
+
+
+def join_items(one: Type, other: Type) -> Type:
+    if isinstance(one, Empty):
+        return other
+    return one if isinstance(other, Empty) else join(one, other)
+
+
+def item_type(value: Value) -> Type:
+    """Returns the type of an item of a list."""
+    of = value.type
+    if isinstance(of, Constant):
+        return fixed_type(of.value)
+    if isinstance(of, Tuple):
+        return Tuple(tuple(_kept_type(each) for each in of.items), of.cls)
+    if isinstance(value, Arr) and isinstance(of, DynamicArray):
+        return of
+    return _kept_type(of)
+
+
+def _kept_type(of: Type) -> Type:
+    if isinstance(of, Constant):
+        return fixed_type(of.value)
+    if isinstance(of, List):
+        return List(of.item, 0, of.most, of.is_deque, of.is_set)
+    return of
+
+
+def _widened(of: Constant) -> Type:
+    if isinstance(of.value, str):
+        return Text()
+    if isinstance(of.value, enum.Enum):
+        return Member(type(of.value))
+    if isinstance(of.value, (tuple, list)):
+        return fixed_type(of.value)
+    raise Refusal(f"a value is {of} at one place and something else at another")
+
+
+def fixed_type(value: object) -> Type:
+    """Returns the type in which a known object can be kept together with others of its kind."""
+    found = number_of(value)
+    if found is not None:
+        return found
+    if isinstance(value, tuple):
+        cls = type(value) if hasattr(value, "_fields") else None
+        return Tuple(tuple(fixed_type(item) for item in value), cls)
+    if isinstance(value, list):
+        item: Type = Empty()
+        for each in value:
+            item = join_items(item, fixed_type(each))
+        return List(item)
+    of = constant(value)
+    try:
+        return _widened(of)
+    except Refusal:
+        return of

@@ -1,0 +1,346 @@
+"""Template: one environment in Python, and what its attributes are."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import inspect
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._translator import reader, storage
+from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.types import (
+    NONE,
+    Array,
+    Empty,
+    List,
+    Map,
+    Member,
+    Number,
+    Optional,
+    Record,
+    Text,
+    Tuple,
+    Type,
+    number_of,
+    of_dtype,
+    unbounded,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
+
+# items of a list of an environment, unless the program says how many
+CAPACITY = 256
+NESTED_CAPACITY = 32
+AT_MOST = re.compile(r"#.*?\bat most (\d+)")
+CHANGING = {
+    *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "appendleft"),
+    *("popleft", "rotate", "add", "discard", "update", "popitem", "setdefault", "fill"),
+    *("extendleft", "shuffle"),
+}
+# of gymnasium.Env, and made by its constructor
+IGNORED = {"render_mode", "spec", "metadata", "_np_random", "_np_random_seed"}
+
+
+class Template:
+    """What is known of a class from one of its environments.
+
+    Attributes:
+        cls: the class.
+        env: an environment after its first reset.
+        state: the types of attributes that change, by name.
+        constants: numbers and arrays that all environments share, by name, as far as they are used.
+        divisors: constants by which the program divides without a look at them.
+        frozen: other attributes that never change, as far as the program depends on them.
+        rebound: attributes that methods assign.
+    """
+
+    def __init__(self, cls: type, options: dict[str, Any] | None = None) -> None:
+        self.cls = cls
+        self.options = dict(options or {})
+        try:
+            self.fresh = cls(**self.options)
+            self.env = cls(**self.options)
+        except Exception as error:
+            raise Refusal(f"{cls.__name__}() fails: {type(error).__name__}: {error}") from error
+        self.initial = dict(vars(self.fresh))
+        try:
+            self.env.reset(seed=0)
+        except Exception as error:
+            raise Refusal(
+                f"{cls.__name__}().reset(seed=0) fails: {type(error).__name__}: {error}"
+            ) from error
+        self.infos = self._infos()
+        self.constants: dict[str, Any] = {}
+        self.frozen: dict[str, Any] = {}
+        self.divisors: set[str] = set()
+        self.capacities = self._capacities()
+        self.state: dict[str, Type] = {}
+        self.widened: dict[tuple[str, Any], Type] = {}
+        stored, self.rebound = self._stored()
+        for name in sorted(stored):
+            if name in IGNORED or reader.find(cls, name) is not None:
+                continue
+            self.add_state(name)
+
+    def _infos(self) -> dict[str, Any]:
+        """Returns infos of a reset and of some steps, whose shapes others have, too."""
+        found: dict[str, Any] = {}
+        try:
+            env = self.cls(**self.options)
+            env.action_space.seed(0)
+            _, info = env.reset(seed=0)
+            found.update(info)
+            for _ in range(3):
+                *_, terminated, truncated, info = env.step(env.action_space.sample())
+                found.update(info)
+                if terminated or truncated:
+                    break
+        except Exception:
+            pass
+        return found
+
+    # ------------------------------------------------------------------------------- reading --
+
+    def _stored(self) -> tuple[set[str], set[str]]:
+        """Returns the attributes that methods change, and those of them that they assign."""
+        changed: set[str] = set()
+        rebound: set[str] = set()
+        for function in reader.methods(self.cls):
+            if function.name in ("__init__", "render", "close", "__post_init__") or (
+                function.name.startswith(("render", "_render"))
+            ):
+                continue
+            own = function.tree.args.args[0].arg if function.tree.args.args else ""
+            for each in ast.walk(function.tree):
+                if isinstance(each, ast.Attribute) and isinstance(each.ctx, (ast.Store, ast.Del)):
+                    if isinstance(each.value, ast.Name) and each.value.id == own:
+                        changed.add(each.attr)
+                        rebound.add(each.attr)
+                elif isinstance(each, ast.Subscript) and isinstance(each.ctx, (ast.Store, ast.Del)):
+                    if name := _root(each.value, own):
+                        changed.add(name)
+                elif isinstance(each, ast.AugAssign):
+                    if name := _root(each.target, own):
+                        changed.add(name)
+                elif isinstance(each, ast.Call):
+                    changed.update(filter(None, (_root(it, own) for it in _changed_by(each))))
+        changed.discard("np_random")
+        changed.update(name for name, value in vars(self.env).items() if _has_mutable(value))
+        return changed, rebound
+
+    def _capacities(self) -> dict[str, int]:
+        """Returns the numbers of `# at most N` comments, by attribute."""
+        found: dict[str, int] = {}
+        for cls in reader.bases(self.cls):
+            try:
+                lines = inspect.getsource(cls).splitlines()
+            except (OSError, TypeError):
+                continue
+            for line in lines:
+                given = AT_MOST.search(line)
+                names = re.findall(r"self\.(\w+)\s*(?::[^=]+)?=", line)
+                if given and names:
+                    found[names[0]] = int(given[1])
+        return found
+
+    def add_state(self, name: str) -> None:
+        """Notes that an attribute changes."""
+        values = [held[name] for held in (self.initial, vars(self.env)) if name in held]
+        if not values and hasattr(self.cls, name):
+            values = [getattr(self.cls, name)]
+        of: Type | None = None
+        for value in values:
+            kind = self.type_of(name, value)
+            if isinstance(of, Map) and isinstance(of.key, Empty) and isinstance(kind, Record):
+                of = kind
+            of = kind if of is None else storage.join(of, kind)
+        if of is not None:
+            self.state[name] = self.bounded(name, of)
+        self.constants.pop(name, None)
+        self.frozen.pop(name, None)
+
+    def new_state(self, name: str, of: Type, body: Body) -> None:
+        """Adds an attribute that a method assigns, and neither __init__ nor reset."""
+        if name in vars(self.env) or hasattr(self.cls, name):
+            self.add_state(name)
+            if name in self.state:
+                return
+        self.state[name] = self.bounded(name, of)
+
+    def joined(self, body: Body, name: str, have: Type, of: Type) -> Type:
+        """Returns the type of an attribute that gets a value of another type.
+
+        Raises:
+            Refusal: the types don't fit.
+        """
+        if isinstance(have, Number) and isinstance(of, Number):
+            if (have.kind == "f" and of.kind in "iu") or have == of:
+                return have
+            if have.kind in "biu" and of.kind == "f":
+                raise body.refuse(
+                    f"self.{name} is {have} after reset(), and {of} here: write a float from the"
+                    f" beginning, as in self.{name} = 0.0"
+                )
+            if {have.kind, of.kind} == {"b", "i"}:
+                return Number("i", 64)
+        if isinstance(have, Array) and isinstance(of, Tuple) and _fits(of, have):
+            # what is read of it are numbers, in both
+            return have
+        try:
+            return self.bounded(name, storage.join(unbounded(have), unbounded(of)))
+        except Refusal as refusal:
+            raise body.refuse(f"self.{name}: {refusal.args[0]}") from None
+
+    def widen(self, name: str, of: List, item: Type) -> None:
+        """Changes the items of a list in an attribute."""
+        self.state[name] = self.bounded(name, _widened(unbounded(self.state[name]), of, item))
+
+    # --------------------------------------------------------------------------------- types --
+
+    def bounded(self, name: str, of: Type, is_nested: bool = False) -> Type:
+        """Returns the type in which an attribute is kept: lists have a capacity."""
+        most = self.capacities.get(name) if not is_nested else None
+        if isinstance(of, List):
+            capacity = of.most or most or (NESTED_CAPACITY if is_nested else CAPACITY)
+            item = self.bounded(name, of.item, True)
+            return List(item, capacity, of.most, of.is_deque, of.is_set)
+        if isinstance(of, Map):
+            capacity = most or (NESTED_CAPACITY if is_nested else CAPACITY)
+            return Map(
+                self.bounded(name, of.key, True), self.bounded(name, of.item, True), capacity
+            )
+        if isinstance(of, Tuple):
+            return Tuple(tuple(self.bounded(name, each, True) for each in of.items), of.cls)
+        if isinstance(of, Record):
+            items = tuple(self.bounded(name, each, is_nested) for each in of.items)
+            return Record(of.keys, items, of.cls)
+        if isinstance(of, Optional):
+            return Optional(self.bounded(name, of.item, is_nested))
+        return of
+
+    def type_of(self, name: str, value: Any) -> Type:
+        """Returns the type of a value in Python.
+
+        Raises:
+            Refusal: it can't be a part of an environment's state.
+        """
+        number = number_of(value)
+        if number is not None and not isinstance(value, enum.Enum):
+            return number
+        if value is None:
+            return NONE
+        if isinstance(value, enum.Enum):
+            return Member(type(value))
+        if isinstance(value, str):
+            return Text()
+        if isinstance(value, np.ndarray):
+            item = of_dtype(value.dtype)
+            if item is None:
+                raise Refusal(f"self.{name} is an array of {value.dtype}, which is not translated")
+            return Array(item, value.shape)
+        if isinstance(value, tuple):
+            cls = type(value) if hasattr(value, "_fields") else None
+            return Tuple(tuple(self.type_of(name, each) for each in value), cls)
+        if isinstance(value, (list, deque, set)):
+            item_type: Type = Empty()
+            for each in value:
+                item_type = storage.join_items(item_type, self.type_of(name, each))
+            most = (value.maxlen or 0) if isinstance(value, deque) else 0
+            return List(item_type, 0, most, isinstance(value, deque), isinstance(value, set))
+        if isinstance(value, dict):
+            if not value:
+                return Map(Empty(), Empty())
+            if all(isinstance(key, str) for key in value):
+                return Record(
+                    tuple(value), tuple(self.type_of(name, each) for each in value.values())
+                )
+            key_type: Type = Empty()
+            entry: Type = Empty()
+            for key, each in value.items():
+                key_type = storage.join_items(key_type, self.type_of(name, key))
+                entry = storage.join_items(entry, self.type_of(name, each))
+            return Map(key_type, entry)
+        if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            return Record(
+                tuple(each.name for each in fields),
+                tuple(self.type_of(name, getattr(value, each.name)) for each in fields),
+                type(value),
+            )
+        raise Refusal(
+            f"self.{name} is {_article(type(value).__name__)}, which can't be a part of a state"
+            " that is copied: keep numbers, arrays, tuples, lists and dicts in self"
+        )
+
+
+def _fits(of: Tuple, array: Array) -> bool:
+    """Returns whether a tuple has numbers for all elements of an array."""
+    return array.shape == (len(of.items),) and all(
+        isinstance(each, Number) and (array.item.kind == "f" or each.kind in "bi")
+        for each in of.items
+    )
+
+
+def _widened(have: Type, of: List, item: Type) -> Type:
+    if isinstance(have, List):
+        if unbounded(of).item == have.item:  # type: ignore[attr-defined]
+            return List(unbounded(item), 0, have.most, have.is_deque, have.is_set)
+        return List(_widened(have.item, of, item), 0, have.most, have.is_deque, have.is_set)
+    if isinstance(have, Optional):
+        return Optional(_widened(have.item, of, item))
+    if isinstance(have, Map):
+        return Map(have.key, _widened(have.item, of, item))
+    if isinstance(have, Record):
+        return Record(have.keys, tuple(_widened(each, of, item) for each in have.items), have.cls)
+    if isinstance(have, Tuple):
+        return Tuple(tuple(_widened(each, of, item) for each in have.items), have.cls)
+    return have
+
+
+def _has_mutable(value: Any) -> bool:
+    """Returns whether objects of the user's are in a value that may change."""
+    if isinstance(value, (list, tuple, deque, dict)):
+        parts = value.values() if isinstance(value, dict) else value
+        return any(dataclasses.is_dataclass(each) and not _is_frozen(each) for each in list(parts))
+    if not dataclasses.is_dataclass(value) or isinstance(value, type) or _is_frozen(value):
+        return False
+    return any(
+        isinstance(each, ast.Attribute)
+        and isinstance(each.ctx, ast.Store)
+        and _root(each, "self") is not None
+        for function in reader.methods(type(value))
+        if function.name not in ("__init__", "__post_init__")
+        for each in ast.walk(function.tree)
+    )
+
+
+def _is_frozen(value: Any) -> bool:
+    return bool(value.__dataclass_params__.frozen)
+
+
+def _changed_by(call: ast.Call) -> list[ast.expr]:
+    """Returns what a call of a method may change."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in CHANGING:
+        return []
+    return [call.func.value, *(call.args[:1] if call.func.attr == "shuffle" else [])]
+
+
+def _root(tree: ast.expr, own: str) -> str | None:
+    """Returns the attribute of self that an expression is a part of."""
+    while isinstance(tree, (ast.Subscript, ast.Attribute, ast.Starred)):
+        owner = tree.value
+        if isinstance(tree, ast.Attribute) and isinstance(owner, ast.Name) and owner.id == own:
+            return tree.attr
+        tree = owner
+    return None
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[0].lower() in 'aeiou' else 'a'} {word}"

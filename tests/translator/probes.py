@@ -1,0 +1,354 @@
+"""Environments that compute with one part of the language each, for comparison with Python."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import NamedTuple
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+TABLE = [3, 1, 4, 1, 5, 9, 2, 6]
+WORDS = {"left": -1, "right": 1, "stay": 0}
+
+
+class Probe(gymnasium.Env):
+    """Shows what `values` returns: a list of floats."""
+
+    size = 8
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (self.size,), np.float64)
+        self.action_space = spaces.Box(-3.0, 3.0, (3,), np.float64)
+        self.steps = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(self.size), {}
+
+    def step(self, action):
+        self.steps += 1
+        found = np.array(self.values(action), dtype=np.float64)
+        return found, float(found[0]), False, self.steps >= 50, {}
+
+    def values(self, action):
+        raise NotImplementedError
+
+
+class Integers(Probe):
+    size = 14
+
+    def values(self, action):
+        a, b = int(action[0] * 100), int(action[1] * 10)
+        b = b if b != 0 else 7
+        c = self.np_random.integers(-50, 50)
+        total = 0
+        for i in range(-3, 20, 4):
+            total += i * a - b
+        flags = (a > b) + (a < 0) + True
+        return [
+            a // b,
+            a % b,
+            -a // b,
+            divmod(a, b)[1],
+            a**3,
+            2 ** (abs(b) % 20),
+            (a << 3) ^ (b >> 1),
+            a & 255 | 7,
+            ~a,
+            total,
+            flags,
+            c // 7,
+            c % -7,
+            max(a, b, 3) - min(a, 5),
+        ]
+
+
+class Floats(Probe):
+    size = 18
+
+    def values(self, action):
+        x, y, z = float(action[0]), float(action[1]), action[2]
+        y = y if y != 0.0 else 0.5
+        return [
+            x / y,
+            x // y,
+            x % y,
+            -x % abs(y),
+            x**2,
+            abs(x) ** 0.5,
+            z**2,
+            abs(z) ** 1.5,
+            round(x * 10),
+            round(x, 2),
+            int(x * 7),
+            math.floor(x) + math.ceil(y),
+            math.sqrt(abs(x)) + math.exp(y) - math.log(abs(x) + 1e-9),
+            math.atan2(x, y) + math.sin(x) * math.cos(y),
+            np.exp(z) + np.log(abs(z) + 1e-9),
+            np.tanh(z) + np.arctan2(z, x),
+            np.clip(z, -1, 1) + np.sign(z),
+            x if x > y > -1 else y,
+        ]
+
+
+class Arrays(Probe):
+    size = 20
+
+    def __init__(self):
+        super().__init__()
+        self.weights = np.linspace(-1.0, 1.0, 12).reshape(3, 4)
+        self.grid = np.zeros((4, 5), dtype=np.int64)
+
+    def values(self, action):
+        a = np.array(action)
+        self.grid[self.steps % 4, :] += 1
+        self.grid[:, self.steps % 5] -= 2
+        row = self.grid[1]
+        row[0] += 3
+        product = a @ self.weights
+        mask = self.grid > 0
+        picked = self.grid[mask]
+        long = np.arange(300) * a[0] + 0.1
+        return [
+            (a * 2 + 1).sum(),
+            a.mean() - a.std(),
+            a[::-1][0],
+            a[1:].max(),
+            np.abs(a).argmax(),
+            self.weights[:, 1].sum(),
+            product[2],
+            np.linalg.norm(a),
+            np.dot(a, a[::-1]),
+            self.grid.sum(),
+            self.grid.max(axis=0)[2],
+            self.grid.sum(axis=1)[3],
+            picked.sum() + len(picked),
+            mask.any() + mask.all() * 2,
+            np.where(a > 0, a, -1.0)[0],
+            np.concatenate([a, a[:1]])[3],
+            np.roll(a, 1)[0] + np.flip(a)[0],
+            long.sum(),
+            long.astype(np.float32).sum(),
+            (a**2).sum() + np.square(a).max() + np.prod(a),
+        ]
+
+
+class Containers(Probe):
+    size = 16
+
+    def __init__(self):
+        super().__init__()
+        self.items = []
+        self.recent = deque(maxlen=5)
+        self.seen = set()
+        self.counts = {"left": 0, "right": 0, "stay": 0}
+        self.visits = {}
+        self.best = None
+
+    def reset(self, *, seed=None, options=None):
+        found = super().reset(seed=seed)
+        self.items = [(0, 0)]
+        self.recent.clear()
+        self.seen = set()
+        self.visits = {}
+        self.best = None
+        return found
+
+    def values(self, action):
+        x, y = (int(each * 3) for each in action[:2])
+        self.items.append((x, y))
+        if len(self.items) > 6:
+            self.items.pop(0)
+        self.recent.append(x)
+        self.seen.add((x, y))
+        word = "left" if x < 0 else "right" if x > 0 else "stay"
+        self.counts[word] += 1
+        self.visits[x] = self.visits.get(x, 0) + 1
+        if self.best is None or x > self.best:
+            self.best = x
+        swapped = y, x
+        squares = [i * i for i in range(5) if i % 2 == 0]
+        ordered = sorted(self.recent)
+        a, *rest = [x, y, 3]
+        return [
+            len(self.items),
+            self.items[-1][0],
+            self.items[0][1],
+            sum(self.recent),
+            ordered[0],
+            ordered[-1] * 10,
+            len(self.seen),
+            (0, 0) in self.seen,
+            self.counts[word],
+            self.counts["left"] + WORDS[word],
+            self.visits[x] + len(self.visits),
+            self.best,
+            swapped[0] * 100 + swapped[1],
+            sum(squares) + squares[-1],
+            any(i > 2 for i, _ in self.items) + all(j < 9 for _, j in self.items),
+            a + len(rest) + TABLE[x % 8] + self.recent.count(x),
+        ]
+
+
+class Random(Probe):
+    size = 16
+
+    def values(self, action):
+        rng = self.np_random
+        deck = list(range(10))
+        rng.shuffle(deck)
+        order = rng.permutation(6)
+        some = rng.choice(20, size=4, replace=False)
+        return [
+            rng.random(),
+            rng.uniform(-2, 5),
+            rng.uniform(low=-1.0, high=1.0, size=(3,))[2],
+            rng.integers(7),
+            rng.integers(3, 9, size=2)[1],
+            rng.integers(0, 5, endpoint=True),
+            rng.normal(1.0, 2.0),
+            rng.standard_normal(3)[0],
+            rng.exponential(2.0),
+            rng.poisson(3.5),
+            rng.binomial(20, 0.3),
+            deck[0] * 10 + deck[9],
+            order[0] * 10 + order[5],
+            some[0] * 10 + some[3],
+            rng.choice([1.5, 2.5, 4.0], p=[0.2, 0.3, 0.5]),
+            rng.geometric(0.3) + rng.gamma(2.0, 1.5) + rng.beta(2.0, 3.0),
+        ]
+
+
+class Color(Enum):
+    RED = "r"
+    GREEN = "g"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 5
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+    @property
+    def sum(self):
+        return self.x + self.y
+
+    def scaled(self, by):
+        return Point(self.x * by, self.y * by)
+
+
+@dataclass
+class Body:
+    speed: float = 0.0
+    hits: int = 0
+
+    def push(self, by):
+        self.speed += by
+        self.hits += 1
+
+
+class Objects(Probe):
+    size = 10
+
+    def __init__(self):
+        super().__init__()
+        self.color = Color.RED
+        self.level = Level.LOW
+        self.body = Body()
+        self.bodies = [Body(), Body(1.0)]
+        self.point = Point(0.0, 0.0)
+
+    def values(self, action):
+        self.color = Color.GREEN if action[0] > 0 else Color.RED
+        self.level = Level.HIGH if self.level == Level.LOW else Level.LOW
+        self.body.push(float(action[1]))
+        body = self.bodies[self.steps % 2]
+        body.speed += 0.5
+        self.point = Point(float(action[0]), self.point.x).scaled(2.0)
+        match self.steps % 3:
+            case 0:
+                kind = 10
+            case 1 | 2 if self.color is Color.RED:
+                kind = 20
+            case _:
+                kind = 30
+        try:
+            quotient = 10 // (self.steps % 4)
+        except ZeroDivisionError:
+            quotient = -1
+        return [
+            self.color == Color.GREEN,
+            self.level * 2,
+            self.level.value,
+            self.body.speed,
+            self.body.hits,
+            sum(each.speed for each in self.bodies),
+            self.point.sum,
+            kind,
+            quotient,
+            self.color.value == "g",
+        ]
+
+
+class Control(Probe):
+    size = 9
+
+    def helper(self, n, step=2, *, sign=1):
+        if n <= 0:
+            return 0
+        return sign * n + self.helper(n - step, step)
+
+    def pairs(self, n):
+        for i in range(n):
+            for j in range(i):
+                yield i, j
+
+    def values(self, action):
+        n = int(abs(action[0]) * 3)
+        count = 0
+        while True:
+            count += 1
+            if count % 2:
+                continue
+            if count > n:
+                break
+        else:
+            count = -1
+        for i in range(n):
+            if i == 7:
+                found = i
+                break
+        else:
+            found = -1
+        x = None
+        for i, j in self.pairs(n):
+            if i * j > 5:
+                x = i * j
+        total = 0
+        for i, (a, b) in enumerate(zip(TABLE, reversed(TABLE), strict=True)):
+            total += i * a - b
+        value = n and count
+        return [
+            count,
+            found,
+            -1 if x is None else x,
+            total,
+            value,
+            self.helper(n, sign=-1),
+            self.helper(n, 3),
+            not n,
+            ("many" if n > 2 else "few") == "many",
+        ]
+
+
+PROBES = (Integers, Floats, Arrays, Containers, Random, Objects, Control)

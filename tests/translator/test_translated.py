@@ -1,0 +1,75 @@
+"""Environments in Python that are translated to C give the same bits as in Python."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parallel_pool
+from parallel_pool._testing import twins
+from tests.translator import probes
+
+STRANGERS = Path(__file__).parent / "strangers"
+sys.path.insert(0, str(STRANGERS))
+CLASSES = importlib.import_module("classes").CLASSES
+sys.path.remove(str(STRANGERS))
+
+# classes that are refused, and a word of the reason
+REFUSED = {
+    "lander": "math.hypot rounds in a way of its own",
+    "portfolio": "multivariate_normal",
+    "sailing": "math.dist rounds in a way of its own",
+}
+
+
+def stranger(module: str, name: str) -> Any:
+    sys.path.insert(0, str(STRANGERS))
+    try:
+        return getattr(importlib.import_module(module), name)
+    finally:
+        sys.path.remove(str(STRANGERS))
+
+
+@pytest.mark.parametrize("cls", probes.PROBES, ids=lambda cls: cls.__name__)
+def test_a_part_of_the_language_gives_the_same_bits(cls: Any) -> None:
+    (env_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, env_id)
+
+
+@pytest.mark.parametrize(
+    "module, name, limit", [(m, n, limit) for m, n, _, limit in CLASSES if m not in REFUSED]
+)
+def test_a_class_of_a_stranger_gives_the_same_bits(
+    module: str, name: str, limit: int | None
+) -> None:
+    cls = stranger(module, name)
+    (env_id,) = parallel_pool.compile(cls)
+    twins.compare(cls, env_id, limit=limit)
+
+
+@pytest.mark.parametrize("module, name", [(m, n) for m, n, *_ in CLASSES if m in REFUSED])
+def test_what_is_not_translated_is_said(module: str, name: str) -> None:
+    cls = stranger(module, name)
+    with pytest.raises(parallel_pool.SourceError, match=REFUSED[module]) as found:
+        parallel_pool.compile(cls)
+    # with the file and the line
+    assert f"{module}.py:" in str(found.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "module, name, options, limit",
+    [(m, n, o, limit) for m, n, all_options, limit in CLASSES for o in all_options[1:]],
+)
+def test_other_options_of_a_stranger_give_the_same_bits(
+    module: str, name: str, options: dict[str, Any], limit: int | None
+) -> None:
+    if module in REFUSED:
+        return
+    cls = stranger(module, name)
+    (env_id,) = parallel_pool.compile(cls, **options)
+    twins.compare(cls, env_id, limit=limit, seed=5, options=options)
