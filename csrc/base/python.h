@@ -237,6 +237,67 @@ static inline double pp_numpy_minimum(double a, double b) {
   return a <= b || isnan(a) ? a : b;
 }
 
+/* adds x to a sum; what is lost goes to *rest */
+static inline void pp_python_add_exactly(double *sum, double *rest, double x) {
+  double before = *sum;
+  *sum += x;
+  *rest += (before - *sum) + x;
+}
+
+/* Returns math.hypot of numbers, which become absolute values: as CPython before 3.12 does it, with
+ * squares of half a number's bits, or since then, with fused products. Both scale by a power of two
+ * and correct the root once. */
+__attribute__((unused)) static double pp_python_hypot(double *values, int64_t count, bool is_old) {
+  double largest = 0, sum = 1, rest[3] = {0, 0, 0};
+  bool has_nan = false;
+  int exponent;
+  for (int64_t i = 0; i < count; i++) {
+    values[i] = fabs(values[i]);
+    has_nan = has_nan || isnan(values[i]);
+    if (values[i] > largest) largest = values[i];
+  }
+  if (isinf(largest)) return largest;
+  if (has_nan) return NAN;
+  if (largest == 0 || count <= 1) return largest;
+  frexp(largest, &exponent);
+  if (exponent < -1023 && is_old) {
+    for (int64_t i = 0; i < count; i++) {
+      double x = values[i] / largest;
+      pp_python_add_exactly(&sum, &rest[0], x * x);
+    }
+    return largest * sqrt(sum - 1.0 + rest[0]);
+  }
+  if (exponent < -1023) {
+    for (int64_t i = 0; i < count; i++) values[i] /= 0x1p-1022;
+    return 0x1p-1022 * pp_python_hypot(values, count, is_old);
+  }
+  double scale = ldexp(1.0, -exponent), root = 0;
+  // the last turn subtracts the square of the root
+  for (int64_t i = 0; i <= count; i++) {
+    bool is_last = i == count;
+    if (is_last)
+      root = sqrt(sum - 1.0 + (is_old ? rest[0] + rest[1] + rest[2] : rest[0] + rest[1]));
+    double x = is_last ? root : values[i] * scale, sign = is_last ? -1 : 1;
+    if (is_old) {
+      double wide = x * 134217729.0, high = wide - (wide - x), low = x - high;
+      pp_python_add_exactly(&sum, &rest[0], sign * high * high);
+      pp_python_add_exactly(&sum, &rest[1], sign * 2.0 * high * low);
+      if (is_last) {
+        pp_python_add_exactly(&sum, &rest[2], -low * low);
+      } else {
+        rest[2] += low * low;
+      }
+    } else {
+      double square = sign * x * x, total = sum + square;
+      rest[0] += fma(sign * x, x, -square);
+      rest[1] += square - (total - sum);
+      sum = total;
+    }
+  }
+  double left = sum - 1.0 + (is_old ? rest[0] + rest[1] + rest[2] : rest[0] + rest[1]);
+  return (root + left / (2.0 * root)) / scale;
+}
+
 /* Returns np.interp(x, points, values). */
 __attribute__((unused)) static double pp_numpy_interp(double x, const double *points,
                                                       const double *values, int64_t count) {

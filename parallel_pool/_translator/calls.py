@@ -878,7 +878,32 @@ def _math_pow(body: Body, given: list[Value], keywords: dict[str, Value]) -> Val
 def _math_hypot(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if _all_fixed(given):
         return Fixed(math.hypot(*(each.value for each in given)))  # type: ignore[attr-defined]
-    raise body.refuse("math.hypot rounds in a way of its own: write math.sqrt(x * x + y * y)")
+    numbers = [body.as_num(each) for each in given]
+    return _hypot_of(body, [cast(each.c, FLOAT, each.number) for each in numbers])
+
+
+def _hypot_of(body: Body, numbers: Sequence[str]) -> Num:
+    """Returns math.hypot of C expressions."""
+    values = body.c_variable("h", "double *")
+    count = len(numbers)
+    body.emit(f"{values} = pp_python_memory(c, {max(1, count)} * sizeof(double));")
+    body.check(f"{values} != NULL", "MemoryError", "")
+    for i, each in enumerate(numbers):
+        body.emit(f"{values}[{i}] = {each};")
+    is_old = "true" if sys.version_info < (3, 12) else "false"
+    result = body.number(FLOAT, f"pp_python_hypot({values}, {count}, {is_old})")
+    return result
+
+
+def _math_dist(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    sides = [body.items(body.plain(each)) for each in given]
+    if sides[0] is None or sides[1] is None or len(sides[0]) != len(sides[1]):
+        raise body.refuse("math.dist of points whose number of coordinates is not known")
+    differences = []
+    for one, other in zip(sides[0], sides[1], strict=True):
+        a, b = body.as_num(one), body.as_num(other)
+        differences.append(f"({cast(a.c, FLOAT, a.number)} - {cast(b.c, FLOAT, b.number)})")
+    return _hypot_of(body, differences)
 
 
 def _math_gcd(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -999,9 +1024,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     math.pow: _math_pow,
     math.hypot: _math_hypot,
     math.gcd: _math_gcd,
-    math.dist: _refused(
-        "math.dist rounds in a way of its own: write math.sqrt of the sum of squares"
-    ),
+    math.dist: _math_dist,
     builtins.input: _refused("input() is not translated"),
 }
 

@@ -70,7 +70,7 @@ class Integers(Probe):
 
 
 class Floats(Probe):
-    size = 18
+    size = 20
 
     def values(self, action):
         x, y, z = float(action[0]), float(action[1]), action[2]
@@ -94,6 +94,8 @@ class Floats(Probe):
             np.tanh(z) + np.arctan2(z, x),
             np.clip(z, -1, 1) + np.sign(z),
             x if x > y > -1 else y,
+            math.hypot(x, y) + math.hypot(x, y, z),
+            math.dist((x, y), (z, 1.0)),
         ]
 
 
