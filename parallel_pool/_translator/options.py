@@ -27,13 +27,23 @@ from parallel_pool._translator import files
 MOST_KEPT = 64
 
 
+class Changed(ValueError):
+    """An environment with these options is another program."""
+
+
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the environment's constants, and NumPy's functions."""
     about = ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
     functions = tuple(map(tuple, json.loads(about)["numpy"]))
+    # before the class sees them; the engine names those that the environment does not have
+    own = {
+        name: definition.options[name].check(value)
+        for name, value in sorted(options.items())
+        if name in definition.options
+    }
     return {
         **options,
-        "_constants": _constants(definition.id, about, tuple(sorted(options.items()))),
+        "_constants": _constants(definition.id, about, tuple(own.items())),
         "_numpy": _loops(functions),
     }
 
@@ -49,10 +59,19 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
     cls = files.classes_by_id.get(env_id) or _class(about)
     fixed = about["fixed"]
     changed = {name: value for name, value in given if about["options"].get(name, value) != value}
-    env = cls(**{**fixed, **changed})
-    if changed:
-        _check_same(env_id, about, cls(**fixed), env, changed)
-    env.reset(seed=0)
+    try:
+        env = cls(**{**fixed, **changed})
+        if changed:
+            _check_same(env_id, about, cls(**fixed), env, changed)
+        env.reset(seed=0)
+    except Exception as error:
+        if isinstance(error, Changed):
+            raise
+        shown = ", ".join(f"{name}={value!r}" for name, value in given)
+        raise ValueError(
+            f"{quote(env_id)}: {about['class']}({shown}) fails in Python:"
+            f" {type(error).__name__}: {error}"
+        ) from error
     parts: list[bytes] = []
     for name, dtype, shape in about["layout"]:
         value = getattr(env, name)
@@ -84,7 +103,7 @@ def _check_same(
 
 def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], name: str) -> None:
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
-    raise ValueError(
+    raise Changed(
         f"{quote(env_id)} was translated for another self.{name} than {given} gives:"
         f" parallel_pool.compile({about['class']}, {given}) translates it for these"
     )

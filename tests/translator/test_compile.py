@@ -173,6 +173,17 @@ def test_options_are_those_of_the_constructor(tmp_path: Path) -> None:
             assert pool.step([0]).obs[0, 0] == value
     with pytest.raises(TypeError, match="sped"):
         parallel_pool.Pool(env_id, 1, options={"sped": 1.0})
+    with pytest.raises(TypeError, match="speed='fast'"):
+        parallel_pool.Pool(env_id, 1, options={"speed": "fast"})
+
+
+def test_a_constructor_that_refuses_its_options_is_named(tmp_path: Path) -> None:
+    path = source(tmp_path, "value = self.speed", "strict.py")
+    check = "        if speed > 9:\n            raise ValueError('too fast')\n        self.size,"
+    path.write_text(path.read_text().replace("        self.size,", check))
+    (env_id,) = parallel_pool.load_source(path)
+    with pytest.raises(ValueError, match=r"Strict\(speed=10\.0\) fails in Python: ValueError: too"):
+        parallel_pool.Pool(env_id, 1, options={"speed": 10.0})
 
 
 def test_options_that_change_more_than_numbers_need_another_translation(tmp_path: Path) -> None:
