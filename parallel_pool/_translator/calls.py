@@ -303,7 +303,7 @@ def _abs(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(value, Arr):
         return arrays.elementwise(body, [value], operators.absolute)
     number = body.as_num(value)
-    if number.number == INT:
+    if number.number.kind == "i" and not number.number.is_numpy:
         kept = body.temporary("int64_t", number.c)
         body.check(f"{kept} != INT64_MIN", "OverflowError", operators.OVERFLOW)
         return Num(INT, f"({kept} < 0 ? -{kept} : {kept})")
@@ -441,6 +441,8 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     first = body.as_num(start)
     body.emit(f"{total} = {cast(first.c, total_type, first.number)};")
     compensated = total_type == FLOAT and sys.version_info >= (3, 12)
+    if total_type.is_mixed and sys.version_info >= (3, 12):
+        raise body.refuse(f"sum() adds items that are {total_type} differently: convert them")
     rest = body.c_variable("t", "double") if compensated else ""
     if compensated:
         body.emit(f"{rest} = 0;")
@@ -500,7 +502,7 @@ def _round(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     c = cast(number.c, FLOAT, number.number)
     if digits is None or (isinstance(digits, Fixed) and digits.value is None):
         return _int(body, [Num(FLOAT, f"nearbyint({c})")], {})
-    if number.number.is_numpy:
+    if number.number.is_numpy or number.number.is_mixed:
         raise body.refuse("round() of a NumPy number is not translated: convert it by float()")
     return body.number(FLOAT, f"pp_python_round({c}, {body.as_int(digits)})")
 
@@ -699,6 +701,8 @@ def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> V
     if isinstance(value, Mem):
         sample = next(iter(value.member.cls))
     elif number is not None:
+        if number.number.is_mixed:
+            raise body.refuse(f"isinstance() of {number.number} is not translated: convert it")
         sample = number.number.dtype.type(0) if number.number.is_numpy else 0
         if not number.number.is_numpy:
             sample = {"b": False, "i": 0, "f": 0.0}[number.number.kind]

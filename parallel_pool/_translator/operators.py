@@ -190,6 +190,7 @@ def of_numbers(
     if kind is ast.Div:
         of = _float_of(of)
     elif of.kind == "b" and kind not in BITS:
+        _refuse_mixed(body, of)
         if of.is_numpy and kind in (ast.Add, ast.Mult):
             sign = "||" if kind is ast.Add else "&&"
             return body.number(NP_BOOL, f"{one.c} {sign} {other.c}")
@@ -218,7 +219,7 @@ def of_numbers(
 def _float_of(of: Number) -> Number:
     if of.kind == "f":
         return of
-    return NP_FLOAT if of.is_numpy else FLOAT
+    return NP_FLOAT if of.is_numpy else Number("f", 64, False, of.is_mixed)
 
 
 def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
@@ -374,6 +375,11 @@ def _int_power(body: Body, one: Num, other: Num, right: Value) -> Num:
     return Num(INT, name)
 
 
+def _refuse_mixed(body: Body, number: Number) -> None:
+    if number.is_mixed:
+        raise body.refuse(f"this is {number}, which differ here: convert it by bool()")
+
+
 def unary(body: Body, op: ast.unaryop, value: Value) -> Value:
     value = body.plain(value)
     if isinstance(op, ast.Not):
@@ -395,8 +401,11 @@ def _unary_of_number(body: Body, op: ast.unaryop, one: Num, in_array: bool) -> N
     if isinstance(op, ast.Invert):
         if number.kind == "b" and number.is_numpy:
             return Num(number, f"(!{one.c})")
+        if number.kind == "b":
+            _refuse_mixed(body, number)
         return Num(number if number.kind != "b" else INT, f"(~{one.c})")
     if number.kind == "b":
+        _refuse_mixed(body, number)
         if number.is_numpy:
             raise body.refuse("NumPy has no negative of a boolean: use ~")
         number = INT
@@ -465,7 +474,8 @@ def _is(body: Body, one: Value, other: Value) -> str | bool:
     for a, b in ((one, other), (other, one)):
         if isinstance(b, Fixed) and isinstance(b.value, bool):
             found = as_number(body.plain(a))
-            if found is not None and found.number == BOOL:
+            if found is not None and found.number.kind == "b" and not found.number.is_numpy:
+                _refuse_mixed(body, found.number)
                 return truth(body, found) if b.value else negated(truth(body, found))
             return False
     if isinstance(one, Mem) or isinstance(other, Mem):
@@ -549,5 +559,5 @@ def absolute(one: Num) -> Num:
     if number.kind == "f":
         return Num(number, f"{'fabs' if number.bits == 64 else 'fabsf'}({one.c})")
     if number.kind in "bu":
-        return Num(INT if number == BOOL else number, one.c)
+        return Num(INT if number.kind == "b" and not number.is_numpy else number, one.c)
     return Num(number, f"({number.c})({one.c} < 0 ? 0 - (uint64_t){one.c} : (uint64_t){one.c})")

@@ -22,11 +22,13 @@ class Number(Type):
         kind: "b" (bool), "i", "u" or "f", as NumPy's.
         bits: 8, 16, 32 or 64.
         is_numpy: whether it computes as NumPy's scalars do, and not as Python's numbers.
+        is_mixed: it may be NumPy's or Python's: what both compute alike is translated.
     """
 
     kind: str
     bits: int
     is_numpy: bool = False
+    is_mixed: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -43,6 +45,8 @@ class Number(Type):
     def __str__(self) -> str:
         if self.is_numpy:
             return f"np.{self.dtype.name}"
+        if self.is_mixed:
+            return f"np.{self.dtype.name} or Python's {self.dtype.type(0).item().__class__.__name__}"
         return {"b": "a bool", "i": "an int", "f": "a float"}[self.kind]
 
 
@@ -157,6 +161,16 @@ class Optional(Type):
 
     def __str__(self) -> str:
         return f"{self.item} or None"
+
+
+@dataclass(frozen=True)
+class Union(Type):
+    """A value of one of several types: numbers that compute differently, or arrays."""
+
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.items))
 
 
 @dataclass(frozen=True)

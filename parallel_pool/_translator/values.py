@@ -30,6 +30,7 @@ from parallel_pool._translator.types import (
     Text,
     Tuple,
     Type,
+    Union,
     constant,
     number_of,
     of_dtype,
@@ -204,6 +205,29 @@ class Opt(Value):
 
 
 @dataclass
+class Uni(Value):
+    """A value of one of several types; place: the C lvalue that holds it.
+
+    Attributes:
+        root: what holds the memory, as of an array.
+        is_foreign: it must not be changed, as an array.
+    """
+
+    union: Union
+    place: str
+    root: tuple[str, str] | None = None
+    is_foreign: bool = False
+
+    @property
+    def type(self) -> Type:
+        return self.union
+
+    @property
+    def is_number(self) -> bool:
+        return all(isinstance(each, Number) for each in self.union.items)
+
+
+@dataclass
 class Txt(Value):
     c: str
 
@@ -367,9 +391,11 @@ def _is_one(c: str) -> bool:
 def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any = None) -> Number:
     """Returns the type of arithmetic of two numbers, as NumPy 2 promotes."""
     if not one.is_numpy and not other.is_numpy:
-        if "f" in (one.kind, other.kind):
-            return FLOAT
-        return INT if "i" in (one.kind, other.kind) else BOOL
+        found = FLOAT if "f" in (one.kind, other.kind) else BOOL
+        found = INT if found == BOOL and "i" in (one.kind, other.kind) else found
+        return Number(found.kind, found.bits, False, one.is_mixed or other.is_mixed)
+    if one.is_mixed or other.is_mixed:
+        return _promoted_mixed(one, other)
     if one.is_numpy and other.is_numpy:
         found = np.result_type(one.dtype, other.dtype)
     else:
@@ -384,6 +410,20 @@ def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any
     return Number(found.kind, 8 * found.itemsize, True)
 
 
+def _promoted_mixed(one: Number, other: Number) -> Number:
+    """Returns the type of arithmetic of a number of NumPy's or Python's and one of NumPy's."""
+    mixed, numpy = (one, other) if one.is_mixed else (other, one)
+    ways = [
+        promoted(Number(mixed.kind, mixed.bits, is_numpy), numpy) for is_numpy in (False, True)
+    ]
+    if ways[0] != ways[1]:
+        raise Refusal(
+            f"a value is {mixed}, and {numpy} computes differently with each: convert it by"
+            f" {mixed.dtype.type(0).item().__class__.__name__}()"
+        )
+    return ways[0]
+
+
 def joined_numbers(one: Number, other: Number) -> Number:
     """Returns the type of a variable that has been both.
 
@@ -393,14 +433,15 @@ def joined_numbers(one: Number, other: Number) -> Number:
     if one == other:
         return one
     if one.kind == other.kind and one.bits == other.bits:
-        # what it computes does not depend on which of both it is, unless it overflows
-        return Number(one.kind, one.bits, False)
+        return Number(one.kind, one.bits, False, True)
     kinds = {one.kind, other.kind}
     plain = all(each.bits == 64 or each.kind == "b" for each in (one, other))
+    is_numpy = one.is_numpy and other.is_numpy
+    is_mixed = not is_numpy and any(each.is_numpy or each.is_mixed for each in (one, other))
     if plain and kinds == {"i", "f"}:
-        return Number("f", 64, one.is_numpy and other.is_numpy)
+        return Number("f", 64, is_numpy, is_mixed)
     if plain and kinds == {"b", "i"}:
-        return INT
+        return Number("i", 64, False, is_numpy or is_mixed)
     raise Refusal(f"a value is {one} at one place and {other} at another: convert one of them")
 
 
