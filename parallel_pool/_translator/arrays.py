@@ -29,6 +29,7 @@ from parallel_pool._translator.values import (
     Lst,
     Num,
     Span,
+    Uni,
     Value,
     as_number,
     cast,
@@ -52,6 +53,8 @@ def as_array(body: Body, value: Value) -> Arr:
     value = body.plain(value)
     if isinstance(value, Arr):
         return value
+    if isinstance(value, Uni) and value.is_number:
+        value = body.as_num(value)
     if isinstance(value, Fixed) and isinstance(value.value, (np.ndarray, list, tuple, range)):
         found = np.asarray(value.value)
         if of_dtype(found.dtype) is None:

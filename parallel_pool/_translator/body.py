@@ -16,6 +16,7 @@ from parallel_pool._translator import (
     loops,
     operators,
     storage,
+    unions,
 )
 from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
@@ -42,11 +43,11 @@ from parallel_pool._translator.values import (
     Rec,
     Self,
     Tup,
+    Uni,
     Value,
     as_number,
     cast,
     is_known_number,
-    joined_numbers,
 )
 
 if TYPE_CHECKING:
@@ -148,6 +149,10 @@ class Body:
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
             return Opt(value.optional, name)
+        if isinstance(value, Uni):
+            name = self.variable("t", value.union)
+            self.emit(f"{name} = {value.place};")
+            return Uni(value.union, name, is_foreign=value.is_foreign)
         return value
 
     # ---------------------------------------------------------------------------- exceptions --
@@ -206,6 +211,8 @@ class Body:
 
     def as_num(self, value: Value, what: str = "this") -> Num:
         value = self.plain(value)
+        if isinstance(value, Uni) and value.is_number:
+            value = unions.widest(value)
         found = as_number(value)
         if found is None and isinstance(value, Arr) and not value.dims:
             return Num(value.item, value.at(()))
@@ -283,6 +290,12 @@ class Body:
     def of_containers(self, op: ast.operator, one: Value, other: Value) -> Value:
         return containers.binary(self, op, one, other)
 
+    def each_type(self, value: Uni, function: Callable[[Value], None]) -> None:
+        unions.each(self, value, function)
+
+    def spread(self, values: Sequence[Value], function: Callable[[list[Value]], Value]) -> Value:
+        return unions.spread(self, values, function)
+
     def iterate(self, over: Value, begin: Callable[[Value], None], inside: Any) -> None:
         loops.iterate(self, over, begin, inside)
 
@@ -353,6 +366,7 @@ class Body:
         return (
             (isinstance(value, (Lst, Mapping)) and value.root is not None)
             or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
+            or (isinstance(value, Uni) and not value.is_number and value.root is not None)
             or value.__class__.__name__ in ("Span", "Bound", "Method", "Rng", "Flat")
         )
 
@@ -379,7 +393,7 @@ class Body:
             inner = value.value if isinstance(value, Maybe) else value
             if name == but or getattr(inner, "root", None) != root:
                 continue
-            if isinstance(inner, (Arr, Rec, Lst, Mapping)):
+            if isinstance(inner, (Arr, Rec, Lst, Mapping, Uni)):
                 if root == ("variable", name):
                     continue
                 self.names[name] = self.in_variable(name, inner, self.unbounded(inner))
@@ -761,16 +775,23 @@ class Body:
         entry = dict(self.names)
         label, end = self.name("handler"), self.name("after")
         flows: list[Pending] = []
+        first = len(self.lines)
         self.handlers.append(label)
         self.statements(tree.body)
         self.handlers.pop()
+        if not any(f"goto {label};" in line for line in _flat(self.lines[first:])):
+            # nothing raises
+            self.statements(tree.orelse if self.alive else ())
+            return
         # names that are in the same memory all the time are known to the handlers, too
         for name in list(changed):
             before, after = entry.get(name), self.names.get(name)
             if before is None or after is None:
                 continue
             if isinstance(before, Num) and isinstance(after, Num) and before.c == after.c:
-                entry[name] = Num(joined_numbers(before.number, after.number), before.c)
+                of = storage.join(before.number, after.number)
+                assert isinstance(of, Number)
+                entry[name] = Num(of, before.c)
                 changed.discard(name)
             elif self._same(before, after):
                 changed.discard(name)

@@ -39,6 +39,8 @@ from parallel_pool._translator.types import (
     Member,
     Number,
     Optional,
+    Type,
+    Union,
 )
 from parallel_pool._translator.values import (
     Arr,
@@ -58,10 +60,11 @@ from parallel_pool._translator.values import (
     Span,
     Tup,
     Txt,
+    Uni,
     Value,
     as_number,
     cast,
-    joined_numbers,
+    is_number,
 )
 
 if TYPE_CHECKING:
@@ -85,7 +88,7 @@ def call(body: Body, tree: ast.Call) -> Value:
         else:
             arguments.append(body.value(each))
     if len(arguments) > 1:
-        arguments = [body.kept(a) if isinstance(a, Num) else a for a in arguments]
+        arguments = [body.kept(a) if is_number(a) else a for a in arguments]
     keywords: dict[str, Value] = {}
     for keyword in tree.keywords:
         if keyword.arg is None:
@@ -109,7 +112,7 @@ def apply(
     if isinstance(function, Bound):
         return body.program.call(body, function, arguments, keywords)
     if isinstance(function, Method):
-        return _method(body, function, arguments, keywords, tree)
+        return _method_of_types(body, function, arguments, keywords, tree)
     if isinstance(function, Self):
         raise body.refuse("the environment can't be called")
     if isinstance(function, Fixed):
@@ -120,13 +123,16 @@ def apply(
 def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Calls a function that is known before the program runs."""
     own = PYTHON.get(function) if _is_hashable(function) else None
-    if own is not None:
+    if own is not None and function in KEEPING:
         return own(body, arguments, keywords)
+    if own is not None:
+        return _of_types(body, own, arguments, keywords)
     if isinstance(function, type) and issubclass(function, enum.Enum):
         return _member(body, function, arguments[0])
     found = numpy_calls.find(function)
     if found is not None:
-        return found(body, arguments, keywords)
+        arguments = numpy_calls.of_one_type(body, function, arguments, keywords)
+        return _of_types(body, found, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         return Fixed(function)
     if isinstance(function, type) and dataclasses.is_dataclass(function):
@@ -172,6 +178,35 @@ def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str,
     name = getattr(function, "__qualname__", repr(function))
     module = getattr(function, "__module__", "") or ""
     raise body.refuse(f"{module + '.' if module else ''}{name}() is not translated")
+
+
+def _of_types(
+    body: Body, function: Callable[..., Value], given: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Calls a function for each type that an argument may have."""
+    count = len(given)
+
+    def called(values: list[Value]) -> Value:
+        return function(body, values[:count], dict(zip(keywords, values[count:], strict=True)))
+
+    return body.spread([*given, *keywords.values()], called)
+
+
+def _method_of_types(
+    body: Body,
+    method: Method,
+    given: list[Value],
+    keywords: dict[str, Value],
+    tree: ast.Call | None,
+) -> Value:
+    """Calls a method for each type that the value, and numbers among the arguments, may have."""
+    if not isinstance(method.receiver, (Arr, Num, Rng, Uni)):
+        return _method(body, method, given, keywords, tree)
+
+    def called(body: Body, values: list[Value], keywords: dict[str, Value]) -> Value:
+        return _method(body, Method(values[0], method.name), values[1:], keywords, tree)
+
+    return _of_types(body, called, [method.receiver, *given], keywords)
 
 
 PURE_TYPES = (str, tuple, frozenset, int, float)
@@ -331,12 +366,14 @@ def _of_values(body: Body, sign: str, values: list[Value]) -> Value:
     if _all_fixed(values):
         known_values = [each.value for each in values]  # type: ignore[attr-defined]
         return Fixed(max(known_values) if sign == ">" else min(known_values))
+    of: Type = values[0].type
+    for each in values[1:]:
+        of = storage.join(of, each.type)
+    if isinstance(of, Union):
+        return _of_several_types(body, sign, of, values)
     numbers = [as_number(each) for each in values]
-    if any(each is None for each in numbers):
+    if any(each is None for each in numbers) or not isinstance(of, Number):
         raise body.refuse("max and min of values that are no numbers are not translated")
-    of = numbers[0].number  # type: ignore[union-attr]
-    for each in numbers[1:]:
-        of = joined_numbers(of, each.number)  # type: ignore[union-attr]
     best = body.c_variable("t", of.c)
     first, *others = [each for each in numbers if each is not None]
     body.emit(f"{best} = {cast(first.c, of, first.number)};")
@@ -345,6 +382,20 @@ def _of_values(body: Body, sign: str, values: list[Value]) -> Value:
         c = c if c.replace(".", "").isalnum() else body.temporary(of.c, c)
         body.emit(f"if ({c} {sign} {best}) {best} = {c};")
     return Num(of, best)
+
+
+def _of_several_types(body: Body, sign: str, of: Union, values: list[Value]) -> Value:
+    """max and min of numbers whose types differ: the result has that of the number."""
+    place = body.variable("t", of)
+    first, *others = [body.kept(each) for each in values]
+    storage.store(body, of, place, first)
+    best = storage.load(body, of, place)
+    op = ast.Gt() if sign == ">" else ast.Lt()
+    for each in others:
+        found = operators.c_truth(body.truth(operators.compare(body, op, each, best)))
+        with body.block(f"if ({found}) {{"):
+            storage.store(body, of, place, each)
+    return best
 
 
 def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | None) -> Value:
@@ -420,7 +471,7 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     def note(item: Value) -> None:
         item = body.plain(item)
         number = as_number(item)
-        if number is None:
+        if number is None or isinstance(item, Uni):
             raise body.refuse(f"sum() of {item.type} is not translated")
         found.append(number.number)
 
@@ -432,7 +483,9 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return start
     of = found[0]
     for each in found[1:]:
-        of = joined_numbers(of, each)
+        of = storage.join(of, each)  # type: ignore[assignment]
+    if not isinstance(of, Number):
+        raise body.refuse(f"sum() of items that are {of} is not translated")
     if of.kind == "b":
         # True is added as 1; NumPy's booleans to an int give an int64
         of = NP_INT if of.is_numpy else INT
@@ -953,6 +1006,8 @@ def _next(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     return storage.load(body, of, place)
 
 
+# functions that take a value as it is, whatever its type
+KEEPING = (max, min, tuple, list, deque, dict, len, iter, enumerate, zip, map, print)
 PYTHON: dict[Any, Callable[..., Value]] = {
     range: _range,
     len: _len,

@@ -13,6 +13,7 @@ from parallel_pool._translator import arrays, displays, operators, storage
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     INT,
+    Array,
     Constant,
     Empty,
     List,
@@ -31,6 +32,7 @@ from parallel_pool._translator.values import (
     Rec,
     Span,
     Tup,
+    Uni,
     Value,
     as_number,
 )
@@ -126,6 +128,8 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
     """Returns the items of a value whose number is known; None if it has none."""
     if isinstance(value, Tup):
         return value.items
+    if isinstance(value, Uni):
+        return _items_of_types(body, value)
     if isinstance(value, Fixed):
         if isinstance(value.value, (tuple, list, range, str, frozenset, set)) or (
             isinstance(value.value, type) and issubclass(value.value, enum.Enum)
@@ -158,6 +162,18 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
         span = range(value.start.value, value.stop.value, value.step)
         return tuple(Fixed(each) for each in span)
     return None
+
+
+def _items_of_types(body: Body, value: Uni) -> tuple[Value, ...] | None:
+    """Returns the items of arrays of one length, each of them of several types."""
+    shapes = {each.shape for each in value.union.items if isinstance(each, Array)}
+    if value.is_number or len(shapes) != 1:
+        return None
+
+    def item(i: int) -> Value:
+        return body.spread([value], lambda given: arrays.row(body, body.array(given[0]), str(i)))
+
+    return tuple(map(item, range(shapes.pop()[0])))
 
 
 def _entries(body: Body, value: Flat) -> tuple[Value, ...] | None:

@@ -31,6 +31,7 @@ from parallel_pool._translator.types import (
     Text,
     Tuple,
     Type,
+    Union,
     number_of,
     of_dtype,
 )
@@ -40,6 +41,7 @@ from parallel_pool._translator.values import (
     Num,
     Rec,
     Self,
+    Uni,
     Value,
     as_number,
     cast,
@@ -220,6 +222,9 @@ class _Definition:
 
     def _write_array(self, body: Body, field: Field, value: Value, place: str) -> None:
         value = body.plain(value)
+        if isinstance(value, Uni):
+            body.each_type(value, lambda each: self._write_array(body, field, each, place))
+            return
         if not field.shape:
             number = body.as_num(value, f"the observation {field.name}")
             if number.number.kind == "f" and field.item.kind != "f":
@@ -707,6 +712,11 @@ class _Definition:
             if value is not None:
                 body.emit(f"{place}.some = true;")
                 self._store_known(body, of.item, f"{place}.v", value)
+        elif isinstance(of, Union):
+            at = storage.place_of(of, self.template.type_of(place, value))
+            assert at is not None
+            body.emit(f"{place}.which = {at};")
+            self._store_known(body, of.items[at], f"{place}.f{at}", value)
         elif isinstance(of, Text):
             body.emit(f"{place} = {body.program.text_number(value)};")
         elif isinstance(of, Member):
@@ -750,6 +760,10 @@ class _Definition:
         elif isinstance(of, Optional):
             in_range(f"*(const uint8_t *)&{place}.some", "1")
             self._check(lines, of.item, f"{place}.v", name, indent, count)
+        elif isinstance(of, Union):
+            in_range(f"{place}.which", str(len(of.items) - 1))
+            for i, item in enumerate(of.items):
+                self._check(lines, item, f"{place}.f{i}", name, indent, count)
         elif isinstance(of, Text):
             in_range(place, "NUM_TEXTS - 1")
         elif isinstance(of, Member):

@@ -29,9 +29,11 @@ from parallel_pool._translator.values import (
     Self,
     Tup,
     Txt,
+    Uni,
     Value,
     as_number,
     cast,
+    is_number,
     kept_type,
 )
 
@@ -68,6 +70,10 @@ def attribute(body: Body, value: Value, name: str) -> Value:
     if isinstance(value, Self):
         return body.program.attribute(body, name, value.after)
     value = body.plain(value)
+    if isinstance(value, Uni):
+        if value.is_number or name not in ("shape", "size", "ndim", "T"):
+            return Method(value, name)
+        return body.spread([value], lambda given: attribute(body, given[0], name))
     if isinstance(value, Fixed):
         return body.program.attribute_of_known(body, value.value, name)
     if isinstance(value, Mem):
@@ -109,7 +115,7 @@ def _dim(dim: int | str) -> Value:
 
 def _binop(body: Body, tree: ast.BinOp) -> Value:
     one = body.value(tree.left)
-    if isinstance(one, Num) and not isinstance(tree.right, (ast.Constant, ast.Name, ast.Attribute)):
+    if is_number(one) and not isinstance(tree.right, (ast.Constant, ast.Name, ast.Attribute)):
         one = body.kept(one)
     return operators.binary(body, tree.op, one, body.value(tree.right))
 
@@ -229,7 +235,7 @@ def _compare(body: Body, tree: ast.Compare) -> Value:
 def _chain(body: Body, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
     (op, tree), *others = rest
     right = body.value(tree)
-    right = body.kept(right) if others and isinstance(right, Num) else right
+    right = body.kept(right) if others and is_number(right) else right
     found = operators.compare(body, op, left, right)
     if not others:
         return found
@@ -270,7 +276,7 @@ def displayed(body: Body, trees: Sequence[ast.expr]) -> list[Value]:
             items.extend(found)
         else:
             value = body.value(tree)
-            items.append(body.kept(value) if isinstance(value, Num) and len(trees) > 1 else value)
+            items.append(body.kept(value) if is_number(value) and len(trees) > 1 else value)
     return items
 
 
@@ -485,6 +491,8 @@ def _subscript(body: Body, tree: ast.Subscript) -> Value:
 
 def element(body: Body, value: Value, index: list[Any]) -> Value:
     """Returns value[index]."""
+    if isinstance(value, Uni):
+        return body.spread([value], lambda given: element(body, given[0], list(index)))
     if isinstance(value, Fixed) and isinstance(value.value, np.ndarray):
         if value.value.dtype.kind == "U" and value.value.dtype.itemsize == 4:
             return _character(body, value.value, _spread(body, index))
@@ -712,11 +720,14 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         flat = numpy_calls.flattened(body, array)
         arrays.assign(body, flat, indices_of(body, target.slice), value)
         return
-    if isinstance(value, Num):
+    if is_number(value):
         value = body.kept(value)
     index = indices_of(body, target.slice)
+    if isinstance(owner, Uni):
+        body.each_type(owner, lambda array: _assign_element(body, array, index, value))
+        return
     if isinstance(owner, Arr):
-        arrays.assign(body, owner, _spread(body, index), value)
+        _assign_element(body, owner, index, value)
         return
     key = index[0] if len(index) == 1 else Tup(tuple(index))
     if isinstance(owner, Lst) and isinstance(key, Value):
@@ -733,6 +744,15 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         _set_entry(body, owner, key, value)
         return
     raise body.refuse(f"an element of {owner.type} can't be assigned")
+
+
+def _assign_element(body: Body, owner: Value, index: list[Any], value: Value) -> None:
+    """array[index] = value."""
+    if isinstance(value, Uni) and not value.is_number:
+        body.each_type(value, lambda member: _assign_element(body, owner, index, member))
+        return
+    assert isinstance(owner, Arr)
+    arrays.assign(body, owner, _spread(body, index), value)
 
 
 def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) -> Rec:
@@ -811,27 +831,33 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         if isinstance(owner, Flat):
             raise body.refuse("this assignment to .flat is not translated")
         index = indices_of(body, target.slice)
-        index = [body.kept(each) if isinstance(each, Num) else each for each in index]
+        index = [body.kept(each) if is_number(each) else each for each in index]
         _augment_element(body, tree, owner, index)
         return
     old = body.plain(body.value(load))
     value = body.value(tree.value)
+    if isinstance(old, Uni) and not old.is_number:
+        body.each_type(old, lambda array: _augment_array(body, tree, array, value))
+        return
     if isinstance(old, Arr) and old.dims:
-        arrays.writable(body, old)
-        new = operators.binary(body, tree.op, old, value)
-        given = body.array(new)
-        if given.item.kind == "f" and old.item.kind != "f":
-            raise body.refuse(
-                f"Cannot cast ufunc output from {given.item.dtype} to {old.item.dtype}"
-            )
-        _copy_in_place(body, given, old, value)
+        _augment_array(body, tree, old, value)
         return
     if isinstance(old, Lst) and isinstance(tree.op, ast.Add):
         calls.extend_with(body, old, body.plain(value))
         return
-    if isinstance(old, Num):
+    if isinstance(old, (Num, Uni)):
         old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
     body.assign_to(target, operators.binary(body, tree.op, old, value))
+
+
+def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) -> None:
+    """array OP= value."""
+    assert isinstance(old, Arr)
+    arrays.writable(body, old)
+    given = body.array(operators.binary(body, tree.op, old, value))
+    if given.item.kind == "f" and old.item.kind != "f":
+        raise body.refuse(f"Cannot cast ufunc output from {given.item.dtype} to {old.item.dtype}")
+    _copy_in_place(body, given, old, value)
 
 
 def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
@@ -842,9 +868,12 @@ def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
 
 
 def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[Any]) -> None:
+    if isinstance(owner, Uni):
+        body.each_type(owner, lambda array: _augment_element(body, tree, array, index))
+        return
     old = element(body, owner, list(index))
     value = body.value(tree.value)
-    if isinstance(old, Num):
+    if is_number(old):
         old = body.kept(old)
     if isinstance(old, Arr):
         arrays.writable(body, old)

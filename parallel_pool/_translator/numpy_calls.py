@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, operators, storage
+from parallel_pool._translator import arrays, containers, operators, storage, unions
 from parallel_pool._translator.displays import ListDisplay
 from parallel_pool._translator.types import (
     BOOL,
@@ -73,6 +73,15 @@ def dtype_of(body: Body, value: Value | None, default: Number | None = None) -> 
     if found is None:
         raise body.refuse(f"arrays of {np.dtype(value.value)} are not translated")
     return found
+
+
+def of_one_type(body: Body, function: Any, given: list[Value], keywords: Keywords) -> list[Value]:
+    """Returns the arguments of a function; those of np.array have the type that it makes."""
+    dtype = argument(given, keywords, 1, "dtype")
+    if function not in (np.array, np.asarray) or dtype is None:
+        return given
+    item = dtype_of(body, dtype)
+    return given if item is None else [unions.as_type(given[0], item), *given[1:]]
 
 
 def scalar(body: Body, dtype: Value, value: Value) -> Value:

@@ -26,6 +26,7 @@ from parallel_pool._translator.values import (
     Rec,
     Tup,
     Txt,
+    Uni,
     Value,
     as_number,
     cast,
@@ -69,6 +70,9 @@ OVERFLOW = "the int leaves 64 bits"
 
 def truth(body: Body, value: Value) -> str | bool:
     """Returns whether a value counts as true."""
+    if isinstance(value, Uni):
+        found = body.spread([value], lambda given: as_bool(truth(body, given[0])))
+        return truth(body, found)
     if isinstance(value, Fixed):
         return bool(value.value)
     if isinstance(value, Opt):
@@ -137,6 +141,8 @@ def as_bool(found: str | bool) -> Value:
 def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
     """Returns one OP other."""
     one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Uni) or isinstance(other, Uni):
+        return body.spread([one, other], lambda given: binary(body, op, *given))
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return _of_known(body, op, one.value, other.value)
     if isinstance(op, ast.MatMult):
@@ -382,6 +388,8 @@ def _refuse_mixed(body: Body, number: Number) -> None:
 
 def unary(body: Body, op: ast.unaryop, value: Value) -> Value:
     value = body.plain(value)
+    if isinstance(value, Uni):
+        return body.spread([value], lambda given: unary(body, op, *given))
     if isinstance(op, ast.Not):
         return as_bool(negated(truth(body, value)))
     if isinstance(value, Fixed):
@@ -434,6 +442,8 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
         found = _optional_equal(body, one, other)
         return as_bool(negated(found) if isinstance(op, ast.NotEq) else found)
     one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Uni) or isinstance(other, Uni):
+        return body.spread([one, other], lambda given: compare(body, op, *given))
     sign, python = COMPARISONS[type(op)]
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return Fixed(python(one.value, other.value))
@@ -503,6 +513,9 @@ def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
 def equal(body: Body, one: Value, other: Value) -> str | bool:
     """Returns whether two values are equal, one bool."""
     one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Uni) or isinstance(other, Uni):
+        same = body.spread([one, other], lambda given: as_bool(equal(body, *given)))
+        return truth(body, same)
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return bool(one.value == other.value)
     if isinstance(one, Txt) or isinstance(other, Txt):

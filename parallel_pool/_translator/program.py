@@ -53,6 +53,7 @@ from parallel_pool._translator.values import (
     Span,
     Tup,
     Txt,
+    Uni,
     Value,
     as_number,
     literal,
@@ -245,7 +246,9 @@ class Program:
             template.state[name] = wanted
             raise Restart
         now = storage.load(body, have, f"s->a_{name}", ("attribute", name))
-        if isinstance(value, Arr) and isinstance(now, Arr) and arrays.reads(value, now):
+        if isinstance(value, Arr) and (
+            isinstance(now, Uni) or (isinstance(now, Arr) and arrays.reads(value, now))
+        ):
             value = body.fresh(value)
         elif isinstance(value, (Tup, Rec)):
             value = (
@@ -258,8 +261,10 @@ class Program:
         self.assigned.add(name)
         # the name from which it came means the same object from now on
         now = storage.load(body, have, f"s->a_{name}", ("attribute", name))
+        if isinstance(now, Uni) and isinstance(value, Arr):
+            now = storage.member(body, now, value.type)
         for other, held in list(body.names.items()):
-            if (held is value and isinstance(now, (Arr, Lst, Mapping))) or (
+            if (held is given and isinstance(now, (Arr, Lst, Mapping, Uni))) or (
                 held is given and isinstance(now, Rec) and now.cls is not None
             ):
                 body.names[other] = now
@@ -681,6 +686,9 @@ class Program:
         if isinstance(value, (Lst, Mapping)):
             of = value.type
             return ("held", of, value.root), value.c, f"{self.types.struct(of)} *"
+        if isinstance(value, Uni) and not value.is_number:
+            form = ("union", value.union, value.root, value.is_foreign)
+            return form, f"&{value.place}", f"{self.types.c(value.union)} *"
         if isinstance(value, Rec) and value.place and value.stored is not None:
             form = ("record", value.stored, value.root)
             return form, f"&{value.place}", f"{self.types.c(value.stored)} *"
@@ -721,6 +729,8 @@ class Program:
             return Lst(of, c, root) if isinstance(of, List) else Mapping(of, c, root)
         if kind == "record":
             return storage.load(body, form[1], f"(*{c})", form[2])
+        if kind == "union":
+            return Uni(form[1], f"(*{c})", form[2] or ("parameter", c), form[3])
         return storage.load(body, form[1], c)
 
     def _compile(
@@ -844,7 +854,7 @@ class Program:
             return f"{of.item.c} *" if isinstance(of, Array) else self.types.c(of)
         if kind == "held":
             return f"{self.types.struct(form[1])} *"
-        if kind == "record":
+        if kind in ("record", "union"):
             return f"{self.types.c(form[1])} *"
         return self.types.c(form[1])
 
@@ -855,7 +865,7 @@ class Program:
             inner = getattr(value, "value", value)
             root = getattr(inner, "root", None)
             is_rebound = root is not None and root[0] == "attribute" and root[1] in rebound
-            if is_rebound and isinstance(inner, (Arr, Rec, Lst, Mapping)):
+            if is_rebound and isinstance(inner, (Arr, Rec, Lst, Mapping, Uni)):
                 body.names[name] = body.in_variable(name, inner, body.unbounded(inner))
         result = ""
         assert compiled.result is not None

@@ -21,8 +21,10 @@ from parallel_pool._translator.types import (
     Text,
     Tuple,
     Type,
+    Union,
     constant,
     number_of,
+    united,
 )
 from parallel_pool._translator.values import (
     EVERYWHERE,
@@ -37,6 +39,7 @@ from parallel_pool._translator.values import (
     Rec,
     Tup,
     Txt,
+    Uni,
     Value,
     as_number,
     cast,
@@ -95,6 +98,9 @@ class Types:
             body = " ".join(parts) or "char empty;"
         elif isinstance(of, Optional):
             body = f"bool some; {self.c(of.item)} v;"
+        elif isinstance(of, Union):
+            parts = [f"{self.c(item)} f{i};" for i, item in enumerate(of.items)]
+            body = " ".join(["uint8_t which;", *parts])
         elif isinstance(of, List):
             item = self.c(of.item)
             body = (
@@ -172,6 +178,8 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
         return Mapping(of, f"(&{place})" if of.capacity else place, root)
     if isinstance(of, Optional):
         return Opt(of, place)
+    if isinstance(of, Union):
+        return Uni(of, place, root)
     if isinstance(of, Text):
         return Txt(place)
     if isinstance(of, Member):
@@ -188,7 +196,11 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
     program = body.program
     if isinstance(of, Constant):
         return
-    if isinstance(of, Number):
+    if isinstance(of, Union):
+        _store_union(body, of, place, value, what)
+    elif isinstance(value, Uni) and not isinstance(of, Optional):
+        body.each_type(value, lambda member: store(body, of, place, member, what))
+    elif isinstance(of, Number):
         number = as_number(value)
         if number is None:
             raise Refusal(f"{what} is {of} at one place and {value.type} at another")
@@ -240,6 +252,48 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         raise Refusal(f"{what} is {of}, which can't be kept")
 
 
+def _store_union(body: Body, of: Union, place: str, value: Value, what: str) -> None:
+    if isinstance(value, Uni) and value.union == of:
+        body.emit(f"{place} = {value.place};")
+        return
+    if isinstance(value, Uni):
+        body.each_type(value, lambda member: store(body, of, place, member, what))
+        return
+    value = body.plain(value)
+    at = place_of(of, value.type)
+    if at is None:
+        raise Refusal(f"{what} is {of} at one place and {value.type} at another")
+    store(body, of.items[at], f"{place}.f{at}", value, what)
+    body.emit(f"{place}.which = {at};")
+
+
+def member(body: Body, value: Uni, item: Type) -> Value:
+    """Returns what a union holds after a value of a type was stored there."""
+    at = place_of(value.union, item)
+    assert at is not None
+    return load(body, value.union.items[at], f"{value.place}.f{at}", value.root)
+
+
+def place_of(of: Union, item: Type) -> int | None:
+    """Returns the place of a type in a union; None if it has none."""
+    for at, each in enumerate(of.items):
+        if each == item:
+            return at
+    for at, each in enumerate(of.items):
+        if united(each, item) == each or _may_fit(each, item):
+            return at
+    return None
+
+
+def _may_fit(of: Type, array: Type) -> bool:
+    """Returns whether an array of one type may be kept as another; its shape is checked then."""
+    if not isinstance(array, (Array, DynamicArray)) or not isinstance(of, (Array, DynamicArray)):
+        return False
+    is_open = isinstance(of, DynamicArray) or isinstance(array, DynamicArray)
+    ndims = {len(each.shape) if isinstance(each, Array) else each.ndim for each in (of, array)}
+    return is_open and of.item == array.item and len(ndims) == 1
+
+
 def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> None:
     array = body.array(value)
     shape = tuple(array.dims)
@@ -253,7 +307,7 @@ def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> 
             body.check(
                 f"{dim} == {wanted}",
                 "ValueError",
-                f"{what} gets %lld elements on an axis of {wanted}",
+                f"{what} gets %lld elements on an axis of {wanted}: its shape must not change",
                 f"(long long){dim}",
             )
     if array.item.kind != of.item.kind or array.item.bits != of.item.bits:
@@ -339,8 +393,10 @@ def join(one: Type, other: Type) -> Type:
             return join(fixed_type(a.value), b)
     if isinstance(one, Constant) and isinstance(other, Constant):
         return join(_widened(one), _widened(other))
+    if _may_be_united(one) and _may_be_united(other) and Union in (type(one), type(other)):
+        return united(one, other)
     if isinstance(one, Number) and isinstance(other, Number):
-        return joined_numbers(one, other)
+        return joined_numbers(one, other) or united(one, other)
     if isinstance(one, Tuple) and isinstance(other, Tuple) and len(one.items) == len(other.items):
         cls = one.cls if one.cls == other.cls else None
         return Tuple(tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True)), cls)
@@ -362,7 +418,13 @@ def join(one: Type, other: Type) -> Type:
         ndims = [len(t.shape) if isinstance(t, Array) else t.ndim for t in (one, other)]
         if ndims[0] == ndims[1]:
             return DynamicArray(one.item, ndims[0])
+    if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype != other.item.dtype:
+        return united(one, other)
     raise Refusal(f"a value is {one} at one place and {other} at another")
+
+
+def _may_be_united(of: Type) -> bool:
+    return isinstance(of, (Number, Array, DynamicArray, Union))
 
 
 def join_items(one: Type, other: Type) -> Type:

@@ -17,6 +17,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     NONE,
     Array,
+    DynamicArray,
     Empty,
     List,
     Map,
@@ -27,6 +28,7 @@ from parallel_pool._translator.types import (
     Text,
     Tuple,
     Type,
+    Union,
     number_of,
     of_dtype,
     unbounded,
@@ -193,6 +195,7 @@ class Template:
         if isinstance(have, Array) and isinstance(of, Tuple) and _fits(of, have):
             # what is read of it are numbers, in both
             return have
+        of = _shaped(of, have)
         try:
             return self.bounded(name, storage.join(unbounded(have), unbounded(of)))
         except Refusal as refusal:
@@ -207,6 +210,13 @@ class Template:
     def bounded(self, name: str, of: Type, is_nested: bool = False) -> Type:
         """Returns the type in which an attribute is kept: lists have a capacity."""
         most = self.capacities.get(name) if not is_nested else None
+        if isinstance(of, DynamicArray):
+            raise Refusal(
+                f"self.{name} holds an array whose shape is not known: make one of the same shape"
+                " in __init__() or reset(), and keep its shape"
+            )
+        if isinstance(of, Union):
+            return Union(tuple(self.bounded(name, each, is_nested) for each in of.items))
         if isinstance(of, List):
             capacity = of.most or most or (NESTED_CAPACITY if is_nested else CAPACITY)
             item = self.bounded(name, of.item, True)
@@ -278,6 +288,39 @@ class Template:
             f"self.{name} is {_article(type(value).__name__)}, which can't be a part of a state"
             " that is copied: keep numbers, arrays, tuples, lists and dicts in self"
         )
+
+
+def _shaped(of: Type, like: Type) -> Type:
+    """Returns a type whose arrays have the shapes of those in an attribute, as far as it has any.
+
+    The program checks that they do.
+    """
+    likes = _alternatives(like)
+    if isinstance(of, DynamicArray):
+        shapes = {each.shape for each in likes if isinstance(each, Array)}
+        fitting = [shape for shape in shapes if len(shape) == of.ndim]
+        return Array(of.item, fitting[0]) if len(fitting) == 1 else of
+    if isinstance(of, Optional):
+        return Optional(_shaped(of.item, like))
+    if isinstance(of, Union):
+        return Union(tuple(_shaped(each, like) for each in of.items))
+    for other in likes:
+        if isinstance(of, List) and isinstance(other, List):
+            return List(_shaped(of.item, other.item), of.capacity, of.most, of.is_deque, of.is_set)
+        if isinstance(of, Map) and isinstance(other, Map):
+            return Map(of.key, _shaped(of.item, other.item), of.capacity)
+        if isinstance(of, Tuple) and isinstance(other, Tuple):
+            return Tuple(tuple(map(_shaped, of.items, other.items)), of.cls)
+        if isinstance(of, Record) and isinstance(other, Record):
+            return Record(of.keys, tuple(map(_shaped, of.items, other.items)), of.cls)
+    return of
+
+
+def _alternatives(of: Type) -> tuple[Type, ...]:
+    """Returns the types that a value may have."""
+    if isinstance(of, Optional):
+        return _alternatives(of.item)
+    return of.items if isinstance(of, Union) else (of,)
 
 
 def _fits(of: Tuple, array: Array) -> bool:

@@ -42,11 +42,16 @@ class Number(Type):
             return "double" if self.bits == 64 else "float"
         return f"{'u' if self.kind == 'u' else ''}int{self.bits}_t"
 
+    @property
+    def python(self) -> str:
+        """The name of Python's type."""
+        return {"b": "bool", "i": "int", "u": "int", "f": "float"}[self.kind]
+
     def __str__(self) -> str:
         if self.is_numpy:
             return f"np.{self.dtype.name}"
         if self.is_mixed:
-            return f"np.{self.dtype.name} or Python's {self.dtype.type(0).item().__class__.__name__}"
+            return f"np.{self.dtype.name} or a Python {self.python}"
         return {"b": "a bool", "i": "an int", "f": "a float"}[self.kind]
 
 
@@ -242,6 +247,24 @@ def plural(item: Type) -> str:
             head, _, rest = text[len(article) :].partition(" ")
             return f"{head}s {rest}".rstrip()
     return text
+
+
+def united(one: Type, other: Type) -> Type:
+    """Returns the type of what may be either, of which neither computes as the other does."""
+    items: list[Type] = []
+    for of in (one, other):
+        items += of.items if isinstance(of, Union) else (of,)
+    kept = [item for item in dict.fromkeys(items) if not any(_is_covered(item, of) for of in items)]
+    return kept[0] if len(kept) == 1 else Union(tuple(sorted(kept, key=repr)))
+
+
+def _is_covered(item: Type, of: Type) -> bool:
+    """Returns whether a number needs no place beside another: an int becomes a float."""
+    if not isinstance(item, Number) or not isinstance(of, Number) or of.is_numpy or item == of:
+        return False
+    if item.kind == of.kind and item.bits == of.bits:
+        return of.is_mixed
+    return of == FLOAT and item in (INT, BOOL)
 
 
 def number_of(value: Any) -> Number | None:

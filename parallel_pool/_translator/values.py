@@ -15,7 +15,6 @@ from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     BOOL,
-    FLOAT,
     INT,
     Array,
     Constant,
@@ -352,6 +351,11 @@ def as_number(value: Value) -> Num | None:
     return None
 
 
+def is_number(value: Any) -> bool:
+    """Returns whether a value is a number that changes, of one type or of several."""
+    return isinstance(value, Num) or (isinstance(value, Uni) and value.is_number)
+
+
 def is_known_number(value: Value) -> bool:
     return isinstance(value, Fixed) and number_of(value.value) is not None
 
@@ -391,9 +395,9 @@ def _is_one(c: str) -> bool:
 def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any = None) -> Number:
     """Returns the type of arithmetic of two numbers, as NumPy 2 promotes."""
     if not one.is_numpy and not other.is_numpy:
-        found = FLOAT if "f" in (one.kind, other.kind) else BOOL
-        found = INT if found == BOOL and "i" in (one.kind, other.kind) else found
-        return Number(found.kind, found.bits, False, one.is_mixed or other.is_mixed)
+        kind = next(each for each in "fib" if each in (one.kind, other.kind))
+        bits = BOOL.bits if kind == "b" else INT.bits
+        return Number(kind, bits, False, one.is_mixed or other.is_mixed)
     if one.is_mixed or other.is_mixed:
         return _promoted_mixed(one, other)
     if one.is_numpy and other.is_numpy:
@@ -413,23 +417,17 @@ def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any
 def _promoted_mixed(one: Number, other: Number) -> Number:
     """Returns the type of arithmetic of a number of NumPy's or Python's and one of NumPy's."""
     mixed, numpy = (one, other) if one.is_mixed else (other, one)
-    ways = [
-        promoted(Number(mixed.kind, mixed.bits, is_numpy), numpy) for is_numpy in (False, True)
-    ]
+    ways = [promoted(Number(mixed.kind, mixed.bits, is_numpy), numpy) for is_numpy in (False, True)]
     if ways[0] != ways[1]:
         raise Refusal(
             f"a value is {mixed}, and {numpy} computes differently with each: convert it by"
-            f" {mixed.dtype.type(0).item().__class__.__name__}()"
+            f" {mixed.python}()"
         )
     return ways[0]
 
 
-def joined_numbers(one: Number, other: Number) -> Number:
-    """Returns the type of a variable that has been both.
-
-    Raises:
-        Refusal: they compute differently.
-    """
+def joined_numbers(one: Number, other: Number) -> Number | None:
+    """Returns the type of a variable that has been both; None if they compute differently."""
     if one == other:
         return one
     if one.kind == other.kind and one.bits == other.bits:
@@ -442,7 +440,7 @@ def joined_numbers(one: Number, other: Number) -> Number:
         return Number("f", 64, is_numpy, is_mixed)
     if plain and kinds == {"b", "i"}:
         return Number("i", 64, False, is_numpy or is_mixed)
-    raise Refusal(f"a value is {one} at one place and {other} at another: convert one of them")
+    return None
 
 
 FALSE, TRUE = Num(BOOL, "false"), Num(BOOL, "true")
