@@ -284,6 +284,9 @@ class Body:
     def contains(self, value: Value, item: Value) -> str | bool:
         return containers.contains(self, value, item)
 
+    def may_be_equal(self, one: Value, other: Value) -> bool:
+        return containers.kind_of(one) == containers.kind_of(other)
+
     def lists_equal(self, one: Value, other: Value) -> str | bool:
         return containers.lists_equal(self, one, other)
 
@@ -402,7 +405,7 @@ class Body:
         """Returns the type in which a value is copied into the memory of the call."""
         if isinstance(value, Lst):
             it = value.list_type
-            return List(it.item, 0, it.most, it.is_deque, it.is_set)
+            return it.holding(it.item)
         if isinstance(value, Mapping):
             return Map(value.map_type.key, value.map_type.item)
         return unbounded(value.type)

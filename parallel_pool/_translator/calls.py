@@ -12,6 +12,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -584,14 +585,16 @@ def _tuple(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         unrolled = body.unrolled(value.tree)
         if unrolled is not None:
             return Tup(unrolled.items)
-        raise body.refuse("a tuple whose length is not known is not translated")
+        made = list_from(body, value)
+        return containers.as_list(body, made, replace(made.list_type, is_tuple=True))
     if isinstance(value, Flat) and value.kind == "map":
         items = body.items(value.parts[1])
         if items is not None:
             return Tup(tuple(body.kept(apply(body, value.parts[0], [each], {})) for each in items))
     items = body.items(value)
-    if items is None and isinstance(value, Lst):
-        raise body.refuse("a tuple whose length is not known is not translated")
+    if items is None and isinstance(value, (Lst, Flat, Mapping, Span)):
+        made = list_from(body, value)
+        return containers.as_list(body, made, replace(made.list_type, is_tuple=True))
     if items is None:
         raise body.refuse(f"tuple() of {value.type} is not translated")
     return Tup(tuple(body.kept(each) for each in items))
@@ -1123,6 +1126,8 @@ def _method(
         if name == "is_integer":
             return Num(BOOL, f"(floor({value.c}) == {value.c})")
         return numpy_calls.method(body, body.array(value), name, given, keywords)
+    if name in CHANGES:
+        containers.changeable(body, value)
     if isinstance(value, Lst):
         return _of_list(body, value, name, given, keywords)
     if isinstance(value, Mapping):
@@ -1188,7 +1193,7 @@ def _grown(body: Body, value: Lst, item: Value) -> Lst:
         body.program.widen_list(value.root[1], of, wanted)
     for name, held in list(body.names.items()):
         if isinstance(held, Lst) and held.c == value.c:
-            made = containers.as_list(body, held, List(wanted, 0, of.most, of.is_deque, of.is_set))
+            made = containers.as_list(body, held, of.holding(wanted))
             body.assign(name, made)
             found = body.names[name]
             assert isinstance(found, Lst)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,11 @@ from parallel_pool._translator.values import (
     Rec,
     Span,
     Tup,
+    Txt,
     Uni,
     Value,
     as_number,
+    cast,
 )
 
 if TYPE_CHECKING:
@@ -225,32 +228,29 @@ def table(body: Body, values: Sequence[Any]) -> Callable[[str], Value] | None:
     """Returns how items of a known sequence are found by an index; None if they differ in type."""
     if not values:
         return None
-    if any(isinstance(each, (np.ndarray, list)) for each in values):
-        try:
-            found = np.asarray(values)
-        except ValueError:
-            return None
-        if found.dtype.kind not in "biuf":
-            return None
-        array = body.program.table(found)
-        if all(isinstance(each, np.ndarray) for each in values):
-            return lambda i: arrays.row(body, array, i)
-        return lambda i: _as_list_row(body, arrays.row(body, array, i))
-    types = [storage.fixed_type(each) for each in values]
+    if all(isinstance(each, np.ndarray) for each in values):
+        return _table_of_arrays(body, values)
     try:
-        of = types[0]
-        for each in types[1:]:
-            of = storage.join(of, each)
-    except Exception:
+        of = storage.table_type(list(values))
+    except Refusal:
         return None
-    if isinstance(of, Constant):
+    assert isinstance(of, List)
+    item = of.item
+    if isinstance(item, Constant) or not body.program.has_tables_of(item):
         return None
-    name = body.program.fixed_table(of, values)
-    return lambda i: storage.load(body, of, f"{name}[{i}]")
+    name = body.program.fixed_table(item, values)
+    return lambda i: storage.load(body, item, f"{name}[{i}]")
 
 
-def _as_list_row(body: Body, value: Value) -> Value:
-    return value
+def _table_of_arrays(body: Body, values: Sequence[Any]) -> Callable[[str], Value] | None:
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        return None
+    if found.dtype.kind not in "biuf":
+        return None
+    array = body.program.table(found)
+    return lambda i: arrays.row(body, array, i)
 
 
 # ----------------------------------------------------------------------------------- making --
@@ -272,7 +272,7 @@ def list_of(body: Body, values: Sequence[Value], of: Type | None = None) -> Lst:
 
 def new_list(body: Body, of: List, capacity: str) -> Lst:
     """Returns a new, empty list in the memory of the call."""
-    of = List(of.item, 0, of.most, of.is_deque, of.is_set)
+    of = of.holding(of.item)
     struct = body.program.types.struct(of)
     name = body.variable("l", of)
     body.emit(f"{name} = pp_python_memory(c, sizeof({struct}));")
@@ -391,13 +391,23 @@ def new_map(body: Body, of: Map) -> Mapping:
 
 def as_map(body: Body, value: Value, of: Map) -> Mapping:
     if isinstance(value, Mapping):
-        return value
+        return value if of.capacity or value.map_type == of else _map_moved(body, value, of)
     found = record(body, value)
     if found is None:
         raise body.refuse(f"{value.type} is no dict")
     made = new_map(body, of)
     for key, item in zip(found.keys, found.items, strict=True):
         set_entry(body, made, Fixed(key), item)
+    return made
+
+
+def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
+    made = new_map(body, of)
+    index = body.c_variable("i", "int64_t")
+    with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
+        key = storage.load(body, value.map_type.key, f"{value.c}->k[{index}]")
+        item = storage.load(body, value.map_type.item, f"{value.c}->v[{index}]")
+        set_entry(body, made, key, item)
     return made
 
 
@@ -411,6 +421,15 @@ def copied(body: Body, value: Lst) -> Lst:
 
 
 # --------------------------------------------------------------------------------- changing --
+
+
+def changeable(body: Body, value: Value) -> None:
+    """Raises Refusal if a list or dict can't be changed."""
+    of = value.type if isinstance(value, (Lst, Mapping)) else None
+    if isinstance(of, List) and of.is_tuple:
+        raise body.refuse("a tuple can't be changed")
+    if isinstance(of, (List, Map)) and of.is_constant:
+        raise body.refuse("this is the same for all environments: copy it before it is changed")
 
 
 def grow(body: Body, value: Lst, count: str = "1") -> None:
@@ -519,6 +538,11 @@ def find_key(body: Body, value: Mapping, key: Value) -> str:
     body.emit(f"{at} = -1;")
     if isinstance(value.map_type.key, Empty):
         return at
+    number = as_number(key)
+    if value.map_type.is_dense and number is not None and number.number.kind in "ib":
+        c = cast(number.c, INT, number.number)
+        body.emit(f"if ({c} >= 0 && {c} < {value.c}->count) {at} = {c};")
+        return at
     with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
         each = storage.load(body, value.map_type.key, f"{value.c}->k[{index}]")
         same = operators.equal(body, each, key)
@@ -597,6 +621,7 @@ def delete(body: Body, target: ast.expr) -> None:
     """del target."""
     if isinstance(target, ast.Subscript):
         value = body.plain(body.value(target.value))
+        changeable(body, value)
         if isinstance(value, Lst):
             _shift_left(body, value, place_in(body, value, body.value(target.slice)))
             return
@@ -613,6 +638,8 @@ def delete(body: Body, target: ast.expr) -> None:
 
 def contains(body: Body, value: Value, item: Value) -> str | bool:
     """item in value."""
+    if isinstance(value, Fixed) and isinstance(value.value, bytes) and isinstance(item, Txt):
+        value = Fixed(tuple(bytes([each]) for each in value.value))
     if isinstance(value, Lst):
         return f"({find_item(body, value, body.plain(item))} >= 0)"
     if isinstance(value, Mapping):
@@ -648,6 +675,21 @@ def contains(body: Body, value: Value, item: Value) -> str | bool:
             continue
         result = operators.either(body, result, operators.equal(body, each, kept))
     return result
+
+
+def kind_of(value: Value) -> str:
+    """Returns which kind of sequence a value is: those of different kinds are never equal."""
+    if isinstance(value, Lst):
+        return value.list_type.kind
+    if isinstance(value, displays.ListDisplay):
+        return "list"
+    if isinstance(value, Tup):
+        return "tuple"
+    if isinstance(value, Fixed):
+        of = type(value.value)
+        kinds = {list: "list", tuple: "tuple", set: "set", frozenset: "set", deque: "deque"}
+        return next((kind for cls, kind in kinds.items() if issubclass(of, cls)), "")
+    return ""
 
 
 def lists_equal(body: Body, one: Value, other: Value) -> str | bool:

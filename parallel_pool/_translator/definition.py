@@ -704,6 +704,8 @@ class _Definition:
             for i, each in enumerate(value):
                 self._store_known(body, of.item, f"{place}.v[{i}]", each)
         elif isinstance(of, Map):
+            if len(value) > of.capacity:
+                raise Refusal(f"{place} has {len(value)} keys: write `# at most N` behind it")
             body.emit(f"{place}.count = {len(value)};")
             for i, (key, each) in enumerate(value.items()):
                 self._store_known(body, of.key, f"{place}.k[{i}]", key)

@@ -494,7 +494,7 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if isinstance(value, Uni):
         return body.spread([value], lambda given: element(body, given[0], list(index)))
     if isinstance(value, Fixed) and isinstance(value.value, np.ndarray):
-        if value.value.dtype.kind == "U" and value.value.dtype.itemsize == 4:
+        if value.value.dtype.str in ("<U1", "|S1"):
             return _character(body, value.value, _spread(body, index))
         value = body.program.table(value.value)
     if isinstance(value, Arr):
@@ -529,7 +529,8 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
 
 
 def _character(body: Body, letters: Any, index: list[Any]) -> Value:
-    codes = np.vectorize(lambda letter: body.program.text_number(str(letter)))(letters)
+    code = {"U": str, "S": bytes}[letters.dtype.kind]
+    codes = np.vectorize(lambda each: int(body.program.text_id(Fixed(code(each)))))(letters)
     found = arrays.subscript(body, body.program.table(codes.astype(np.int32)), index)
     if isinstance(found, Num):
         return Txt(found.c)
@@ -730,6 +731,7 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         _assign_element(body, owner, index, value)
         return
     key = index[0] if len(index) == 1 else Tup(tuple(index))
+    containers.changeable(body, owner)
     if isinstance(owner, Lst) and isinstance(key, Value):
         place = containers.place_in(body, owner, key, "list assignment")
         storage.store(body, owner.list_type.item, f"{owner.c}->v[{place}]", value, "an item")
@@ -843,6 +845,7 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         _augment_array(body, tree, old, value)
         return
     if isinstance(old, Lst) and isinstance(tree.op, ast.Add):
+        containers.changeable(body, old)
         calls.extend_with(body, old, body.plain(value))
         return
     if isinstance(old, (Num, Uni)):
@@ -880,7 +883,9 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
         given = body.array(operators.binary(body, tree.op, old, value))
         _copy_in_place(body, given, old, value)
         return
+    containers.changeable(body, owner)
     if isinstance(old, Lst):
+        containers.changeable(body, old)
         calls.extend_with(body, old, body.plain(value))
         return
     new = operators.binary(body, tree.op, body.plain(old), value)

@@ -521,7 +521,7 @@ def equal(body: Body, one: Value, other: Value) -> str | bool:
     if isinstance(one, Txt) or isinstance(other, Txt):
         for each in (one, other):
             if not isinstance(each, Txt) and not (
-                isinstance(each, Fixed) and isinstance(each.value, str)
+                isinstance(each, Fixed) and isinstance(each.value, (str, bytes))
             ):
                 return False
         return f"({body.program.text_id(one)} == {body.program.text_id(other)})"
@@ -540,6 +540,8 @@ def equal(body: Body, one: Value, other: Value) -> str | bool:
         raise body.refuse(
             "whether arrays are equal is a truth value for each element: use np.array_equal"
         )
+    if not body.may_be_equal(one, other):
+        return False
     mine, theirs = body.items(one), body.items(other)
     if mine is not None and theirs is not None:
         if len(mine) != len(theirs):

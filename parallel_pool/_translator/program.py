@@ -30,8 +30,10 @@ from parallel_pool._translator.types import (
     Map,
     Member,
     Number,
+    Optional,
     Record,
     Text,
+    Tuple,
     Type,
     number_of,
     of_dtype,
@@ -424,16 +426,43 @@ class Program:
         """Returns the name of a C array of known values of one type."""
         key = (of, repr(values))
         if key not in self._fixed_tables:
-            name = self.name("table")
-            self._fixed_tables[key] = name
             text = ", ".join(self.c_literal(of, each) for each in values)
-            self.tables.append(f"static const {self.types.c(of)} {name}[] = {{{text}}};")
+            self._fixed_tables[key] = self._table(self.types.c(of), text)
+        return self._fixed_tables[key]
+
+    def has_tables_of(self, of: Type) -> bool:
+        """Returns whether known values of a type can be written into the program."""
+        if isinstance(of, Tuple):
+            return all(map(self.has_tables_of, of.items))
+        if isinstance(of, Optional):
+            return self.has_tables_of(of.item)
+        if isinstance(of, List):
+            return not of.is_set and self.has_tables_of(of.item)
+        if isinstance(of, Map):
+            return self.has_tables_of(of.key) and self.has_tables_of(of.item)
+        return isinstance(of, (Number, Text, Member, Constant, Empty))
+
+    def _table(self, c_type: str, text: str) -> str:
+        """Writes a C array; returns its name."""
+        name = self.name("table")
+        self.tables.append(f"static {c_type} {name}[] = {{{text or '0'}}};")
+        return name
+
+    def _held(self, of: List | Map, value: Any) -> str:
+        """Returns the C pointer to a known list or dict."""
+        if isinstance(of, Map):
+            keys = self.fixed_table(of.key, list(value))
+            items = self.fixed_table(of.item, list(value.values()))
+            parts = f"{len(value)}, {len(value)}, {keys}, {items}"
+        else:
+            parts = f"{len(value)}, {len(value)}, {self.fixed_table(of.item, list(value))}"
+        key = (of, parts)
+        if key not in self._fixed_tables:
+            self._fixed_tables[key] = self._table(self.types.struct(of), f"{{{parts}}}")
         return self._fixed_tables[key]
 
     def c_literal(self, of: Type, value: Any) -> str:
         """Returns a known value in C, as an initializer."""
-        from parallel_pool._translator.types import Optional, Tuple
-
         if isinstance(of, Number):
             return literal(value, of)
         if isinstance(of, Text):
@@ -445,8 +474,10 @@ class Program:
             return "{" + ", ".join(parts) + "}"
         if isinstance(of, Optional):
             return "{false}" if value is None else f"{{true, {self.c_literal(of.item, value)}}}"
-        if isinstance(of, Constant):
+        if isinstance(of, (Constant, Empty)):
             return "0"
+        if isinstance(of, (List, Map)):
+            return self._held(of, value)
         raise Refusal(f"{value!r} can't be kept in a table")
 
     # --------------------------------------------------------------------------------- texts --
@@ -457,8 +488,8 @@ class Program:
     def text_id(self, value: Value) -> str:
         if isinstance(value, Txt):
             return value.c
-        if isinstance(value, Fixed) and isinstance(value.value, str):
-            return str(self.text_number(value.value))
+        if isinstance(value, Fixed) and isinstance(value.value, (str, bytes)):
+            return str(self.text_number(text_of(value.value)))
         raise Refusal(f"{value.type} is no text")
 
     def member_id(self, of: Member, value: Value) -> str:
@@ -912,13 +943,11 @@ class ObjectMethod(Bound):
 
 def _replaced(have: Type, of: Type, wanted: Type) -> Type:
     """Returns a type in which a part has become another one."""
-    from parallel_pool._translator.types import Optional, Tuple
-
     if have == of:
         return wanted
     if isinstance(have, List):
         item = _replaced(have.item, of, wanted)
-        return List(item, 0, have.most, have.is_deque, have.is_set)
+        return have.holding(item)
     if isinstance(have, Map):
         return Map(have.key, _replaced(have.item, of, wanted))
     if isinstance(have, Optional):
@@ -933,8 +962,6 @@ def _replaced(have: Type, of: Type, wanted: Type) -> Type:
 
 def _kept(of: Type) -> Type:
     """Returns the type in which a value of a type is kept among others."""
-    from parallel_pool._translator.types import Tuple
-
     if isinstance(of, Constant) and of.value is not None:
         try:
             return storage.fixed_type(of.value)
@@ -957,6 +984,11 @@ def _identity(value: Any) -> Any:
     ):
         return type(value).__name__, repr(value)
     return id(value)
+
+
+def text_of(value: str | bytes) -> str:
+    """Returns the text that stands for one: no text of the user's equals that of bytes."""
+    return value if isinstance(value, str) else f"\0bytes {value!r}"
 
 
 def _do_nothing(*args: Any, **kwargs: Any) -> None:

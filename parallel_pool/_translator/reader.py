@@ -14,6 +14,9 @@ import gymnasium
 
 from parallel_pool._translator.refusal import Refusal
 
+# methods that draw, by the beginning of their names
+DRAWING = ("render", "_render")
+
 
 @dataclass(frozen=True)
 class Function:
@@ -141,6 +144,25 @@ def methods(cls: type) -> Iterator[Function]:
                     yield read(value, each, "method")
                 except (Refusal, OSError, TypeError):
                     continue
+
+
+def reachable(cls: type, roots: tuple[str, ...]) -> list[Function]:
+    """Returns the methods that others may call, by their names, from some on.
+
+    What draws is left out: it sees a copy of the state.
+    """
+    by_name: dict[str, list[Function]] = {}
+    for each in methods(cls):
+        by_name.setdefault(each.name, []).append(each)
+    found: list[Function] = []
+    names = list(roots)
+    for name in names:
+        for function in by_name.pop(name, []) if not name.startswith(DRAWING) else []:
+            found.append(function)
+            for part in ast.walk(function.tree):
+                if isinstance(part, (ast.Attribute, ast.Name)):
+                    names.append(part.attr if isinstance(part, ast.Attribute) else part.id)
+    return found
 
 
 def environments(module: Any) -> list[type[gymnasium.Env[Any, Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parallel_pool._translator.refusal import Dead, Refusal
@@ -23,6 +24,7 @@ from parallel_pool._translator.types import (
     Type,
     Union,
     constant,
+    constantly,
     number_of,
     united,
 )
@@ -403,16 +405,12 @@ def join(one: Type, other: Type) -> Type:
     if isinstance(one, Record) and isinstance(other, Record) and one.keys == other.keys:
         items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
         return Record(one.keys, items, one.cls)
-    if isinstance(one, List) and isinstance(other, List):
-        return List(
-            join_items(one.item, other.item),
-            0,
-            one.most if one.most == other.most else 0,
-            one.is_deque,
-            one.is_set,
-        )
+    if isinstance(one, List) and isinstance(other, List) and one.kind == other.kind:
+        most = one.most if one.most == other.most else 0
+        return replace(one.holding(join_items(one.item, other.item)), most=most)
     if isinstance(one, Map) and isinstance(other, Map):
-        return Map(join_items(one.key, other.key), join_items(one.item, other.item))
+        key, item = join_items(one.key, other.key), join_items(one.item, other.item)
+        return Map(key, item, is_dense=one.is_dense and other.is_dense and one.is_constant)
     arrays = (Array, DynamicArray)
     if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype == other.item.dtype:
         ndims = [len(t.shape) if isinstance(t, Array) else t.ndim for t in (one, other)]
@@ -449,7 +447,7 @@ def _kept_type(of: Type) -> Type:
     if isinstance(of, Constant):
         return fixed_type(of.value)
     if isinstance(of, List):
-        return List(of.item, 0, of.most, of.is_deque, of.is_set)
+        return of.holding(of.item)
     return of
 
 
@@ -461,6 +459,39 @@ def _widened(of: Constant) -> Type:
     if isinstance(of.value, (tuple, list)):
         return fixed_type(of.value)
     raise Refusal(f"a value is {of} at one place and something else at another")
+
+
+def table_type(value: object) -> Type:
+    """Returns the type in which a known object is written into the program.
+
+    Raises:
+        Refusal: it can't be.
+    """
+    if isinstance(value, (list, tuple, dict)):
+        return constantly(_table_type(value))
+    return fixed_type(value)
+
+
+def _table_type(value: object) -> Type:
+    if isinstance(value, dict):
+        key: Type = Empty()
+        item: Type = Empty()
+        for name, each in value.items():
+            key = join_items(key, fixed_type(name))
+            item = join_items(item, _table_type(each))
+        is_dense = [type(name) for name in value] == [int] * len(value) and list(value) == list(
+            range(len(value))
+        )
+        return Map(key, item, 0, True, is_dense)
+    if isinstance(value, tuple):
+        cls = type(value) if hasattr(value, "_fields") else None
+        return Tuple(tuple(map(_table_type, value)), cls)
+    if isinstance(value, list):
+        item = Empty()
+        for each in value:
+            item = join_items(item, _table_type(each))
+        return List(item)
+    return fixed_type(value)
 
 
 def fixed_type(value: object) -> Type:

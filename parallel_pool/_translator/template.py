@@ -114,11 +114,7 @@ class Template:
         """Returns the attributes that methods change, and those of them that they assign."""
         changed: set[str] = set()
         rebound: set[str] = set()
-        for function in reader.methods(self.cls):
-            if function.name in ("__init__", "render", "close", "__post_init__") or (
-                function.name.startswith(("render", "_render"))
-            ):
-                continue
+        for function in reader.reachable(self.cls, ("step", "reset")):
             own = function.tree.args.args[0].arg if function.tree.args.args else ""
             for each in ast.walk(function.tree):
                 if isinstance(each, ast.Attribute) and isinstance(each.ctx, (ast.Store, ast.Del)):
@@ -220,7 +216,7 @@ class Template:
         if isinstance(of, List):
             capacity = of.most or most or (NESTED_CAPACITY if is_nested else CAPACITY)
             item = self.bounded(name, of.item, True)
-            return List(item, capacity, of.most, of.is_deque, of.is_set)
+            return of.holding(item, capacity)
         if isinstance(of, Map):
             capacity = most or (NESTED_CAPACITY if is_nested else CAPACITY)
             return Map(
@@ -306,7 +302,7 @@ def _shaped(of: Type, like: Type) -> Type:
         return Union(tuple(_shaped(each, like) for each in of.items))
     for other in likes:
         if isinstance(of, List) and isinstance(other, List):
-            return List(_shaped(of.item, other.item), of.capacity, of.most, of.is_deque, of.is_set)
+            return of.holding(_shaped(of.item, other.item), of.capacity)
         if isinstance(of, Map) and isinstance(other, Map):
             return Map(of.key, _shaped(of.item, other.item), of.capacity)
         if isinstance(of, Tuple) and isinstance(other, Tuple):
@@ -334,8 +330,8 @@ def _fits(of: Tuple, array: Array) -> bool:
 def _widened(have: Type, of: List, item: Type) -> Type:
     if isinstance(have, List):
         if unbounded(of).item == have.item:  # type: ignore[attr-defined]
-            return List(unbounded(item), 0, have.most, have.is_deque, have.is_set)
-        return List(_widened(have.item, of, item), 0, have.most, have.is_deque, have.is_set)
+            return have.holding(unbounded(item))
+        return have.holding(_widened(have.item, of, item))
     if isinstance(have, Optional):
         return Optional(_widened(have.item, of, item))
     if isinstance(have, Map):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,12 +119,13 @@ class Record(Type):
 
 @dataclass(frozen=True)
 class List(Type):
-    """A list or deque.
+    """A list, deque or set, or a tuple whose length is known when the program runs.
 
     Attributes:
         capacity: items that it can hold in an environment's state; 0: in the memory of a call,
             which grows.
         most: the maxlen of a deque; 0: none.
+        is_constant: it is written in the program, the same for all environments.
     """
 
     item: Type
@@ -132,19 +133,38 @@ class List(Type):
     most: int = 0
     is_deque: bool = False
     is_set: bool = False
+    is_tuple: bool = False
+    is_constant: bool = False
+
+    @property
+    def kind(self) -> str:
+        if self.is_set:
+            return "set"
+        return "deque" if self.is_deque else "tuple" if self.is_tuple else "list"
+
+    def holding(self, item: Type, capacity: int = 0) -> List:
+        """Returns such a list of other items."""
+        return replace(self, item=item, capacity=capacity, is_constant=False)
 
     def __str__(self) -> str:
-        kind = "a set" if self.is_set else "a deque" if self.is_deque else "a list"
-        return f"{kind} of {plural(self.item)}"
+        return f"a {self.kind} of {plural(self.item)}"
 
 
 @dataclass(frozen=True)
 class Map(Type):
-    """A dictionary whose keys come and go."""
+    """A dictionary whose keys come and go, or are too many to be known one by one.
+
+    Attributes:
+        capacity: as of a list.
+        is_constant: it is written in the program, the same for all environments.
+        is_dense: its keys are 0, 1, 2, ...
+    """
 
     key: Type
     item: Type
     capacity: int = 0
+    is_constant: bool = False
+    is_dense: bool = False
 
     def __str__(self) -> str:
         return f"a dict of {plural(self.key)} to {plural(self.item)}"
@@ -249,6 +269,19 @@ def plural(item: Type) -> str:
     return text
 
 
+def constantly(of: Type) -> Type:
+    """Returns the type of a value that is written in the program."""
+    if isinstance(of, List):
+        return replace(of.holding(constantly(of.item)), is_constant=True)
+    if isinstance(of, Map):
+        return Map(of.key, constantly(of.item), 0, True, of.is_dense)
+    if isinstance(of, Tuple):
+        return Tuple(tuple(map(constantly, of.items)), of.cls)
+    if isinstance(of, Optional):
+        return Optional(constantly(of.item))
+    return of
+
+
 def united(one: Type, other: Type) -> Type:
     """Returns the type of what may be either, of which neither computes as the other does."""
     items: list[Type] = []
@@ -285,7 +318,7 @@ def number_of(value: Any) -> Number | None:
 def unbounded(of: Type) -> Type:
     """Returns a type without capacities."""
     if isinstance(of, List):
-        return List(unbounded(of.item), 0, of.most, of.is_deque, of.is_set)
+        return of.holding(unbounded(of.item))
     if isinstance(of, Map):
         return Map(unbounded(of.key), unbounded(of.item))
     if isinstance(of, Tuple):
