@@ -71,6 +71,9 @@ from parallel_pool._translator.values import (
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
+# ints whose texts are parts of the program
+LARGEST_TEXT = 99
+
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
@@ -985,7 +988,24 @@ def _str(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return given[0]
     if isinstance(given[0], Fixed):
         return Fixed(str(given[0].value))
+    number = as_number(body.plain(given[0]))
+    if number is not None and number.number.kind == "i":
+        return _text_of_int(body, cast(number.c, INT, number.number))
     raise body.refuse("texts that are made while the program runs are not translated")
+
+
+def _text_of_int(body: Body, c: str) -> Txt:
+    """str() of a small int: the texts of others would not be known."""
+    numbers = [body.program.text_number(str(each)) for each in range(LARGEST_TEXT + 1)]
+    table = body.program.table(np.array(numbers, np.int32))
+    at = body.temporary("int64_t", c)
+    body.check(
+        f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
+        "ValueError",
+        f"str() of the int %lld: the texts of ints from 0 to {LARGEST_TEXT} are translated",
+        f"(long long){at}",
+    )
+    return Txt(body.temporary("int32_t", table.at([at])))
 
 
 def _next(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:

@@ -192,6 +192,16 @@ def _entries(body: Body, value: Flat) -> tuple[Value, ...] | None:
     return tuple(Tup((Fixed(k), v)) for k, v in zip(held.keys, held.items, strict=True))
 
 
+def known_texts(value: Value) -> tuple[str, ...] | None:
+    """Returns the texts of a sequence that was written down; None for others."""
+    found: Any = ()
+    if isinstance(value, Fixed) and isinstance(value.value, (list, tuple)):
+        found = tuple(value.value)
+    elif isinstance(value, Tup):
+        found = tuple(getattr(each, "value", None) for each in value.items)
+    return found if found and all(isinstance(each, str) for each in found) else None
+
+
 def record(body: Body, value: Value) -> Rec | None:
     """Returns a dict with known keys; None for others."""
     if isinstance(value, Rec):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parallel_pool._translator import arrays, numpy_calls
+import numpy as np
+
+from parallel_pool._translator import arrays, containers, numpy_calls
 from parallel_pool._translator.types import FLOAT, INT, NP_FLOAT, NP_INT, Empty, Number
 from parallel_pool._translator.values import (
     Arr,
@@ -13,6 +15,7 @@ from parallel_pool._translator.values import (
     Fixed,
     Lst,
     Num,
+    Txt,
     Value,
     as_number,
     cast,
@@ -270,13 +273,15 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
     if chances is not None and isinstance(chances, Fixed) and chances.value is None:
         chances = None
     source: Arr | None = None
+    texts: tuple[str, ...] | None = None
     if as_number(value) is not None:
         count = body.temporary("int64_t", body.as_int(value))
     else:
         if isinstance(value, Lst) and isinstance(value.list_type.item, Empty):
             body.fail("ValueError", "a cannot be empty unless no samples are taken")
             return Num(NP_INT, "0")
-        source = body.array(value)
+        texts = containers.known_texts(value)
+        source = body.array(value) if texts is None else _codes(body, texts)
         count = body.temporary("int64_t", str(source.dims[0]))
     body.check(f"{count} > 0", "ValueError", "a cannot be empty unless no samples are taken")
     if chances is not None:
@@ -287,10 +292,20 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
         chosen = _without_replacement(body, count, dims)
     if source is None:
         return chosen
+    if isinstance(chosen, Num) and texts is not None:
+        return Txt(body.temporary("int32_t", source.at([chosen.c])))
+    if texts is not None:
+        raise body.refuse("choice() of several texts is not translated: draw their indices")
     if isinstance(chosen, Num):
         found = arrays.row(body, source, chosen.c)
         return body.kept(found) if isinstance(found, Num) else found
     return arrays.subscript(body, source, [chosen])
+
+
+def _codes(body: Body, texts: tuple[str, ...]) -> Arr:
+    """Returns the numbers that stand for texts."""
+    numbers = [body.program.text_number(each) for each in texts]
+    return body.program.table(np.array(numbers, np.int32))
 
 
 def _weighted(

@@ -282,9 +282,16 @@ def place_of(of: Union, item: Type) -> int | None:
         if each == item:
             return at
     for at, each in enumerate(of.items):
-        if united(each, item) == each or _may_fit(each, item):
+        if united(each, item) == each or _may_fit(each, item) or _widens(item, each):
             return at
     return None
+
+
+def _widens(item: Type, of: Type) -> bool:
+    """Returns whether a number became one of another type before it met the others."""
+    if not isinstance(item, Number) or not isinstance(of, Number):
+        return False
+    return item.kind in "ib" and joined_numbers(item, of) == of
 
 
 def _may_fit(of: Type, array: Type) -> bool:

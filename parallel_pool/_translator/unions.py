@@ -5,13 +5,13 @@ Which type it is decides how NumPy computes: what reads such a value is translat
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from parallel_pool._translator import displays, storage
-from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.types import FLOAT, INT, Number, Union
-from parallel_pool._translator.values import Num, Opt, Rec, Tup, Uni, Value, cast
+from parallel_pool._translator.types import FLOAT, INT, Constant, Number, Type, Union, united
+from parallel_pool._translator.values import Fixed, Num, Opt, Rec, Tup, Uni, Value, cast
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
@@ -28,34 +28,63 @@ def spread(body: Body, values: Sequence[Value], function: Callable[[list[Value]]
         member = _member(body, found, i)
         return spread(body, [replaced(each, found, member) for each in values], function)
 
-    return _one_of(body, found, 0, way)
+    return _one_of(body, found, way)
 
 
-def _one_of(body: Body, value: Uni, i: int, way: Callable[[int], Value]) -> Value:
+def _one_of(body: Body, value: Uni, way: Callable[[int], Value]) -> Value:
+    """Returns what one of several ways makes; the type that a union has chooses it."""
+    of = functools.reduce(_of_both, _types(body, len(value.union.items), way))
+    place = body.variable("t", of)
+
+    def keep(i: int) -> None:
+        result = way(i)
+        if not isinstance(of, Constant):
+            storage.store(body, of, place, result, "the value")
+
+    _branches(body, value, 0, keep)
+    return Fixed(of.value) if isinstance(of, Constant) else storage.load(body, of, place)
+
+
+def _types(body: Body, count: int, way: Callable[[int], Value]) -> list[Type]:
+    """Returns the types of what ways make: each is translated once for nothing."""
+    found = []
+    for i in range(count):
+        kept = dict(body.names), body.alive, body.indent
+        with body.buffer():
+            found.append(body.unbounded(way(i)))
+        body.names, body.alive, body.indent = kept
+    return found
+
+
+def _of_both(one: Type, other: Type) -> Type:
+    """Returns the type of what may be either: floats stay apart, as their types differ on."""
+    floats = [
+        each for of in (one, other) for each in (of.items if isinstance(of, Union) else (of,))
+    ]
+    if all(isinstance(each, Number) and each.kind == "f" for each in floats):
+        return united(one, other)
+    return storage.join(one, other)
+
+
+def _alternatives(of: Type) -> tuple[Type, ...]:
+    return of.items if isinstance(of, Union) else (of,)
+
+
+def _branches(body: Body, value: Uni, i: int, way: Callable[[int], None]) -> None:
     if i == len(value.union.items) - 1:
-        return way(i)
-    result = Choice(body)
-    result.branch(
-        f"({value.place}.which == {i})",
-        lambda: way(i),
-        lambda: _one_of(body, value, i + 1, way),
-    )
-    return result.value()
+        way(i)
+        return
+    which = f"({value.place}.which == {i})"
+    body.branch(which, lambda: way(i), lambda: _branches(body, value, i + 1, way))
 
 
-def each(body: Body, value: Value, function: Callable[[Value], None], i: int = 0) -> None:
+def each(body: Body, value: Value, function: Callable[[Value], None]) -> None:
     """Calls function(value), for each type that it may have."""
-    value = body.plain(value)
-    if not isinstance(value, Uni):
-        function(value)
-    elif i == len(value.union.items) - 1:
-        function(_member(body, value, i))
+    union = body.plain(value)
+    if isinstance(union, Uni):
+        _branches(body, union, 0, lambda i: function(_member(body, union, i)))
     else:
-        body.branch(
-            f"({value.place}.which == {i})",
-            lambda: function(_member(body, value, i)),
-            lambda: each(body, value, function, i + 1),
-        )
+        function(union)
 
 
 def _member(body: Body, value: Uni, i: int) -> Value:

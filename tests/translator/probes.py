@@ -141,6 +141,109 @@ class Arrays(Probe):
         ]
 
 
+class Unions(Probe):
+    """Numbers and arrays whose type depends on the way that the program took."""
+
+    size = 14
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed, options=options)
+        self.state = self.np_random.uniform(-1.0, 1.0, size=2)
+        self.last = None
+        return result
+
+    def values(self, action):
+        small = np.float32(action[0])
+        force = min(max(small, -1.0), 1.0)
+        speed = self.state[1]
+        speed += force * 0.1 - 0.0025 * math.cos(3 * self.state[0])
+        if speed > 0.7:
+            speed = 0.7
+        if speed < -0.7:
+            speed = 0
+        place, _ = self.state
+        place = place + speed
+        old = self.last if self.last is not None else force
+        self.last = force
+        if self.steps % 3 == 0:
+            self.state = np.array([place / 3, speed], dtype=np.float32)
+        elif self.steps % 3 == 1:
+            self.state = np.array([place / 7, speed * 1.1])
+        else:
+            self.state[0] += 0.3
+            self.state *= 0.9
+        count = np.int32(self.steps) if action[1] > 0 else self.steps
+        return [
+            force,
+            force * small,
+            force * 0.1 + old,
+            speed,
+            place,
+            self.state.sum(),
+            np.tanh(force) + abs(speed),
+            -force if force else 1.0,
+            float(force == old),
+            math.sqrt(abs(place)),
+            np.array([place, force], dtype=np.float32).sum(),
+            self.doubled(force),
+            count // 2 + count * 3,
+            round(float(speed), 3),
+        ]
+
+    def doubled(self, value):
+        return value + value * 0.1
+
+
+class Tables(Probe):
+    """Constants that are looked up by what is known when the program runs."""
+
+    size = 12
+    PRICES = {"apple": 1.5, "pear": 2.25}
+
+    def __init__(self):
+        super().__init__()
+        self.moves = {
+            s: {a: [(1.0 / (k + 1), (s + a + k) % 6, a == k) for k in range(a + 1)] for a in range(3)}
+            for s in range(6)
+        }
+        self.rows = [[1, 2, 3], [4], [], [5, 6]]
+        self.named = {(0, 0): "apple", (0, 1): "pear", (1, 0): "apple"}
+        self.letters = np.asarray(["abc", "bca"], dtype="c")
+        self.at = 0
+
+    def values(self, action):
+        chosen = int(action[0] > 0) + int(action[1] > 0)
+        ways = self.moves[self.at][chosen]
+        chances = np.asarray([way[0] for way in ways])
+        way = int(np.argmax(np.cumsum(chances) > self.np_random.random()))
+        p, self.at, is_last = ways[way]
+        row = self.rows[self.steps % 4]
+        more = list(row)
+        more.append(7)
+        name = self.named[(chosen // 2, self.at % 2 if chosen < 2 else 0)]
+        letter = self.letters[chosen % 2, self.at % 3]
+        backwards = tuple(reversed(more))
+        try:
+            missing = self.moves[self.at - 3][chosen][0][1]
+        except KeyError:
+            missing = -1
+        fruit = self.np_random.choice(["apple", "pear", "plum"])
+        return [
+            p,
+            self.at,
+            is_last,
+            len(row) + len(ways),
+            sum(row) + sum(more),
+            self.PRICES[name],
+            letter == b"a",
+            letter in b"bc",
+            backwards[0] * 10 + backwards[-1],
+            missing,
+            fruit == "plum",
+            str(self.steps) == "12",
+        ]
+
+
 class Containers(Probe):
     size = 16
 
@@ -353,4 +456,4 @@ class Control(Probe):
         ]
 
 
-PROBES = (Integers, Floats, Arrays, Containers, Random, Objects, Control)
+PROBES = (Integers, Floats, Arrays, Unions, Tables, Containers, Random, Objects, Control)
