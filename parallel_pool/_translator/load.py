@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, named, quote
 from parallel_pool._source import cache, folders, load
-from parallel_pool._translator import files
+from parallel_pool._translator import files, verification
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool.errors import SourceError
 
@@ -35,6 +35,7 @@ class Translated:
         path: the C file.
         symbol: of the definition in it.
         file: the user's.
+        options: with which it was translated.
     """
 
     cls: type[gymnasium.Env[Any, Any]]
@@ -43,6 +44,7 @@ class Translated:
     path: Path
     symbol: str
     file: Path
+    options: dict[str, Any]
 
 
 def load_source(path: str | os.PathLike[str]) -> list[str]:
@@ -157,16 +159,25 @@ def _translate(
     except Refusal as refusal:
         raise SourceError(str(refusal)) from None
     file = Path(made.about["file"])
-    return Translated(cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file)
+    return Translated(
+        cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file, options
+    )
 
 
 def load_translated(made: Translated) -> list[str]:
-    """Compiles and loads a class that was translated; returns its id, in a list."""
+    """Compiles and loads a class that was translated; returns its id, in a list.
+
+    Raises:
+        SourceError: it does not compile, or does not return what the class returns.
+    """
     built = cache.build(made.path)
+    files.classes_by_id[made.env_id] = made.cls
+    definition, _ = registry.open_library(built.library, made.symbol)
+    marker = made.path.with_suffix(".verified")
+    verification.verify(made.cls, definition, made.options, marker)
     ids = load.load_built(made.path, built.library, made.file)
     for each in ids:
         registry.entry_points_by_id[each] = f"{made.cls.__module__}:{made.cls.__qualname__}"
-        files.classes_by_id[each] = made.cls
     return ids
 
 
@@ -193,8 +204,9 @@ def _prune(folder: Path) -> None:
         with contextlib.suppress(OSError):
             dated.append((path.stat().st_mtime_ns, path))
     for _, path in sorted(dated, reverse=True)[MOST_KEPT:]:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        for each in (path.with_suffix(".verified"), path):
+            with contextlib.suppress(OSError):
+                each.unlink()
 
 
 def _folder() -> Path:

@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 TABLE = [3, 1, 4, 1, 5, 9, 2, 6]
+PRICES = {"apple": 1.5, "pear": 2.25}
 WORDS = {"left": -1, "right": 1, "stay": 0}
 
 
@@ -198,12 +199,14 @@ class Tables(Probe):
     """Constants that are looked up by what is known when the program runs."""
 
     size = 12
-    PRICES = {"apple": 1.5, "pear": 2.25}
 
     def __init__(self):
         super().__init__()
         self.moves = {
-            s: {a: [(1.0 / (k + 1), (s + a + k) % 6, a == k) for k in range(a + 1)] for a in range(3)}
+            s: {
+                a: [(1.0 / (k + 1), (s + a + k) % 6, a == k) for k in range(a + 1)]
+                for a in range(3)
+            }
             for s in range(6)
         }
         self.rows = [[1, 2, 3], [4], [], [5, 6]]
@@ -234,7 +237,7 @@ class Tables(Probe):
             is_last,
             len(row) + len(ways),
             sum(row) + sum(more),
-            self.PRICES[name],
+            PRICES[name],
             letter == b"a",
             letter in b"bc",
             backwards[0] * 10 + backwards[-1],

@@ -1,4 +1,4 @@
-"""Gymnasium's own classes, translated from its installed source, equal themselves and our C ones."""
+"""Gymnasium's own classes, translated from its source, equal themselves and those in C."""
 
 from __future__ import annotations
 

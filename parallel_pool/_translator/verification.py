@@ -1,0 +1,203 @@
+"""Verification: plays a class and its translation side by side, before anybody uses it.
+
+The tests of the translator can't hold every program that people write. So each translation is held
+against its class once, for a moment; `python -m parallel_pool check` does it for longer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._engine.pool import Pool
+from parallel_pool._translator.operators import OVERFLOW
+from parallel_pool.errors import EnvError, SourceError
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.specs import Definition
+
+SEEDS = (0, 1, 2, 3)
+# of an episode, and of all
+STEPS = 250
+SECONDS = 1.0
+
+
+class Difference(Exception):
+    """A result of the translation that is not that of the class."""
+
+
+def verify(cls: Any, definition: Definition, options: Mapping[str, Any], marker: Path) -> None:
+    """Compares a translation with its class, unless that was done before.
+
+    Args:
+        cls: the class.
+        definition: of its translation.
+        options: of the class's constructor.
+        marker: the file that says that it was done.
+
+    Raises:
+        SourceError: they differ.
+    """
+    if marker.exists():
+        return
+    until = time.monotonic() + SECONDS
+    for seed in SEEDS:
+        try:
+            with _quiet():
+                _Episode(cls, definition, options, seed).play(until)
+        except Difference as difference:
+            raise SourceError(
+                f"{cls.__name__} can't be translated: with seed {seed}, {difference}. That is a"
+                " mistake of parallel_pool: please report it with the class; backend='process'"
+                " runs the class itself"
+            ) from None
+    with contextlib.suppress(OSError):
+        marker.touch()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hides what the class prints and warns of: the user did not ask it to run."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+class _Episode:
+    """One environment of each form."""
+
+    def __init__(
+        self, cls: Any, definition: Definition, options: Mapping[str, Any], seed: int
+    ) -> None:
+        self.env = cls(**options)
+        self.seed = seed
+        self.pool = Pool(
+            definition,
+            1,
+            num_threads=1,
+            autoreset="disabled",
+            max_episode_steps=2 * STEPS,
+            reward_dtype="float64",
+            seed=seed,
+        )
+        self.at = {(column.field, column.name): at for at, column in enumerate(self.pool.columns)}
+        self.num_observations = len(_parts(self.env.observation_space, None))
+
+    def play(self, until: float) -> None:
+        """Plays random actions.
+
+        Raises:
+            Difference: a result differs.
+        """
+        try:
+            self._play(until)
+        finally:
+            self.pool.close()
+            with contextlib.suppress(Exception):
+                self.env.close()
+
+    def _play(self, until: float) -> None:
+        if not self._reset():
+            return
+        self.env.action_space.seed(self.seed)
+        for step in range(STEPS):
+            if time.monotonic() > until:
+                return
+            action = self.env.action_space.sample()
+            where = f"step {step} with the action {action}"
+            if not self._step(action, where):
+                return
+
+    def _reset(self) -> bool:
+        try:
+            observation, info = self.env.reset(seed=self.seed)
+        except Exception as error:
+            self._check_fails(lambda: self.pool.reset(seed=self.seed), "reset()", error)
+            return False
+        batch = self._native(lambda: self.pool.reset(seed=self.seed), "reset()")
+        if batch is None:
+            return False
+        self._compare(batch, observation, info, "reset()")
+        return True
+
+    def _step(self, action: Any, where: str) -> bool:
+        """Steps both; returns whether the episode goes on."""
+        actions = np.expand_dims(action, 0)
+        try:
+            observation, reward, terminated, truncated, info = self.env.step(action)
+        except Exception as error:
+            self._check_fails(lambda: self.pool.step(actions), where, error)
+            return False
+        batch = self._native(lambda: self.pool.step(actions), where)
+        if batch is None:
+            return False
+        self._compare(batch, observation, info, where)
+        for name, value in (
+            ("reward", float(reward)),
+            ("terminated", bool(terminated)),
+            ("truncated", bool(truncated)),
+        ):
+            _same(self._column(batch, -1, name), np.asarray(value), f"{where}, the {name}")
+        return not (terminated or truncated)
+
+    def _native(self, call: Any, where: str) -> Any:
+        """Returns a batch; None if an int left 64 bits, which is an error in C only."""
+        try:
+            return call()
+        except EnvError as error:
+            if OVERFLOW in str(error):
+                return None
+            raise Difference(f"{where} fails in C only ({error})") from None
+
+    def _check_fails(self, call: Any, where: str, error: Exception) -> None:
+        """Checks that the translation fails where the class does."""
+        try:
+            call()
+        except EnvError:
+            return
+        raise Difference(f"{where} fails in Python only ({type(error).__name__}: {error})")
+
+    def _column(self, batch: Any, field: int, name: str) -> Any:
+        return batch[self.at[field, name]][0]
+
+    def _compare(self, batch: Any, observation: Any, info: Any, where: str) -> None:
+        space = self.env.observation_space
+        for field, (name, part, value) in enumerate(_parts(space, observation)):
+            wanted = np.asarray(value, dtype=part.dtype if part.dtype is not None else np.int64)
+            _same(self._column(batch, field, name), wanted, f"{where}, the observation {name}")
+        for (field, name), at in self.at.items():
+            if field >= self.num_observations and name in info:
+                _same(batch[at][0], np.asarray(info[name]), f"{where}, the info {name!r}")
+
+
+def _parts(space: Any, observation: Any) -> list[tuple[str, Any, Any]]:
+    """Returns name, space and value of the arrays of an observation."""
+    spaces = getattr(space, "spaces", None)
+    if not isinstance(spaces, dict):
+        return [("obs", space, observation)]
+    return [
+        (str(key), each, None if observation is None else observation[key])
+        for key, each in spaces.items()
+    ]
+
+
+def _same(found: Any, wanted: Any, what: str) -> None:
+    """Checks that two arrays have the same values, and zeros the same sign.
+
+    A space or an info may have another dtype than what the class returns.
+    """
+    found, wanted = np.asarray(found), np.asarray(wanted).astype(np.asarray(found).dtype)
+    is_float = found.dtype.kind == "f"
+    same = found.shape == wanted.shape and bool(
+        np.array_equal(found, wanted, equal_nan=is_float)
+        and (not is_float or (np.signbit(found) == np.signbit(wanted))[~np.isnan(found)].all())
+    )
+    if not same:
+        raise Difference(f"{what} is {wanted!r} in Python and {found!r} in C")
