@@ -47,6 +47,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_function,
     is_known_number,
 )
 
@@ -370,7 +371,8 @@ class Body:
             (isinstance(value, (Lst, Mapping)) and value.root is not None)
             or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
             or (isinstance(value, Uni) and not value.is_number and value.root is not None)
-            or value.__class__.__name__ in ("Span", "Bound", "Method", "Rng", "Flat")
+            or (isinstance(value, (Tup, Rec)) and any(map(is_function, value.items)))
+            or value.__class__.__name__ in ("Functions", "Span", "Bound", "Method", "Rng", "Flat")
         )
 
     def in_variable(self, name: str, value: Value, of: Type | None = None) -> Value:

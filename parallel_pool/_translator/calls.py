@@ -48,6 +48,7 @@ from parallel_pool._translator.values import (
     Bound,
     Fixed,
     Flat,
+    Functions,
     Generator,
     Lst,
     Mapping,
@@ -117,11 +118,34 @@ def apply(
         return body.program.call(body, function, arguments, keywords)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
+    if isinstance(function, Functions):
+        return _one_of_functions(body, function, arguments, keywords)
     if isinstance(function, Self):
         raise body.refuse("the environment can't be called")
     if isinstance(function, Fixed):
         return known(body, function.value, arguments, keywords)
     raise body.refuse(f"{function.type} can't be called")
+
+
+def _one_of_functions(
+    body: Body, function: Functions, arguments: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Calls the function that is chosen when the program runs."""
+    first, *others = function.items
+
+    def call_first() -> Value:
+        return apply(body, first, arguments, keywords)
+
+    if not others:
+        return call_first()
+    rest = Functions(tuple(others), function.at, function.first + 1)
+    chosen = Choice(body)
+    chosen.branch(
+        f"({function.at} == {function.first})",
+        call_first,
+        lambda: apply(body, rest, arguments, keywords),
+    )
+    return chosen.value()
 
 
 def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -780,6 +804,14 @@ def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> V
     return Fixed(isinstance(sample, wanted))
 
 
+def _type(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    if isinstance(given[0], Self):
+        return body.program.attribute(body, "__class__")
+    if isinstance(given[0], Fixed):
+        return Fixed(type(given[0].value))
+    raise body.refuse("type() of what changes is not translated: use isinstance()")
+
+
 def _print(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     return Fixed(None)
 
@@ -1059,6 +1091,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     map: _map,
     sorted: _sorted,
     isinstance: _isinstance,
+    type: _type,
     print: _print,
     ord: _ord,
     str: _str,
@@ -1140,7 +1173,7 @@ def _method(
         if name in ("item", "copy"):
             if name == "copy":
                 return value
-            return Num(Number(value.number.kind, value.number.bits), value.c)
+            return numpy_calls.as_python(value)
         if name == "astype":
             return numpy_calls.scalar(body, given[0], value)
         if name == "is_integer":

@@ -18,6 +18,7 @@ from parallel_pool._translator.values import (
     Arr,
     Fixed,
     Flat,
+    Functions,
     Generator,
     Lst,
     Mapping,
@@ -33,6 +34,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_function,
     is_number,
     kept_type,
 )
@@ -568,6 +570,11 @@ def _item(body: Body, value: Value, key: Value) -> Value:
                 f"{type(value.value).__name__} index out of range",
             )
             return table(at)
+    if items and all(map(is_function, items)):
+        at = body.temporary("int64_t", body.as_int(key, "an index"))
+        inside = f"pp_python_index(&{at}, {len(items)})"
+        body.check(inside, "IndexError", "index out of range")
+        return Functions(items, at)
     made = containers.list_of(body, items)
     at = containers.place_in(body, made, key, "list" if isinstance(value, ListDisplay) else "tuple")
     return storage.load(body, made.list_type.item, f"{made.c}->v[{at}]")
@@ -623,6 +630,8 @@ def by_key(
             body.emit(f"if ({at} < 0 && {text}) {at} = {i};")
     if default is None:
         body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
+        if items and all(map(is_function, items)):
+            return Functions(tuple(items), at)
     if all(isinstance(each, Fixed) for each in items):
         found = containers.table(body, [each.value for each in items])  # type: ignore[attr-defined]
         if found is not None and default is None:

@@ -84,6 +84,12 @@ def of_one_type(body: Body, function: Any, given: list[Value], keywords: Keyword
     return given if item is None else [unions.as_type(given[0], item), *given[1:]]
 
 
+def as_python(number: Num) -> Num:
+    """Returns x.item(): a number of Python's."""
+    of = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}[number.number.kind]
+    return Num(of, cast(number.c, of, number.number))
+
+
 def scalar(body: Body, dtype: Value, value: Value) -> Value:
     """np.float32(x), and x.astype(...) of a number."""
     item = dtype_of(body, dtype)
@@ -1107,7 +1113,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
             number = body.as_num(found)
         else:
             number = body.as_num(value)
-        return Num(Number(number.number.kind, number.number.bits), number.c)
+        return as_python(number)
     if name == "tolist":
         return _to_list(body, value)
     if name == "sort":

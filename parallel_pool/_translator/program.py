@@ -291,9 +291,9 @@ class Program:
         if isinstance(value, type) and reader.is_own(value) and not hasattr(value, "_fields"):
             function = reader.find(value, name)
             if function is not None:
-                if value in self.template.cls.__mro__:
-                    return Bound(function, False)
-                if function.kind in ("static", "class"):
+                if function.kind == "class":
+                    return ObjectMethod(function, Fixed(value))
+                if value in self.template.cls.__mro__ or function.kind == "static":
                     return Bound(function, False)
         if not hasattr(value, name):
             raise body.refuse(f"{type(value).__name__} has no attribute {name}")

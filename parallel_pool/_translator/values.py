@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -270,6 +271,15 @@ class Bound(Value):
 
 
 @dataclass
+class Functions(Value):
+    """One of several functions; at: the C expression of its place; first: that of the first."""
+
+    items: tuple[Value, ...]
+    at: str
+    first: int = 0
+
+
+@dataclass
 class Method(Value):
     """A method of a value."""
 
@@ -354,6 +364,13 @@ def as_number(value: Value) -> Num | None:
 def is_number(value: Any) -> bool:
     """Returns whether a value is a number that changes, of one type or of several."""
     return isinstance(value, Num) or (isinstance(value, Uni) and value.is_number)
+
+
+def is_function(value: Value) -> bool:
+    """Returns whether a value is a function or method of the user's."""
+    return isinstance(value, Bound) or (
+        isinstance(value, Fixed) and inspect.isfunction(value.value)
+    )
 
 
 def is_known_number(value: Value) -> bool:

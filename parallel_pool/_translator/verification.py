@@ -174,7 +174,11 @@ class _Episode:
             _same(self._column(batch, field, name), wanted, f"{where}, the observation {name}")
         for (field, name), at in self.at.items():
             if field >= self.num_observations and name in info:
-                _same(batch[at][0], np.asarray(info[name]), f"{where}, the info {name!r}")
+                what = f"{where}, the info {name!r}"
+                found, wanted = np.asarray(batch[at][0]), np.asarray(info[name])
+                if found.dtype != wanted.dtype and found.dtype.kind != "f":
+                    raise Difference(f"{what} is {wanted.dtype} in Python and {found.dtype} in C")
+                _same(found, wanted, what)
 
 
 def _parts(space: Any, observation: Any) -> list[tuple[str, Any, Any]]:

@@ -247,6 +247,42 @@ class Tables(Probe):
         ]
 
 
+class Dispatch(Probe):
+    """Functions that are chosen when the program runs, and methods of classes."""
+
+    size = 6
+
+    @classmethod
+    def _up(cls, value, by=1):
+        return value + by
+
+    @classmethod
+    def _down(cls, value):
+        return cls._up(value, -1) - 0.5
+
+    @staticmethod
+    def _double(value):
+        return value * 2
+
+    def _draw(self, value):
+        return value + self.np_random.random()
+
+    def values(self, action):
+        cls = type(self)
+        ways = (cls._up, cls._down, self._double, self._draw)
+        by_name = {0: self._draw, 1: self._up, 5: self._double}
+        x = float(action[0])
+        small = np.uint8(self.steps)
+        return [
+            ways[self.steps % 4](x),
+            by_name[(0, 1, 5)[self.steps % 3]](x),
+            self._down(x),
+            small.item() * 1000,
+            ways[-1](x),
+            [self._up, self._down][int(action[1] > 0)](1),
+        ]
+
+
 class Containers(Probe):
     size = 16
 
@@ -459,4 +495,4 @@ class Control(Probe):
         ]
 
 
-PROBES = (Integers, Floats, Arrays, Unions, Tables, Containers, Random, Objects, Control)
+PROBES = (Integers, Floats, Arrays, Unions, Tables, Dispatch, Containers, Random, Objects, Control)
