@@ -15,6 +15,7 @@ from parallel_pool._translator import (
     expressions,
     loops,
     operators,
+    seeding,
     storage,
     unions,
 )
@@ -33,15 +34,22 @@ from parallel_pool._translator.types import (
 )
 from parallel_pool._translator.values import (
     Arr,
+    Bound,
     Dim,
     Fixed,
+    Flat,
+    Functions,
     Generator,
     Lst,
     Mapping,
+    Method,
     Num,
     Opt,
     Rec,
+    Rng,
+    SeedArgument,
     Self,
+    Span,
     Tup,
     Uni,
     Value,
@@ -53,6 +61,9 @@ from parallel_pool._translator.values import (
 
 if TYPE_CHECKING:
     from parallel_pool._translator.program import Program
+
+# values that take no memory
+WITHOUT_MEMORY = (Bound, Flat, Functions, Method, Rng, SeedArgument, Span)
 
 
 class Body:
@@ -372,7 +383,8 @@ class Body:
             or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
             or (isinstance(value, Uni) and not value.is_number and value.root is not None)
             or (isinstance(value, (Tup, Rec)) and any(map(is_function, value.items)))
-            or value.__class__.__name__ in ("Functions", "Span", "Bound", "Method", "Rng", "Flat")
+            or value.__class__.__name__
+            in ("Functions", "Span", "Bound", "Method", "Rng", "Flat", "SeedArgument")
         )
 
     def in_variable(self, name: str, value: Value, of: Type | None = None) -> Value:
@@ -656,6 +668,11 @@ class Body:
 
     def _if(self, tree: ast.If) -> None:
         if expressions.is_type_checking(tree.test):
+            return
+        has_seed = seeding.asks(self, tree.test)
+        if has_seed is not None:
+            ways = (tree.body, tree.orelse) if has_seed else (tree.orelse, tree.body)
+            seeding.refuse_what_depends(self, *ways)
             return
         found = expressions.condition(self, tree.test)
 

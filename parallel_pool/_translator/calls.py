@@ -856,6 +856,9 @@ def _of_space(body: Body, space: Any, name: str, given: list[Value]) -> Value:
         raise body.refuse(
             "space.sample() draws from a generator of the space's own: draw from self.np_random"
         )
+    if name == "seed":
+        # nothing draws from a space
+        return Fixed(None)
     raise body.refuse(f"{name}() of a space is not translated")
 
 

@@ -40,6 +40,7 @@ from parallel_pool._translator.values import (
     Fixed,
     Num,
     Rec,
+    SeedArgument,
     Self,
     Uni,
     Value,
@@ -528,7 +529,7 @@ class _Definition:
         template, program = self.template, self.program
         action, action_type, action_field = self._action()
         reset = self._entry(
-            "reset", {"seed": Fixed(None), "options": Fixed(None)}, self._finish_reset
+            "reset", {"seed": SeedArgument(), "options": Fixed(None)}, self._finish_reset
         )
         step = self._entry("step", {"action": action}, self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")

@@ -51,6 +51,7 @@ from parallel_pool._translator.values import (
     Num,
     Rec,
     Rng,
+    SeedArgument,
     Self,
     Span,
     Tup,
@@ -723,7 +724,7 @@ class Program:
         if isinstance(value, Rec) and value.place and value.stored is not None:
             form = ("record", value.stored, value.root)
             return form, f"&{value.place}", f"{self.types.c(value.stored)} *"
-        if isinstance(value, Rng):
+        if isinstance(value, (Rng, SeedArgument)):
             return ("self",), "", ""
         if isinstance(value, Bound):
             return ("known", NONE, id(value.function.tree)), "", ""

@@ -271,6 +271,18 @@ class Bound(Value):
 
 
 @dataclass
+class SeedArgument(Value):
+    """The seed that reset() gets, or None."""
+
+    @property
+    def type(self) -> Type:
+        raise Refusal(
+            "the seed of reset() seeds self.np_random, and nothing else depends on it: draw numbers"
+            " from self.np_random"
+        )
+
+
+@dataclass
 class Functions(Value):
     """One of several functions; at: the C expression of its place; first: that of the first."""
 
