@@ -23,6 +23,7 @@ from parallel_pool._engine.arguments import (
     named,
     quote,
 )
+from parallel_pool._engine.maker import Maker
 
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
@@ -409,4 +410,14 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
         )
     # None is the default of OF_MAKE, and not every constructor has a render_mode
     kwargs = {k: v for k, v in options.items() if v is not None or k not in OF_MAKE}
-    return EnvFn(spec, kwargs, tuple(wrappers or ()))
+    return EnvFn(spec, kwargs, tuple(wrappers or ()), _maker(spec, kwargs, wrappers))
+
+
+def _maker(spec: EnvSpec, options: Mapping[str, Any], wrappers: Any) -> Maker | None:
+    """Returns the class of Python environments; None if backend="compiled" would refuse them."""
+    chain = fusion.recognise(wrappers, spec)
+    is_plain = isinstance(chain, Chain) and not chain.options and "render_mode" not in options
+    if not is_plain or not _needs_translation(spec, options):
+        return None
+    own = {name: value for name, value in options.items() if name not in OF_MAKE}
+    return Maker(spec.entry_point, spec.id, own)
