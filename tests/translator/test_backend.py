@@ -126,7 +126,7 @@ def test_an_id_is_compiled_at_its_first_use(module: Module) -> None:
     assert isinstance(ours, NativeVectorEnv) and repr(ours).startswith("NativeVectorEnv(")
     assert ours.backend == "native"
     assert ours.backend_reason == f"{env_id} is native, compiled from {module.name}:Walk"
-    assert ours.pool.max_episode_steps == 11
+    assert ours.pool.max_episode_steps == registry.find(env_id).max_episode_steps == 11
     assert_same_as_sync(ours, env_id)
     # native from now on, unless the class itself is asked for
     auto = parallel_pool.make_vec(env_id, 3)
