@@ -56,8 +56,8 @@ class Unlucky(Walk):
 
 
 class Needy(Walk):
-    def __init__(self, size, table):
-        super().__init__(size, table[1])
+    def __init__(self, size):
+        super().__init__(size)
 """
 
 
@@ -167,12 +167,15 @@ def test_options_of_the_registration_and_of_the_call(
     # the id is not changed by what a call has added
     assert_same_as_sync(compiled(env_id), env_id)
     assert_same_as_sync(parallel_pool.make_vec(env_id, 3), env_id)
+    # nor are its options where no spec gives them
+    defaults = {name: option.default for name, option in registry.find(env_id).options.items()}
+    expected = {"size": 3, "speed": 0.5, **registered}
+    assert {name: defaults[name] for name in ("size", "speed")}.items() <= expected.items()
 
 
 def test_arguments_without_a_default(module: Module) -> None:
     env_id = module.register("Needy", max_episode_steps=9)
-    given = {"size": 2, "table": [0.0, 0.4]}
-    assert_same_as_sync(compiled(env_id, **given), env_id, **given)
+    assert_same_as_sync(compiled(env_id, size=2), env_id, size=2)
 
 
 def test_numbers_differ_between_environments(module: Module) -> None:
@@ -293,9 +296,9 @@ def test_wrong_arguments(module: Module) -> None:
 
 
 def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module) -> None:
-    env_id = module.register(max_episode_steps=9)
+    env_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
     compiled(env_id).close()
-    for given in ({"render_mode": "rgb_array"}, {"size": 5}):
+    for given in ({"render_mode": "rgb_array"}, {"name": "fast"}, {"size": 5}):
         with pytest.warns(UserWarning, match="runs in worker processes, although the native"):
             made = parallel_pool.make_vec(env_id, 1, num_workers=0, **given)
         assert made.backend == "process"
