@@ -1,5 +1,4 @@
-"""Family: tells the registry what environments need that were translated from Python, and traces
-what could be translated."""
+"""Family: announces the translator to the registry and to traces, which never import it."""
 
 from __future__ import annotations
 
