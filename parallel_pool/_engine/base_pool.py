@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
 
     from parallel_pool._core import CData
+    from parallel_pool._engine.maker import Maker
     from parallel_pool._engine.seeds import Seed
 
     class Reader(Protocol):
@@ -89,6 +90,8 @@ class BasePool(Uncopied):
     _holds = "threads"
     # whether the thread that sends steps environments, outside of C's calls
     _is_local = False
+    # of environments in Python
+    _maker: Maker | None = None
 
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
@@ -337,6 +340,7 @@ class BasePool(Uncopied):
             self._holds == "processes",
             int(lib.pp_usable_cores(NULL)),
             self._is_local,
+            self._maker,
         )
         return Trace(
             *(self._handle, self._trace_lock, setting, self._worker_pids, path),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from parallel_pool._engine.buffers import Array
 from parallel_pool._native import lib
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.maker import Maker
 
 # a `pp_span` of C; times in nanoseconds of the monotonic clock
 SPAN = np.dtype(
@@ -66,6 +69,7 @@ class Setting:
         in_processes: whether worker processes step.
         cores: that the process may use.
         is_local: whether the caller does what else a worker process does, between its calls.
+        maker: the class of environments in Python; None if it isn't known.
     """
 
     name: str
@@ -75,6 +79,7 @@ class Setting:
     in_processes: bool
     cores: int
     is_local: bool = False
+    maker: Maker | None = field(default=None, compare=False, repr=False)
 
     @property
     def unit(self) -> str:

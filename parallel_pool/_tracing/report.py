@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parallel_pool._engine.buffers import Array
-from parallel_pool._tracing import advice
+from parallel_pool._tracing import advice, compilable
 from parallel_pool._tracing.record import (
     CALLS,
     INLINE,
@@ -306,6 +306,13 @@ class Report:
         calls["start"] = calls["start"][first]
         waits: Array = calls[(calls["count"] > 0) & (calls["kind"] != INLINE)]
         return waits
+
+    @cached_property
+    def translation(self) -> compilable.Outcome | None:
+        """Whether environments in Python could be compiled, and how, or why not; None if they run
+        in C already, or if nobody knows."""
+        maker = self.record.setting.maker
+        return compilable.find_out(maker) if maker else None
 
     @cached_property
     def advice(self) -> advice.Advice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,10 +151,33 @@ def translate_file(path: Path) -> list[Translated]:
 def _translate(
     cls: type[gymnasium.Env[Any, Any]], env_id: str | None, options: dict[str, Any]
 ) -> Translated:
+    found_id, limit, threshold = _registered(cls)
+    return translate(cls, env_id or found_id, limit, threshold, options)
+
+
+def translate(
+    cls: type[gymnasium.Env[Any, Any]],
+    env_id: str,
+    limit: int | None,
+    threshold: float | None,
+    options: dict[str, Any],
+) -> Translated:
+    """Translates a class, and writes the C file.
+
+    Args:
+        cls: the class.
+        env_id: the id.
+        limit: the id's steps of an episode; None: no limit.
+        threshold: the id's return at which the task counts as solved.
+        options: arguments of the constructor that the id shall have, besides the defaults.
+
+    Raises:
+        SourceError: it can't be translated.
+    """
     from parallel_pool._translator import definition
 
-    found_id, limit, threshold = _registered(cls)
-    env_id = env_id or found_id
+    for name, value in options.items():
+        _check_kept(cls, name, value)
     try:
         made = definition.translate(cls, env_id, limit, threshold, options)
     except Refusal as refusal:
@@ -162,6 +186,22 @@ def _translate(
     return Translated(
         cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file, options
     )
+
+
+def _check_kept(cls: type, name: str, value: Any) -> None:
+    """Raises SourceError for an option that other processes could not read from the library."""
+    from parallel_pool._translator.options import equal, plain
+
+    try:
+        is_kept = equal(json.loads(json.dumps(value)), plain(value))
+    except (TypeError, ValueError):
+        is_kept = False
+    if not is_kept:
+        raise SourceError(
+            f"{cls.__name__}({name}={quote(value)}): a translation keeps options that are numbers,"
+            " texts, None, lists, tuples, and dicts with texts as keys: give such a value, or make"
+            " it in __init__"
+        )
 
 
 def load_translated(made: Translated) -> list[str]:

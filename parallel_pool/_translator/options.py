@@ -34,7 +34,13 @@ class Changed(ValueError):
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the environment's constants, and NumPy's functions."""
     about = ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
-    functions = tuple(map(tuple, json.loads(about)["numpy"]))
+    known = json.loads(about)
+    functions = tuple(map(tuple, known["numpy"]))
+    options = {
+        name: value
+        for name, value in options.items()
+        if name in definition.options or not _is_fixed(known["fixed"], name, value)
+    }
     # before the class sees them; the engine names those that the environment does not have
     own = {
         name: definition.options[name].check(value)
@@ -46,6 +52,20 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
         "_constants": _constants(definition.id, about, tuple(own.items())),
         "_numpy": _loops(functions),
     }
+
+
+def _is_fixed(fixed: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Returns whether an option has the value for which the class was translated."""
+    return name in fixed and equal(plain(value), fixed[name])
+
+
+def plain(value: Any) -> Any:
+    """Returns a value as JSON gives it back: with lists for tuples."""
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    return value
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
@@ -88,7 +108,7 @@ def _check_same(
 ) -> None:
     """Raises ValueError if options change more than numbers and arrays of the same shape."""
     for name in about["frozen"]:
-        if not _equal(getattr(usual, name, None), getattr(env, name, None)):
+        if not equal(getattr(usual, name, None), getattr(env, name, None)):
             _refuse(env_id, about, changed, name)
     for name, _, shape in about["layout"]:
         if shape is not None and list(np.shape(getattr(env, name, ()))) != shape:
@@ -97,7 +117,7 @@ def _check_same(
         if not getattr(env, name):
             _refuse(env_id, about, changed, name)
     for name in about["initial"]:
-        if not _equal(vars(usual).get(name), vars(env).get(name)):
+        if not equal(vars(usual).get(name), vars(env).get(name)):
             _refuse(env_id, about, changed, name)
 
 
@@ -109,15 +129,16 @@ def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], n
     )
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal(one: Any, other: Any) -> bool:
+    """Returns whether two values of attributes or options are the same, their types included."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return type(one) is type(other) and np.array_equal(one, other)
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_equal, one, other))
+        return len(one) == len(other) and all(map(equal, one, other))
     same = one == other
     return bool(same) or (not isinstance(one, (int, float)) and repr(one) == repr(other))
 

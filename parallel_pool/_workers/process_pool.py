@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool._engine import seeds
+from parallel_pool._engine import maker, seeds
 from parallel_pool._engine.actions import take_list
 from parallel_pool._engine.arguments import check_choice, check_count, check_sizes, seconds
 from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, BasePool, step_send
@@ -153,6 +153,7 @@ class ProcessPool(EnvCalls):
             )
         self.autoreset = autoreset
         self.on_error = on_error
+        self._maker = maker.of_all(fns)
         self._reset_arguments = dict(reset_arguments or {})
         mode = check_choice("autoreset", autoreset, AUTORESET)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)

@@ -85,7 +85,8 @@ LAYERS: dict[str, set[str]] = {
     "_source": {*CORE, "_include.py"},
     "_translator": {*CORE, "_families", "_source"},
     "_workers": {*CORE, "_tracing"},
-    "_apis": {*CORE, "_families", "_workers"},
+    # backend="compiled" translates
+    "_apis": {*CORE, "_families", "_translator", "_workers"},
     # the contract compares with Gymnasium's own loop
     "_testing": {*CORE, "_apis", "_source", "_translator", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},

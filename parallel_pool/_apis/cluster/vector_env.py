@@ -128,7 +128,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             timeout: seconds that a worker may take to step or reset its rows.
             start_timeout: seconds in which an actor must find a node and make its environments.
             resources: that each actor needs, by Ray's names, such as {"simulator": 1}.
-            worker_backend: "native", "process" or "auto": the backend of each worker.
+            worker_backend: "native", "compiled", "process" or "auto": the backend of each worker.
             autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as for `PoolVectorEnv`.
             options: further arguments of `PoolVectorEnv` and of the environments.
 

@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool._apis.common import ale_ids, dependencies, env_specs, renderer
 from parallel_pool._apis.common.env_fn import EnvFn
-from parallel_pool._apis.common.gymnasium_ids import runs_in_processes
+from parallel_pool._apis.common.gymnasium_ids import is_native, runs_in_processes
 from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._apis.common.warn_once import warn_once
 from parallel_pool._apis.gymnasium import fusion
@@ -23,21 +23,27 @@ from parallel_pool._engine.arguments import (
     named,
     quote,
 )
+from parallel_pool._engine.maker import Maker
 
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
     from parallel_pool._engine.specs import Definition
 
 NATIVE = "native"
+COMPILED = "compiled"
 PROCESS = "process"
 CLUSTER = "cluster"
 AUTO = "auto"
+REQUESTS = (AUTO, NATIVE, COMPILED, PROCESS, CLUSTER)
 # by backend, the class of its vector environments
 CLASSES = {NATIVE: "NativeVectorEnv", PROCESS: "ProcessVectorEnv", CLUSTER: "ClusterVectorEnv"}
 
 # options of gymnasium.make itself, as opposed to those of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
+# and of vector environments
+OF_OTHERS = OF_MAKE | DEFAULTS.keys()
 
+DRAWS_NOTHING = "a compiled environment draws nothing"
 ASKED_FOR_CLUSTER = "backend='cluster' was asked for"
 
 
@@ -75,18 +81,21 @@ def choose(
     """Returns the backend of a vector environment.
 
     "auto" chooses the native one if a native environment exists for these arguments and wrappers,
-    else worker processes.
+    else worker processes. "compiled" translates the class in Python that is registered under the
+    id, and steps the translation, which is native; an id that is native already needs none.
 
     Args:
         env: an id, an EnvSpec, or functions that make environments.
         wrappers: functions that wrap one environment, as make_vec takes them.
         vector_kwargs: options of the vector environment, among them "backend": "auto", "native",
-            "process" or "cluster". As in make_vec, those of a spec replace them.
+            "compiled", "process" or "cluster". As in make_vec, those of a spec replace them.
         options: all other options that are given.
 
     Raises:
         TypeError: env or wrappers are of a wrong type.
-        ValueError: there is no such backend, or it is "native" and no native environment exists.
+        ValueError: there is no such backend, or it is "native" and no native environment exists, or
+            "compiled" and wrappers need Python.
+        SourceError: it is "compiled", and the class can't be translated.
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
     # a sequence, not an iterator: wrappers are read several times
@@ -101,16 +110,12 @@ def choose(
             )
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
-        env_fns = _check_functions(env, wrappers)
-        if _requested(given) == CLUSTER:
-            return Choice(CLUSTER, ASKED_FOR_CLUSTER, env_fns)
-        reason = "the environments are made by functions"
-        return _check_allowed(_requested(given), Choice(PROCESS, reason, env_fns))
+        return by_functions(_check_functions(env, wrappers), given.get("backend", AUTO))
     spec = env_specs.find(env)
     stored = env_specs.pop_vector_arguments(spec)
     given = given if stored.vector_kwargs is None else stored.vector_kwargs
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
-    requested = _requested(given)
+    requested = _checked(given.get("backend", AUTO))
 
     def of(backend: str, reason: str, **native: Any) -> Choice:
         own = spec if backend == NATIVE else env_specs.of_python(spec)
@@ -121,6 +126,9 @@ def choose(
     if requested == CLUSTER:
         return of(CLUSTER, ASKED_FOR_CLUSTER)
     everything = {**spec.kwargs, **(options or {}), **given}
+    if requested == COMPILED and _needs_translation(spec, everything):
+        definition, chain = _find_compiled(spec, wrappers, everything)
+        return of(NATIVE, _native_reason(definition, chain), definition=definition, chain=chain)
     found = _find_native(spec, wrappers, everything, requested)
     if isinstance(found, Refusal):
         if found.native_id is not None and requested == AUTO:
@@ -129,12 +137,18 @@ def choose(
                 f" ten times as fast, because {found.reason}: remove the cause, or choose"
                 " backend='process'"
             )
-        return _check_allowed(requested, of(PROCESS, found.reason))
+        return check_allowed(requested, of(PROCESS, found.reason))
     definition, chain = found
+    return of(NATIVE, _native_reason(definition, chain), definition=definition, chain=chain)
+
+
+def _native_reason(definition: Definition, chain: Chain) -> str:
     reason = f"{definition.id} is native"
+    if definition.id in registry.entry_points_by_id:
+        reason += f", compiled from {registry.entry_points_by_id[definition.id]}"
     if chain.names:
         reason += f", and does {', '.join(chain.names)} itself"
-    return of(NATIVE, reason, definition=definition, chain=chain)
+    return reason
 
 
 def chosen(env: Any, wrappers: Sequence[Any] | None, given: Mapping[str, Any]) -> Choice:
@@ -152,19 +166,26 @@ def chosen(env: Any, wrappers: Sequence[Any] | None, given: Mapping[str, Any]) -
     return choose(env, wrappers, vector, options)
 
 
-def _requested(vector_kwargs: Mapping[str, Any]) -> str:
-    requested = vector_kwargs.get("backend", AUTO)
-    if requested not in (AUTO, NATIVE, PROCESS, CLUSTER):
-        raise ValueError(
-            f"backend={quote(requested)}: choose 'auto', 'native', 'process' or 'cluster'"
-        )
+def by_functions(env_fns: tuple[Callable[[], Any], ...], requested: Any) -> Choice:
+    """Returns the backend of environments that functions make; raises as `choose` does."""
+    if _checked(requested) == CLUSTER:
+        return Choice(CLUSTER, ASKED_FOR_CLUSTER, env_fns)
+    reason = "the environments are made by functions"
+    return check_allowed(requested, Choice(PROCESS, reason, env_fns))
+
+
+def _checked(requested: Any) -> str:
+    """Returns a backend's name; raises ValueError for another."""
+    if requested not in REQUESTS:
+        *others, last = map(repr, REQUESTS)
+        raise ValueError(f"backend={quote(requested)}: choose {', '.join(others)} or {last}")
     return str(requested)
 
 
-def _check_allowed(requested: str, choice: Choice) -> Choice:
-    """Returns the choice, which is of processes; raises ValueError if "native" was requested."""
-    if requested == NATIVE:
-        raise ValueError(f"backend='native', but {choice.reason}: choose 'auto' or 'process'")
+def check_allowed(requested: str, choice: Choice) -> Choice:
+    """Returns the choice, which is of processes; raises ValueError if it must not be."""
+    if requested in (NATIVE, COMPILED):
+        raise ValueError(f"backend={requested!r}, but {choice.reason}: choose 'auto' or 'process'")
     return choice
 
 
@@ -209,11 +230,15 @@ def _find_native(
                 return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
-    # if "native" was asked for, the pool raises
-    inexact = None if requested == NATIVE else _why_inexact(definition, spec, options)
+    # if native environments were asked for, the pool raises
+    is_native_wanted = requested in (NATIVE, COMPILED)
+    inexact = None if is_native_wanted else _why_inexact(definition, spec, options)
     if inexact is not None:
         return Refusal(inexact, definition.id)
-    unknown = _unknown_options(definition, {} if requested == NATIVE else options)
+    unlike = None if is_native_wanted else _why_unlike(definition, options)
+    if unlike is not None:
+        return Refusal(unlike, definition.id)
+    unknown = _unknown_options(definition, {} if is_native_wanted else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
         names = named(", ".join(sorted(unknown)))
         return Refusal(f"the native {definition.id} has no option {names}", definition.id)
@@ -263,6 +288,66 @@ def _constructor_options(spec: EnvSpec) -> set[str]:
 def parameter_names(function: Any) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+# -------------------------------------------------------------------------------- compiled --
+
+
+def _needs_translation(spec: EnvSpec, options: Mapping[str, Any]) -> bool:
+    """Returns whether the environment of a spec is a class in Python for which nothing in C stands,
+    or which was translated, perhaps for other options."""
+    if spec.entry_point is None or is_native(spec):
+        return False
+    try:
+        definition = env_specs.definition_of(spec, options)
+    except ValueError:
+        return True
+    return definition.id in registry.entry_points_by_id
+
+
+def _find_compiled(
+    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any]
+) -> tuple[Definition, Chain]:
+    """Returns the translation of a spec's class, and the wrappers that it replaces.
+
+    Raises:
+        SourceError, TypeError: see `registered.definition_of`.
+        ValueError: wrappers need Python.
+    """
+    # imported only when needed: it translates
+    from parallel_pool._translator import registered
+
+    chain = fusion.recognise(wrappers, spec)
+    if isinstance(chain, Chain) and chain.options:
+        chain = Refusal(f"{chain.names[0]} is for Atari games, and {spec.id} is none")
+    if isinstance(chain, Refusal):
+        raise ValueError(
+            f"backend='compiled', but {chain.reason}: leave the wrapper out, wrap the vector"
+            " environment (gymnasium.wrappers.vector), or choose 'process'"
+        )
+    if options.get("render_mode") is not None:
+        raise ValueError(
+            f"render_mode={quote(options['render_mode'])}, but {DRAWS_NOTHING}: leave it out, or"
+            " choose backend='process'"
+        )
+    own = {name: value for name, value in options.items() if name not in OF_OTHERS}
+    return registered.definition_of(spec, own), chain
+
+
+def _why_unlike(definition: Definition, options: Mapping[str, Any]) -> str | None:
+    """Returns why a translation can't do what its class does with these options, a clause; None if
+    it can, or if the definition is none."""
+    if definition.id not in registry.entry_points_by_id:
+        return None
+    if options.get("render_mode") is not None:
+        return DRAWS_NOTHING
+    # imported only when needed
+    from parallel_pool._translator import registered
+
+    own = {name: value for name, value in options.items() if name not in OF_OTHERS}
+    if registered.fits(definition, own):
+        return None
+    return "these options need another translation (backend='compiled' makes it)"
 
 
 # ------------------------------------------------------------------------------- processes --
@@ -325,4 +410,14 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
         )
     # None is the default of OF_MAKE, and not every constructor has a render_mode
     kwargs = {k: v for k, v in options.items() if v is not None or k not in OF_MAKE}
-    return EnvFn(spec, kwargs, tuple(wrappers or ()))
+    return EnvFn(spec, kwargs, tuple(wrappers or ()), _maker(spec, kwargs, wrappers))
+
+
+def _maker(spec: EnvSpec, options: Mapping[str, Any], wrappers: Any) -> Maker | None:
+    """Returns the class of Python environments; None if backend="compiled" would refuse them."""
+    chain = fusion.recognise(wrappers, spec)
+    is_plain = isinstance(chain, Chain) and not chain.options and "render_mode" not in options
+    if not is_plain or not _needs_translation(spec, options):
+        return None
+    own = {name: value for name, value in options.items() if name not in OF_MAKE}
+    return Maker(spec.entry_point, spec.id, own)

@@ -28,7 +28,7 @@ def make_vec(
     id: str | EnvSpec,
     num_envs: int = ...,
     *,
-    backend: Literal["native"],
+    backend: Literal["native", "compiled"],
     vector_kwargs: dict[str, Any] | None = ...,
     wrappers: Sequence[Callable[..., Any]] | None = ...,
     **kwargs: Any,
@@ -85,7 +85,8 @@ def make_vec(
         id: an id, native or Gymnasium's, or an EnvSpec.
         num_envs: environments.
         vector_kwargs: options of the vector environment, such as autoreset_mode, num_threads and
-            backend ("cluster" for a Ray cluster); they may also be given among kwargs.
+            backend ("compiled" to translate a class in Python, "cluster" for a Ray cluster); they
+            may also be given among kwargs.
         wrappers: functions that wrap one environment, the innermost first. `PoolVectorEnv` lists
             those that native environments replace.
         kwargs: options of the environments, render_mode and max_episode_steps; see PoolVectorEnv.
@@ -97,7 +98,10 @@ def make_vec(
     Raises:
         TypeError, ValueError: an argument is wrong, or no backend can make such environments.
         gymnasium.error.UnregisteredEnv: there is no such id.
-        MissingDependencyError: the environment needs a package that is not installed.
+        MissingDependencyError: the environment needs a package that is not installed; with
+            backend="compiled", there is no compiler.
+        SourceError: with backend="compiled", the class can't be translated: the message names file,
+            line, reason and cure.
 
     Example:
         >>> envs = parallel_pool.make_vec("CartPole-v1", 4)

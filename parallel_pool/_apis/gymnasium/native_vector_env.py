@@ -103,7 +103,8 @@ class NativeVectorEnv(AsyncCalls):
             env: an id, an EnvSpec, or a backend that was chosen already.
             num_envs: environments; None for 1.
             wrappers: around each environment; native environments must replace them.
-            backend: "auto" or "native", as for `PoolVectorEnv`; TypeError if that chooses another.
+            backend: "auto", "native" or "compiled", as for `PoolVectorEnv`; TypeError if that
+                chooses another.
             autoreset_mode: as for `PoolVectorEnv`.
             max_episode_steps: as for `PoolVectorEnv`.
             render_mode: as for `PoolVectorEnv`.

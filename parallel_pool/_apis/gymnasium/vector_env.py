@@ -62,8 +62,10 @@ class PoolVectorEnv(
     from one of these.
 
     Attributes:
-        backend: "native", "process" or "cluster".
-        backend_reason: why this backend was chosen; a sentence.
+        backend: what runs: "native" (C, also if it was compiled from a class), "process" (the class
+            itself) or "cluster".
+        backend_reason: why this backend was chosen, and the class from which it was compiled; a
+            sentence.
         num_envs: environments, n below.
         single_observation_space: of one environment.
         single_action_space: of one environment.
@@ -123,8 +125,12 @@ class PoolVectorEnv(
                 games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
                 functools.partial of it with keyword arguments.
             backend: "native", "process" (Python environments in worker processes), "auto" (native
-                if a native environment gives the same results), or "cluster": on the machines of a
-                Ray cluster, with the further options of `ClusterVectorEnv`.
+                if a native environment gives the same results), "compiled": the class in Python
+                that is registered under the id, translated to C at the first use as
+                `parallel_pool.compile` does (an id that is native already, built in or compiled
+                before, needs no translation and stays what it is: both mean C with the class's
+                results); or "cluster": on the machines of a Ray cluster, with the further options
+                of `ClusterVectorEnv`.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
@@ -147,6 +153,7 @@ class PoolVectorEnv(
         Raises:
             TypeError: env or an option is of a wrong type, or an option is unknown.
             ValueError: the backend can't make these environments; a value is outside its range.
+            SourceError: with backend="compiled", the class can't be translated.
             gymnasium.error.UnregisteredEnv: there is no such id.
             MissingDependencyError: the environment needs a package that is not installed.
         """

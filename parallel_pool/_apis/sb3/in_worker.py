@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from parallel_pool._engine import maker
 from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.run.make_env import make_env
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.maker import Maker
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,11 @@ class CheckedEnvFn:
     """
 
     function: Callable[[], Any]
+
+    @property
+    def maker(self) -> Maker | None:
+        """The class of the environment, for advice."""
+        return maker.of(self.function)
 
     def __call__(self) -> Any:
         env = make_env(self.function)

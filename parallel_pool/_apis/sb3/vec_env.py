@@ -89,6 +89,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         env: str | EnvSpec | Iterable[Callable[[], Any]] | None = None,
         n_envs: int | str | None = None,
         *,
+        backend: str = backends.AUTO,
         env_fns: Iterable[Callable[[], Any]] | None = None,
         start_method: str | None = None,
         num_workers: int | None = None,
@@ -110,6 +111,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
                 Python environment. cloudpickle sends functions to workers.
             n_envs: for an id or spec: environments, 1 by default. With functions, the position of
                 `start_method`, as in SubprocVecEnv.
+            backend: for an id or spec: "auto", "native", "compiled" (the class that is registered
+                under the id, translated to C) or "process", as for `PoolVectorEnv`.
             env_fns: the functions, under the name in DummyVecEnv and SubprocVecEnv.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
@@ -138,8 +141,10 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
 
         Raises:
             TypeError: an argument is unknown, of a wrong type, or for another kind of environments.
-            ValueError: a value is outside its range; an environment has several players; functions
-                return the same environment twice, or environments with different spaces.
+            ValueError: a value is outside its range; the backend can't make these environments; an
+                environment has several players; functions return the same environment twice, or
+                environments with different spaces.
+            SourceError: with backend="compiled", the class can't be translated.
             gymnasium.error.UnregisteredEnv: there is no such id.
             MissingDependencyError: the environment needs a package that is not installed.
             WorkerError: a worker process died, or can't be started.
@@ -159,14 +164,16 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             "thread_affinity_offset": thread_affinity_offset,
         }
         env = one_of(env=env, env_fns=env_fns)
+        if backend == backends.CLUSTER:
+            raise ValueError("backend='cluster': make a ClusterVecEnv, which runs on a Ray cluster")
         self._backend: Backend
         if isinstance(env, (str, EnvSpec)):
-            self._backend, choice = _by_id(env, n_envs, of_threads, of_processes, options)
-            self.backend, self.backend_reason = choice.backend, choice.reason
+            made = _by_id(env, n_envs, backend, of_threads, of_processes, options)
+            self._backend, choice = made
         else:
+            choice = backends.by_functions((), backend)
             self._backend = _process(env, n_envs, of_threads, of_processes, options)
-            self.backend = backends.PROCESS
-            self.backend_reason = "the environments are made by functions"
+        self.backend, self.backend_reason = choice.backend, choice.reason
         try:
             self._adopt(seed)
         except BaseException:
@@ -408,14 +415,15 @@ def _index(value: Any) -> int:
 def _by_id(
     env: str | EnvSpec,
     n_envs: Any,
+    backend: str,
     of_threads: dict[str, Any],
     of_processes: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[Backend, Choice]:
-    """Makes the environments of an id or a spec: native ones if they exist."""
+    """Makes the environments of an id or a spec: with "auto", native ones if they exist."""
     given = {name: of_threads[name] for name in ("max_episode_steps", "render_mode")}
     given = {name: value for name, value in given.items() if value is not None} | options
-    choice = backends.choose(env, options=given)
+    choice = backends.choose(env, vector_kwargs={"backend": backend}, options=given)
     spec = choice.spec
     assert spec is not None
     if choice.num_envs or choice.vector_kwargs or choice.wrappers:
@@ -426,7 +434,8 @@ def _by_id(
     if choice.chain.names:
         # PoolVectorEnv replaces these wrappers; here their infos would have another form
         why = f"the spec of {spec.id} adds {', '.join(choice.chain.names)}"
-        choice = replace(choice, backend=backends.PROCESS, reason=why)
+        processes = replace(choice, backend=backends.PROCESS, reason=why)
+        choice = backends.check_allowed(backend, processes)
     count = check_count("n_envs", 1 if n_envs is None else n_envs, 1, MAX_ENVS)
     if choice.backend == backends.PROCESS:
         for name in _given({name: of_threads[name] for name in OF_THREADS}):

@@ -94,7 +94,7 @@ def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) ->
     assert reason in choice.reason
     with pytest.raises(ValueError, match=r"backend='native', but .*: choose 'auto' or 'process'"):
         backends.choose(env, wrappers, {"backend": "native"})
-    with pytest.raises(ValueError, match="choose 'auto', 'native', 'process' or 'cluster'"):
+    with pytest.raises(ValueError, match="choose 'auto', 'native', 'compiled', 'process' or"):
         backends.choose(env, wrappers, {"backend": "thread"})
 
 
