@@ -35,12 +35,16 @@ class Family(NamedTuple):
         can_refuse: whether that module has `unavailable_reason()`, which looks at the installed
             packages.
         renderer: the module with `Renderer(pool, mode, **options)`, `OPTIONS` (those options and
-            their defaults), `MODES` and `render_fps(pool)`; None if C draws, or nothing does.
+            their defaults), `modes(definition)` and `render_fps(pool)`, None for no rate; None if C
+            draws, or nothing does.
+        copies: the module whose `Copies(pool)` has the environments as objects in Python; None if
+            there are none.
     """
 
     options: str | None = None
     can_refuse: bool = False
     renderer: str | None = None
+    copies: str | None = None
 
 
 NO_FAMILY = Family()
@@ -333,6 +337,12 @@ def renderer_module(definition: Definition) -> Any:
     """Returns the module that draws a definition's family, None if there is none."""
     module = _family(definition).renderer
     return None if module is None else importlib.import_module(module)
+
+
+def copies_of(pool: Any) -> Any:
+    """Returns what has a pool's environments as objects in Python, None if there is no such."""
+    module = _family(pool.definition).copies
+    return None if module is None else importlib.import_module(module).Copies(pool)
 
 
 def _family(definition: Definition) -> Family:

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import arrays, purity, reader, storage
+from parallel_pool._translator import arrays, classes, layout, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program, Restart
@@ -533,7 +533,9 @@ class _Definition:
         fields = self._fields()
         options, defaults = self._options()
         members = self._state_members()
-        shared, layout = self._shared_members()
+        memory = self._memory()
+        shared, constants = self._shared_members()
+        tables = [*program.tables, *program.text_table_lines()]
         symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
         source, _ = reader.place_of(template.cls)
         about = {
@@ -541,12 +543,14 @@ class _Definition:
             "module": template.cls.__module__,
             "class": template.cls.__qualname__,
             "numpy": program.numpy_functions,
-            "layout": layout,
+            "layout": constants,
             "options": defaults,
             "fixed": template.options,
             "frozen": sorted(template.frozen),
             "divisors": sorted(template.divisors),
             "initial": sorted(set(template.state) - self._surely_assigned()),
+            "state": memory,
+            "texts": program.all_texts(),
         }
         text = _TEXT.format(
             id=self.env_id,
@@ -557,7 +561,8 @@ class _Definition:
             types="\n".join(program.types.text),
             state="\n".join(members),
             shared="\n".join(shared),
-            tables="\n".join([*program.tables, *program.text_table_lines()]),
+            assertions=layout.assertions(memory),
+            tables="\n".join(tables),
             num_loops=max(1, len(program.numpy_functions)),
             declarations="\n".join(program.declarations),
             functions="\n\n".join(program.functions),
@@ -625,6 +630,15 @@ class _Definition:
         for name, of in self.template.state.items():
             lines.append(f"  {types.c(of)} a_{name};")
         return lines or ["  char empty;"]
+
+    def _memory(self) -> list[tuple[str, layout.Form]]:
+        """Returns the names and forms of the members of the state, in their order."""
+        kept = [
+            (field.member, ["array", field.item.dtype.str, [field.size]])
+            for field in self._kept_fields()
+        ]
+        attributes = self.template.state.items()
+        return [*kept, *((f"a_{name}", layout.form(of, classes.name_of)) for name, of in attributes)]
 
     def _shared_members(self) -> tuple[list[str], list[Any]]:
         """Returns the members of the constants, each on a multiple of 8 bytes, and their order."""
@@ -893,6 +907,9 @@ struct state {{
 {state}
 }};
 
+/* parallel_pool reads states in Python */
+{assertions}
+
 struct shared {{
 {shared}
 }};
@@ -1015,6 +1032,13 @@ static int check_state(const pp_env *env, const pp_saved *saved) {{
   return saved->phase == PP_FRESH ? PP_OK : check_rows(env, saved);
 }}
 
+/* target: of a pp_rng and a state, without a gap */
+static int expose(pp_env *env, void *target) {{
+  memcpy(target, env->rng, sizeof(pp_rng));
+  memcpy((char *)target + sizeof(pp_rng), env->state, sizeof(struct state));
+  return PP_OK;
+}}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 static const pp_field fields[] = {{
@@ -1072,6 +1096,7 @@ const pp_env_def {symbol} = {{
     .observe = observe,
     .step_many = step_many,
     .check_state = check_state,
+    .expose = expose,
     .data = about,
     .init = init,
 }};

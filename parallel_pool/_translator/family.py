@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from parallel_pool._engine.registry import Family, families
 
-families["python"] = Family("parallel_pool._translator.options")
+families["python"] = Family(
+    "parallel_pool._translator.options",
+    renderer="parallel_pool._translator.renderer",
+    copies="parallel_pool._translator.copies",
+)

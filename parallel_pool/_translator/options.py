@@ -7,12 +7,9 @@ of NumPy's functions.
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import struct
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,8 @@ from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.specs import Definition
 from parallel_pool._families import numpy_loops
 from parallel_pool._native import ffi
-from parallel_pool._translator import files
+from parallel_pool._translator import classes, files
+from parallel_pool._translator.equality import is_equal
 
 # pools whose constants are remembered
 MOST_KEPT = 64
@@ -33,7 +31,7 @@ class Changed(ValueError):
 
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the environment's constants, and NumPy's functions."""
-    about = ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
+    about = _about_text(definition)
     functions = tuple(map(tuple, json.loads(about)["numpy"]))
     # before the class sees them; the engine names those that the environment does not have
     own = {
@@ -48,6 +46,38 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     }
 
 
+def about_of(definition: Definition) -> dict[str, Any]:
+    """Returns what the library of a translated environment says of its class."""
+    about: dict[str, Any] = json.loads(_about_text(definition))
+    return about
+
+
+def class_of(definition: Definition) -> Any:
+    """Returns the class in Python that a definition was translated from."""
+    return _class(definition.id, about_of(definition))
+
+
+def arguments(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the class that make an environment with these options."""
+    about = about_of(definition)
+    return {**about["fixed"], **_changed(about, options)}
+
+
+def _about_text(definition: Definition) -> str:
+    return ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
+
+
+def _class(env_id: str, about: Mapping[str, Any]) -> Any:
+    found = files.classes_by_id.get(env_id)
+    return found or classes.find(f"{about['module']}:{about['class']}", about["file"])
+
+
+def _changed(about: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options that differ from those of the translation."""
+    usual = about["options"]
+    return {name: given[name] for name in usual if given.get(name, usual[name]) != usual[name]}
+
+
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
     """Returns the bytes of the constants, as an environment with these options has them.
@@ -56,13 +86,12 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
         ValueError: with these options, the program would be another one.
     """
     about = json.loads(about_text)
-    cls = files.classes_by_id.get(env_id) or _class(about)
-    fixed = about["fixed"]
-    changed = {name: value for name, value in given if about["options"].get(name, value) != value}
+    cls = _class(env_id, about)
+    changed = _changed(about, dict(given))
     try:
-        env = cls(**{**fixed, **changed})
+        env = cls(**{**about["fixed"], **changed})
         if changed:
-            _check_same(env_id, about, cls(**fixed), env, changed)
+            _check_same(env_id, about, cls(**about["fixed"]), env, changed)
         env.reset(seed=0)
     except Exception as error:
         if isinstance(error, Changed):
@@ -88,7 +117,7 @@ def _check_same(
 ) -> None:
     """Raises ValueError if options change more than numbers and arrays of the same shape."""
     for name in about["frozen"]:
-        if not _equal(getattr(usual, name, None), getattr(env, name, None)):
+        if not is_equal(getattr(usual, name, None), getattr(env, name, None)):
             _refuse(env_id, about, changed, name)
     for name, _, shape in about["layout"]:
         if shape is not None and list(np.shape(getattr(env, name, ()))) != shape:
@@ -97,7 +126,7 @@ def _check_same(
         if not getattr(env, name):
             _refuse(env_id, about, changed, name)
     for name in about["initial"]:
-        if not _equal(vars(usual).get(name), vars(env).get(name)):
+        if not is_equal(vars(usual).get(name), vars(env).get(name)):
             _refuse(env_id, about, changed, name)
 
 
@@ -107,36 +136,6 @@ def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], n
         f"{quote(env_id)} was translated for another self.{name} than {given} gives:"
         f" parallel_pool.compile({about['class']}, {given}) translates it for these"
     )
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return type(one) is type(other) and np.array_equal(one, other)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    same = one == other
-    return bool(same) or (not isinstance(one, (int, float)) and repr(one) == repr(other))
-
-
-def _class(about: Mapping[str, Any]) -> Any:
-    """Returns the class that was translated."""
-    module = sys.modules.get(about["module"])
-    if module is None or not hasattr(module, about["class"].partition(".")[0]):
-        try:
-            module = importlib.import_module(about["module"])
-        except ImportError:
-            module = files.import_file(Path(about["file"]))
-        if not hasattr(module, about["class"].partition(".")[0]):
-            # another module of the same name, such as __main__ in a worker process
-            module = files.import_file(Path(about["file"]))
-    found: Any = module
-    for name in about["class"].split("."):
-        found = getattr(found, name)
-    return found
 
 
 @functools.cache
