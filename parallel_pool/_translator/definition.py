@@ -638,7 +638,10 @@ class _Definition:
             for field in self._kept_fields()
         ]
         attributes = self.template.state.items()
-        return [*kept, *((f"a_{name}", layout.form(of, classes.name_of)) for name, of in attributes)]
+        return [
+            *kept,
+            *((f"a_{name}", layout.form(of, classes.name_of)) for name, of in attributes),
+        ]
 
     def _shared_members(self) -> tuple[list[str], list[Any]]:
         """Returns the members of the constants, each on a multiple of 8 bytes, and their order."""

@@ -8,7 +8,7 @@ structs in C whose layout NumPy's aligned dtypes mirror here; the C file checks 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,10 +95,10 @@ def struct(members: Sequence[tuple[str, np.dtype[Any], int | None]]) -> np.dtype
     Args:
         members: of each its name, dtype, and number of elements; None: it is no array.
     """
-    listed = [
+    listed: list[Any] = [
         (name, of) if count is None else (name, of, (count,)) for name, of, count in members
     ]
-    return np.dtype(listed or [("empty", np.int8)], align=True)  # type: ignore[arg-type]
+    return np.dtype(listed or [("empty", np.int8)], align=True)
 
 
 def state(members: Sequence[tuple[str, Form]]) -> np.dtype[Any]:
@@ -109,7 +109,7 @@ def state(members: Sequence[tuple[str, Form]]) -> np.dtype[Any]:
 def assertions(members: Sequence[tuple[str, Form]]) -> str:
     """Returns the lines in which a C compiler checks that its state lies as `state` says."""
     whole = state(members)
-    fields = whole.fields or {}
+    fields: Mapping[str, Any] = whole.fields or {}
     lines = [
         f'_Static_assert(offsetof(struct state, {name}) == {fields[name][1]}, "{name}");'
         for name, _ in members

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -38,7 +38,10 @@ class Tool:
 class Shown(gymnasium.Env[Any, Any]):
     """Has every kind of attribute; its picture is a text of all of them, or their sum as pixels."""
 
-    metadata = {"render_modes": ["human", "ansi", "rgb_array", "rgb_array_list"], "render_fps": 7}
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["human", "ansi", "rgb_array", "rgb_array_list"],
+        "render_fps": 7,
+    }
 
     def __init__(self, size: int = 4, render_mode: str | None = None) -> None:
         self.observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)

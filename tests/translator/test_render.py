@@ -19,6 +19,7 @@ from parallel_pool.errors import PoolError, StateError
 from tests.translator import pictures
 from tests.translator.test_translated import CLASSES, REFUSED, stranger
 
+
 @pytest.fixture(autouse=True)
 def no_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -124,7 +125,7 @@ def test_every_api_returns_the_same_pictures(shown: str) -> None:
     vec_env.reset()
     vec_env.step(np.array([1, 1]))
     assert np.array_equal(vec_env.get_images()[0], picture)
-    assert vec_env.render().shape == (20, 200, 3)
+    assert vec_env.render().shape == (40, 100, 3)
     vec_env.close()
     pool = parallel_pool.make(shown, env_type="gymnasium", num_envs=2, seed=11, render_env_id=1)
     pool.reset()
@@ -184,7 +185,9 @@ def test_an_error_of_render_names_it_and_the_pool_goes_on() -> None:
     for _ in range(3):
         envs.render()
         envs.step([0, 0])
-    text = r"environment 0 can't be drawn: Failing\.render\(\) failed: KeyError: 'no brush' \(.*pictu"
+    text = (
+        r"environment 0 can't be drawn: Failing\.render\(\) failed: KeyError: 'no brush' \(.*pictu"
+    )
     with pytest.raises(PoolError, match=text) as found:
         envs.render()
     assert isinstance(found.value.__cause__, KeyError)
@@ -222,7 +225,7 @@ def test_another_process_draws(tmp_path: Path) -> None:
         "    sys.stdout.buffer.write(pickle.dumps(registry.origins()))\n"
         "else:\n"
         "    registry.remember(pickle.load(sys.stdin.buffer))\n"
-        "    with parallel_pool.Pool('Shown-v0', 1, seed=4) as pool:\n"
+        "    with parallel_pool.Pool('Failing-v0', 1, seed=4) as pool:\n"
         "        pool.reset()\n"
         "        pool.step([1])\n"
         "        print(pool.render(mode='ansi')[0])\n"
@@ -270,7 +273,7 @@ def test_arrays_and_generators_are_copies(stepped: tuple[Any, Any]) -> None:
 def test_methods_are_called_on_copies(stepped: tuple[Any, Any]) -> None:
     ours, theirs = stepped
     assert ours.call("steps_to", 9, more=1) == theirs.call("steps_to", 9, more=1) == (7, 7, 7)
-    with pytest.raises(AttributeError, match=r"advance\(\) changes self.count, and it is called on"):
+    with pytest.raises(AttributeError, match=r"advance\(\) changes self\.count, and it is"):
         ours.call("advance")
     assert ours.get_attr("count") == (3, 3, 3)
     with pytest.raises(AttributeError, match="fixed when they are made"):
@@ -307,6 +310,6 @@ def test_stable_baselines3_reads_attributes(shown: str) -> None:
     assert envs.env_method("steps_to", 5, indices=[0]) == [4]
     with pytest.raises(AttributeError, match="steps_to is a method: call it"):
         envs.get_attr("steps_to")
-    with pytest.raises(AttributeError, match="changes self.count"):
+    with pytest.raises(AttributeError, match=r"changes self\.count"):
         envs.env_method("advance")
     envs.close()
