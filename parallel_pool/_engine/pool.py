@@ -251,7 +251,7 @@ class Pool(BasePool):
         given = None
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
-        if options:
+        if options or (options is not None and self.definition.tells_no_options):
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 
         def send(is_undelivered: bool) -> None:

@@ -24,6 +24,7 @@ from parallel_pool._translator import (
     numpy_calls,
     operators,
     random_draws,
+    reset_options,
     storage,
 )
 from parallel_pool._translator.choice import Choice
@@ -52,6 +53,7 @@ from parallel_pool._translator.values import (
     Method,
     Num,
     Opt,
+    Options,
     Rec,
     Rng,
     Self,
@@ -1050,6 +1052,8 @@ def _method(
     tree: ast.Call | None,
 ) -> Value:
     value, name = body.plain(method.receiver), method.name
+    if isinstance(value, Options):
+        return reset_options.method(body, value, name, given, keywords)
     if isinstance(value, Rng):
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):

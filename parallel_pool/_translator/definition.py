@@ -16,8 +16,9 @@ from gymnasium import spaces
 from parallel_pool._translator import arrays, classes, layout, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
-from parallel_pool._translator.program import Program, Restart
-from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.program import Program
+from parallel_pool._translator.refusal import Refusal, Restart
+from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
     NONE,
@@ -38,6 +39,7 @@ from parallel_pool._translator.values import (
     Arr,
     Fixed,
     Num,
+    Options,
     Rec,
     Self,
     Value,
@@ -134,8 +136,11 @@ def _translate(
 ) -> Source:
     infos: dict[str, Field] = {}
     yields: dict[Any, Type] = {}
+    options = ResetOptions()
+    first: Refusal | None = None
     for _ in range(MOST_RESTARTS):
-        made = _Definition(template, env_id, infos)
+        options.begin()
+        made = _Definition(template, env_id, infos, options)
         made.program.yields = yields
         template.constants.clear()
         template.frozen.clear()
@@ -144,14 +149,25 @@ def _translate(
             return made.write(max_episode_steps, reward_threshold)
         except Restart:
             continue
+        except Refusal as refusal:
+            first = first or refusal
+            options.explain(first)
+            if not options.assume_ints():
+                raise first from None
     raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
 
 
 class _Definition:
-    def __init__(self, template: Template, env_id: str, infos: dict[str, Field]) -> None:
+    def __init__(
+        self,
+        template: Template,
+        env_id: str,
+        infos: dict[str, Field],
+        reset_options: ResetOptions,
+    ) -> None:
         self.template = template
         self.env_id = env_id
-        self.program = Program(template)
+        self.program = Program(template, reset_options)
         self.infos = infos
         env = template.env
         self.observations = self._observations(env.observation_space)
@@ -366,6 +382,8 @@ class _Definition:
                 refusal.file = function.file
             raise
         extra = ", const ACTION action, pp_result *r" if name == "step" else ""
+        if name == "reset" and self.program.reset_options.is_used:
+            extra = ", const pp_value *options"
         head = [
             f"/* {function.qualified_name} */",
             f"static inline int env_{name}(pp_python *c, struct state *s,"
@@ -523,8 +541,10 @@ class _Definition:
         template, program = self.template, self.program
         action, action_type, action_field = self._action()
         reset = self._entry(
-            "reset", {"seed": Fixed(None), "options": Fixed(None)}, self._finish_reset
+            "reset", {"seed": Fixed(None), "options": Options("options")}, self._finish_reset
         )
+        asked = program.reset_options
+        asked.finish()
         step = self._entry("step", {"action": action}, self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
@@ -564,7 +584,7 @@ class _Definition:
             assertions=layout.assertions(memory),
             tables="\n".join(tables),
             num_loops=max(1, len(program.numpy_functions)),
-            declarations="\n".join(program.declarations),
+            declarations="\n".join([*asked.declarations(), *program.declarations]),
             functions="\n\n".join(program.functions),
             step=step,
             reset=reset,
@@ -577,6 +597,9 @@ class _Definition:
             num_fields=len(self.observations) + len(self.infos),
             row_pointers=self._row_pointers(),
             field_sizes=self._field_sizes(),
+            reset_arguments=", how->options" if asked.is_used else "",
+            reset_options="".join(asked.definitions(template.cls.__name__)),
+            reset_members=asked.members(),
             options=options,
             num_options=len(defaults) + 2,
             about=c_text(json.dumps(about)),
@@ -947,7 +970,7 @@ static int reset(pp_env *env, pp_reset *how) {{
   int status;
   (void)how;
   pp_python_begin(&c, env->error, env->rng, FILE_NAME);
-  status = env_reset(&c, env->state, env->shared);
+  status = env_reset(&c, env->state, env->shared{reset_arguments});
   pp_python_end(&c);
   return status;
 }}
@@ -1056,7 +1079,7 @@ static const pp_option options[NUM_OPTIONS] = {{
     {{.name = "_numpy", .type = PP_OPT_BYTES, .doc = "addresses of NumPy's functions"}},
 }};
 
-static void release(void *shared) {{
+{reset_options}static void release(void *shared) {{
   free(shared);
 }}
 
@@ -1087,7 +1110,7 @@ const pp_env_def {symbol} = {{
     .reference = "none",{threshold}
     .max_episode_steps = {limit},
     .options = options,
-    .num_options = NUM_OPTIONS,
+    .num_options = NUM_OPTIONS,{reset_members}
     .state_size = sizeof(struct state),
     .num_fields = {num_fields},
     .fields = fields,

@@ -12,6 +12,7 @@ from parallel_pool._translator.types import (
     Constant,
     DynamicArray,
     Empty,
+    Given,
     List,
     Map,
     Member,
@@ -34,6 +35,7 @@ from parallel_pool._translator.values import (
     Mem,
     Num,
     Opt,
+    Options,
     Rec,
     Tup,
     Txt,
@@ -62,6 +64,8 @@ class Types:
         """Returns a short word for a type, for names of variables."""
         if isinstance(of, Number):
             return f"{of.kind}{of.bits}"
+        if isinstance(of, Given):
+            return "options"
         self.c(of)
         return self._names.get(of, "t")
 
@@ -75,6 +79,8 @@ class Types:
             return "char"
         if isinstance(of, Empty):
             return "char"
+        if isinstance(of, Given):
+            return "const pp_value *"
         if of not in self._names:
             self._define(of)
         pointer = isinstance(of, (List, Map)) and not of.capacity
@@ -172,6 +178,8 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
         return Mapping(of, f"(&{place})" if of.capacity else place, root)
     if isinstance(of, Optional):
         return Opt(of, place)
+    if isinstance(of, Given):
+        return Options(place)
     if isinstance(of, Text):
         return Txt(place)
     if isinstance(of, Member):
@@ -228,6 +236,11 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         else:
             store(body, of.item, f"{place}.v", value, what)
             body.emit(f"{place}.some = true;")
+    elif isinstance(of, Given):
+        program.reset_options.is_used = True
+        is_none = isinstance(value, Fixed) and value.value is None
+        other = "NULL" if is_none else "no_options"
+        body.emit(f"{place} = {value.c if isinstance(value, Options) else other};")
     elif isinstance(of, Text):
         body.emit(f"{place} = {program.text_id(value)};")
     elif isinstance(of, Member):
@@ -321,6 +334,8 @@ def join(one: Type, other: Type) -> Type:
     if one == other:
         return one
     for a, b in ((one, other), (other, one)):
+        if isinstance(a, Given) and _is_no_options(b):
+            return a
         if isinstance(a, Constant) and a.value is None:
             return b if isinstance(b, Optional) else Optional(b)
         if isinstance(a, Optional) and isinstance(b, Constant) and b.value is None:
@@ -363,6 +378,13 @@ def join(one: Type, other: Type) -> Type:
         if ndims[0] == ndims[1]:
             return DynamicArray(one.item, ndims[0])
     raise Refusal(f"a value is {one} at one place and {other} at another")
+
+
+def _is_no_options(of: Type) -> bool:
+    """Returns whether a type is that of None or {}."""
+    if isinstance(of, Constant):
+        return of.value is None or of.value == {}
+    return of == Map(Empty(), Empty()) or (isinstance(of, Record) and not of.keys)
 
 
 def join_items(one: Type, other: Type) -> Type:
