@@ -251,6 +251,8 @@ class Pool(BasePool):
         given = None
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
+        if options:
+            registry.check_reset(self.definition, options)
         if options or (options is not None and self.definition.tells_no_options):
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from dataclasses import replace
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import (
@@ -40,6 +40,7 @@ from parallel_pool._translator.values import (
     Mapping,
     Num,
     Opt,
+    Options,
     Rec,
     Self,
     Tup,
@@ -350,8 +351,9 @@ class Body:
             kept = self.in_variable(name, Tup(value.items))
             self.names[name] = displays.like(value, containers.items(self, kept) or ())
         elif isinstance(value, Opt):
-            kept = self.in_variable(name, value)
-            self.names[name] = replace(kept, option=value.option) if value.option else kept
+            self.names[name] = held = self.in_variable(name, value)
+            if isinstance(held, Opt):
+                held.option = value.option
         else:
             self.names[name] = self.in_variable(name, value)
 
@@ -424,6 +426,8 @@ class Body:
             flag = f"v_{name}_is_set"
             self.variables[flag] = "bool"
             return Maybe(value, flag)
+        if isinstance(one, Options) and one == other:
+            return replace(one, known=one.known & other.known)
         if self._same(one, other):
             return one
         if type(one) is type(other) and isinstance(one, (Self,)):

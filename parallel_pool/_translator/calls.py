@@ -1054,6 +1054,8 @@ def _method(
     value, name = body.plain(method.receiver), method.name
     if isinstance(value, Options):
         return reset_options.method(body, value, name, given, keywords)
+    if reset_options.option_of(value):
+        raise body.refuse(f"{name}() of an option of reset() is not translated: it is a number")
     if isinstance(value, Rng):
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):

@@ -39,7 +39,6 @@ from parallel_pool._translator.values import (
     Arr,
     Fixed,
     Num,
-    Options,
     Rec,
     Self,
     Value,
@@ -137,7 +136,6 @@ def _translate(
     infos: dict[str, Field] = {}
     yields: dict[Any, Type] = {}
     options = ResetOptions()
-    first: Refusal | None = None
     for _ in range(MOST_RESTARTS):
         options.begin()
         made = _Definition(template, env_id, infos, options)
@@ -150,10 +148,8 @@ def _translate(
         except Restart:
             continue
         except Refusal as refusal:
-            first = first or refusal
-            options.explain(first)
-            if not options.assume_ints():
-                raise first from None
+            if not options.yield_to(refusal):
+                raise
     raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
 
 
@@ -541,7 +537,9 @@ class _Definition:
         template, program = self.template, self.program
         action, action_type, action_field = self._action()
         reset = self._entry(
-            "reset", {"seed": Fixed(None), "options": Options("options")}, self._finish_reset
+            "reset",
+            {"seed": Fixed(None), "options": program.reset_options.parameter()},
+            self._finish_reset,
         )
         asked = program.reset_options
         asked.finish()
@@ -571,6 +569,8 @@ class _Definition:
             "initial": sorted(set(template.state) - self._surely_assigned()),
             "state": memory,
             "texts": program.all_texts(),
+            "refused": asked.refused,
+            "why_none": asked.why_none,
         }
         text = _TEXT.format(
             id=self.env_id,

@@ -230,14 +230,17 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
     value = body.names.get(name) if name else None
     if name and isinstance(value, Opt):
         inner = storage.load(body, value.optional.item, f"{value.place}.v", ("variable", name))
-        body.names[name] = replace(inner, option=value.option) if value.option else inner
+        if isinstance(inner, Num):
+            inner.option = value.option
+        body.names[name] = inner
 
 
 def _narrow_options(body: Body, key: ast.expr, tree: ast.expr) -> None:
     """Notes that an option is there."""
     options = body.names.get(tree.id) if isinstance(tree, ast.Name) else None
-    if isinstance(tree, ast.Name) and isinstance(key, ast.Constant) and isinstance(options, Options):
-        body.names[tree.id] = replace(options, known=options.known | {key.value})
+    if isinstance(options, Options) and isinstance(key, ast.Constant):
+        assert isinstance(tree, ast.Name)
+        body.names[tree.id] = replace(options, known=options.known | {str(key.value)})
 
 
 def _compare(body: Body, tree: ast.Compare) -> Value:

@@ -46,6 +46,23 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     }
 
 
+def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
+    """Refuses options of a reset that the program reads, and that can't be given to it.
+
+    Raises:
+        TypeError: there is such; the message says why.
+    """
+    about = about_of(definition)
+    for name in options:
+        why = about["refused"].get(name, about["why_none"])
+        if why:
+            raise TypeError(
+                f"reset of {definition.id} can't be given the option {quote(name)}, as only numbers"
+                f" are translated, and it is more ({why}): write an option for each number, or make"
+                ' Python environments: backend="process"'
+            )
+
+
 def about_of(definition: Definition) -> dict[str, Any]:
     """Returns what the library of a translated environment says of its class."""
     about: dict[str, Any] = json.loads(_about_text(definition))

@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.refusal import Refusal, Restart
+from parallel_pool._translator.refusal import Dead, Refusal, Restart
 from parallel_pool._translator.types import BOOL, FLOAT, INT, Number, Optional
 from parallel_pool._translator.values import Fixed, Num, Opt, Options, Value, as_number
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
-NUMBERS_ONLY = "only numbers pass through reset(options=...)"
 # of each type: the kind of the pp_option, and what else it has
 KINDS = {
     BOOL: "PP_OPT_BOOL",
@@ -36,11 +35,15 @@ class ResetOptions:
     Attributes:
         names: of the options, in C's order.
         is_used: whether the program looks at them at all.
+        refused: why some can't be given, by name: the program needs more of them than a number.
+        why_none: why none can be given; "" otherwise.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[str, Number] = {}
         self._tested: set[str] = set()
+        self.refused: dict[str, str] = {}
+        self.why_none = ""
         self.names: list[str] = []
         self.is_used = False
 
@@ -96,18 +99,37 @@ class ResetOptions:
         if unknown:
             raise Restart
 
-    def assume_ints(self) -> bool:
-        """Makes ints of all options whose type nothing says; returns whether there are such."""
-        unknown = [name for name in self.names if name not in self._numbers]
-        self._numbers.update(dict.fromkeys(unknown, INT))
-        return bool(unknown)
+    def refuse(self, name: str, why: str) -> NoReturn:
+        """Notes that an option can't be given: for the program it is never there.
 
-    def explain(self, refusal: Refusal) -> None:
-        """Adds to a refusal of a line that asks for an option what options can be."""
+        Raises:
+            Restart: always.
+        """
+        self.refused[name] = why
+        raise Restart
+
+    def yield_to(self, refusal: Refusal) -> bool:
+        """Returns whether the program may be translated if it asks for less than before.
+
+        Args:
+            refusal: why it is not translated now.
+        """
+        unknown = [name for name in self.names if name not in self._numbers]
+        if unknown:
+            self._numbers.update(dict.fromkeys(unknown, INT))
+            return True
         line = linecache.getline(refusal.file, refusal.line)
-        text = str(refusal.args[0])
-        if NUMBERS_ONLY not in text and any(f'"{n}"' in line or f"'{n}'" in line for n in self.names):
-            refusal.args = (f"{text} ({NUMBERS_ONLY})",)
+        names = [name for name in self.names if name not in self.refused]
+        here = [name for name in names if f"'{name}'" in line or f'"{name}"' in line]
+        self.refused.update(dict.fromkeys(here or names, str(refusal)))
+        if names or not self.is_used:
+            return bool(names)
+        self.why_none = str(refusal)
+        return True
+
+    def parameter(self) -> Value:
+        """Returns what the argument of reset() is."""
+        return Fixed(None) if self.why_none else Options("options")
 
     # -------------------------------------------------------------------------------- C --
 
@@ -164,7 +186,10 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
     body.program.reset_options.is_used = True
     if isinstance(op, (ast.In, ast.NotIn)) and isinstance(other, Options):
         _check_dict(body, other, "TypeError", "argument of type 'NoneType' is not iterable")
-        c = _is_given(body, other, _name(body, one))
+        name = _name(body, one)
+        if name in body.program.reset_options.refused:
+            return Fixed(isinstance(op, ast.NotIn))
+        c = _is_given(body, other, name)
         return Num(BOOL, c if isinstance(op, ast.In) else f"(!{c})")
     options, none = (one, other) if isinstance(one, Options) else (other, one)
     is_equal = isinstance(op, (ast.Is, ast.Eq))
@@ -184,6 +209,8 @@ def item(body: Body, options: Options, key: Value) -> Value:
     """Returns options[key]."""
     body.program.reset_options.is_used = True
     name = _name(body, key)
+    if name in body.program.reset_options.refused:
+        raise Dead(repr(name))
     if name not in options.known:
         _check_dict(body, options, "TypeError", "'NoneType' object is not subscriptable")
         body.check(_is_given(body, options, name), "KeyError", repr(name))
@@ -202,6 +229,8 @@ def method(
     body.program.reset_options.is_used = True
     key = _name(body, given[0])
     default = given[1] if len(given) == 2 else Fixed(None)
+    if key in body.program.reset_options.refused:
+        return default
     if key in options.known:
         return _number(body, options, key)
     _check_dict(body, options, "AttributeError", "'NoneType' object has no attribute 'get'")
@@ -209,7 +238,8 @@ def method(
         return _optional(body, options, key)
     number = as_number(default)
     if number is None:
-        raise body.refuse(f"the option {key!r} is {default.type} here, and {NUMBERS_ONLY}")
+        line = f"{body.function.file}:{getattr(body.at, 'lineno', 0)}"
+        body.program.reset_options.refuse(key, f"{line}: its default is {default.type}")
     _check_alike(body, key, number.number)
     result = Choice(body)
     result.branch(

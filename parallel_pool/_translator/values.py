@@ -213,11 +213,11 @@ class Options(Value):
 
     Attributes:
         c: a pointer to their values, null for None.
-        known: the names of some that are there.
+        known: the names of some that are there, on the way to here.
     """
 
     c: str
-    known: frozenset[str] = frozenset()
+    known: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def type(self) -> Type:
