@@ -58,8 +58,8 @@ def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
         if why:
             raise TypeError(
                 f"reset of {definition.id} can't be given the option {quote(name)}, as only numbers"
-                f" are translated, and it is more ({why}): write an option for each number, or make"
-                ' Python environments: backend="process"'
+                f" are translated ({why}): write an option for each number, or make Python"
+                ' environments: backend="process"'
             )
 
 

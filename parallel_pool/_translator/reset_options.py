@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import linecache
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -122,7 +123,7 @@ class ResetOptions:
         names = [name for name in self.names if name not in self.refused]
         here = [name for name in names if f"'{name}'" in line or f'"{name}"' in line]
         self.refused.update(dict.fromkeys(here or names, str(refusal)))
-        if names or not self.is_used:
+        if names or self.why_none:
             return bool(names)
         self.why_none = str(refusal)
         return True
@@ -276,7 +277,7 @@ def _name(body: Body, key: Value) -> str:
             ' options["low"]'
         )
     name = key.value
-    if not name.isidentifier() or name.startswith("_"):
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
         raise body.refuse(f"an option can't be named {name!r}: choose a name that a variable has")
     return name
 
