@@ -105,6 +105,8 @@ class Helped(Asker):
 class Index(Asker):
     def begin(self, options: dict[str, Any] | None) -> None:
         places = [0.5, 1.5, 2.5]
+        if options is not None and "factor" in options:
+            self.x *= options["factor"]
         if options is not None and "place" in options:
             self.x = places[options["place"]]
 
@@ -112,7 +114,26 @@ class Index(Asker):
 class Needs(Asker):
     def begin(self, options: dict[str, Any] | None) -> None:
         if options is not None:
+            if "x" in options:
+                self.is_set = True
             self.x = options["x"]
+
+
+class Locals(Asker):
+    """Shows the types of variables that an option may be kept in."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Result:
+        gymnasium.Env.reset(self, seed=seed)
+        options = options or {}
+        one = 4
+        if "one" in options:
+            one = options["one"]
+        two = options["two"] if "two" in options else 5
+        three = 0.5
+        if "three" not in options:
+            three = options.get("three", 0.75)
+        self.x, self.count, self.is_set = three, 2, True
+        return self._obs(), {"one": one, "two": two, "count": one, "x": three}
 
 
 class Large(Asker):
@@ -124,6 +145,3 @@ class Large(Asker):
         if options is not None:
             name = options.get("name", "none")
             self.count = options.get("count", 3 if name == "none" else 4)
-
-
-ASKERS = [Tests, Gets, Nested, Filled, Bounds, Helped, Index, Needs, Large]

@@ -262,6 +262,7 @@ def test_arrays_and_generators_are_copies(stepped: tuple[Any, Any]) -> None:
     ours, theirs = stepped
     one, other = ours.get_attr("grid")[0], theirs.get_attr("grid")[0]
     assert np.array_equal(one, other) and one.dtype == other.dtype
+    assert one.flags.owndata and ours.get_attr("unwrapped")[0].grid.flags.owndata
     one += 1
     assert np.array_equal(ours.get_attr("grid")[0], other)
     ours.get_attr("painter")[0].append("changed")
