@@ -32,7 +32,7 @@ class Changed(ValueError):
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the environment's constants, and NumPy's functions."""
     about = _about_text(definition)
-    functions = tuple(map(tuple, json.loads(about)["numpy"]))
+    functions = tuple(map(tuple, _parsed(about)["numpy"]))
     # before the class sees them; the engine names those that the environment does not have
     own = {
         name: definition.options[name].check(value)
@@ -63,10 +63,9 @@ def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
             )
 
 
-def about_of(definition: Definition) -> dict[str, Any]:
+def about_of(definition: Definition) -> Mapping[str, Any]:
     """Returns what the library of a translated environment says of its class."""
-    about: dict[str, Any] = json.loads(_about_text(definition))
-    return about
+    return _parsed(_about_text(definition))
 
 
 def class_of(definition: Definition) -> Any:
@@ -82,6 +81,12 @@ def arguments(definition: Definition, options: Mapping[str, Any]) -> dict[str, A
 
 def _about_text(definition: Definition) -> str:
     return ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _parsed(about_text: str) -> Mapping[str, Any]:
+    about: dict[str, Any] = json.loads(about_text)
+    return about
 
 
 def _class(env_id: str, about: Mapping[str, Any]) -> Any:
@@ -102,7 +107,7 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
     Raises:
         ValueError: with these options, the program would be another one.
     """
-    about = json.loads(about_text)
+    about = _parsed(about_text)
     cls = _class(env_id, about)
     changed = _changed(about, dict(given))
     try:

@@ -128,7 +128,7 @@ class Locals(Asker):
         one = 4
         if "one" in options:
             one = options["one"]
-        two = options["two"] if "two" in options else 5
+        two = options["two"] if "two" in options else 5  # noqa: SIM401  people write it so
         three = 0.5
         if "three" not in options:
             three = options.get("three", 0.75)
