@@ -143,7 +143,9 @@ def test_every_api_returns_the_same_pictures(shown: str) -> None:
 def test_a_recorder_takes_the_pictures(shown: str, tmp_path: Path) -> None:
     pytest.importorskip("moviepy")
     envs = parallel_pool.make_vec(shown, 2, render_mode="rgb_array")
-    recorded = gymnasium.wrappers.vector.RecordVideo(envs, str(tmp_path), lambda episode: True)
+    recorded = gymnasium.wrappers.vector.RecordVideo(
+        envs, str(tmp_path), episode_trigger=lambda episode: True
+    )
     recorded.reset(seed=0)
     for _ in range(12):
         recorded.step(np.zeros(2, int))
