@@ -551,7 +551,7 @@ class _Definition:
         fields = self._fields()
         options, defaults = self._options()
         members = self._state_members()
-        memory = self._memory()
+        forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
         shared, constants = self._shared_members()
         tables = [*program.tables, *program.text_table_lines()]
         symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
@@ -567,7 +567,7 @@ class _Definition:
             "frozen": sorted(template.frozen),
             "divisors": sorted(template.divisors),
             "initial": sorted(set(template.state) - self._surely_assigned()),
-            "state": memory,
+            "state": forms,
             "texts": program.all_texts(),
             "refused": asked.refused,
             "why_none": asked.why_none,
@@ -581,7 +581,7 @@ class _Definition:
             types="\n".join(program.types.text),
             state="\n".join(members),
             shared="\n".join(shared),
-            assertions=layout.assertions(memory),
+            expose="\n".join(layout.Picture(forms).lines()),
             tables="\n".join(tables),
             num_loops=max(1, len(program.numpy_functions)),
             declarations="\n".join([*asked.declarations(), *program.declarations]),
@@ -653,18 +653,6 @@ class _Definition:
         for name, of in self.template.state.items():
             lines.append(f"  {types.c(of)} a_{name};")
         return lines or ["  char empty;"]
-
-    def _memory(self) -> list[tuple[str, layout.Form]]:
-        """Returns the names and forms of the members of the state, in their order."""
-        kept = [
-            (field.member, ["array", field.item.dtype.str, [field.size]])
-            for field in self._kept_fields()
-        ]
-        attributes = self.template.state.items()
-        return [
-            *kept,
-            *((f"a_{name}", layout.form(of, classes.name_of)) for name, of in attributes),
-        ]
 
     def _shared_members(self) -> tuple[list[str], list[Any]]:
         """Returns the members of the constants, each on a multiple of 8 bytes, and their order."""
@@ -933,9 +921,6 @@ struct state {{
 {state}
 }};
 
-/* parallel_pool reads states in Python */
-{assertions}
-
 struct shared {{
 {shared}
 }};
@@ -1058,10 +1043,13 @@ static int check_state(const pp_env *env, const pp_saved *saved) {{
   return saved->phase == PP_FRESH ? PP_OK : check_rows(env, saved);
 }}
 
-/* target: of a pp_rng and a state, without a gap */
+/* target: what parallel_pool reads in Python: the generator, and the attributes */
 static int expose(pp_env *env, void *target) {{
-  memcpy(target, env->rng, sizeof(pp_rng));
-  memcpy((char *)target + sizeof(pp_rng), env->state, sizeof(struct state));
+  const struct state *s = env->state;
+  char *to = target;
+  (void)s;
+  memcpy(to, env->rng, sizeof(pp_rng));
+{expose}
   return PP_OK;
 }}
 

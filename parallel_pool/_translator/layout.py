@@ -2,7 +2,7 @@
 
 A form describes a type of a translated program: a list that begins with its kind. A library carries
 the forms of its state, so that any process that loads it can read states. `storage.Types` makes the
-structs in C whose layout NumPy's aligned dtypes mirror here; the C file checks that they agree.
+structs in C whose layout NumPy's aligned dtypes mirror here; the C file checks their sizes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._native import ffi
 from parallel_pool._translator.types import (
     Array,
     Constant,
@@ -29,6 +30,9 @@ from parallel_pool._translator.types import (
 )
 
 Form = list[Any]
+# of every attribute in the memory that `expose` fills
+ALIGNMENT = 8
+RNG_SIZE = ffi.sizeof("pp_rng")
 # constants that JSON holds as they are
 PLAIN = (str, bool, int, float, type(None))
 
@@ -67,6 +71,18 @@ def form(of: Type, name: Callable[[type], str]) -> Form:
     return ["unknown", str(of)]
 
 
+def unknown(of: Form) -> str:
+    """Returns the first part of a form that can't be read, "" if all can."""
+    if of[0] == "unknown":
+        return str(of[1])
+    parts = [each for each in of if isinstance(each, list)]
+    if of[0] in ("tuple", "record"):
+        parts = of[-1]
+    elif of[0] in ("array", "constant"):
+        parts = []
+    return next(filter(None, map(unknown, parts)), "")
+
+
 def dtype(of: Form) -> np.dtype[Any]:
     """Returns the dtype whose elements lie in memory as C's."""
     match of:
@@ -101,21 +117,34 @@ def struct(members: Sequence[tuple[str, np.dtype[Any], int | None]]) -> np.dtype
     return np.dtype(listed or [("empty", np.int8)], align=True)
 
 
-def state(members: Sequence[tuple[str, Form]]) -> np.dtype[Any]:
-    """Returns the dtype of `struct state`."""
-    return struct([(name, dtype(of), None) for name, of in members])
+class Picture:
+    """Where the attributes of a state are in the memory that `expose` fills, behind a pp_rng.
 
+    Attributes:
+        places: of each attribute that can be read its first byte.
+        unknown: what others are, by name.
+        size: of the memory.
+    """
 
-def assertions(members: Sequence[tuple[str, Form]]) -> str:
-    """Returns the lines in which a C compiler checks that its state lies as `state` says."""
-    whole = state(members)
-    fields: Mapping[str, Any] = whole.fields or {}
-    lines = [
-        f'_Static_assert(offsetof(struct state, {name}) == {fields[name][1]}, "{name}");'
-        for name, _ in members
-    ]
-    lines.append(f'_Static_assert(sizeof(struct state) == {whole.itemsize}, "state");')
-    return "\n".join(lines)
+    def __init__(self, forms: Mapping[str, Form]) -> None:
+        """forms: of the attributes."""
+        self._forms = forms
+        self.places: dict[str, int] = {}
+        self.unknown = {name: what for name, of in forms.items() if (what := unknown(of))}
+        self.size = RNG_SIZE
+        for name, of in forms.items():
+            if name not in self.unknown:
+                self.places[name] = self.size
+                self.size += -(-dtype(of).itemsize // ALIGNMENT) * ALIGNMENT
+
+    def lines(self) -> list[str]:
+        """Returns the lines in C that fill the memory, and check that both sides mean the same."""
+        found = []
+        for name, place in self.places.items():
+            size, ours = f"sizeof(s->a_{name})", dtype(self._forms[name]).itemsize
+            found.append(f'  _Static_assert({size} == {ours}, "self.{name}");')
+            found.append(f"  memcpy(to + {place}, &s->a_{name}, {size});")
+        return found
 
 
 class Values:
@@ -135,9 +164,6 @@ class Values:
         Args:
             of: its form.
             held: an element of the form's dtype.
-
-        Raises:
-            ValueError: the form says no more than what the value is called.
         """
         match of:
             case ["number", _, is_numpy]:
@@ -158,8 +184,6 @@ class Values:
                 return list(self._find(name))[held]
             case ["constant", value]:
                 return value
-            case ["unknown", what]:
-                raise ValueError(f"{what} can't be read from a native state")
         return self._container(of, held)
 
     def _container(self, of: Form, held: Any) -> Any:

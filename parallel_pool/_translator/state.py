@@ -14,9 +14,6 @@ from parallel_pool._translator import classes, layout
 if TYPE_CHECKING:
     from parallel_pool._engine.pool import Pool
 
-# members of the state that hold attributes, not observations
-PREFIX = "a_"
-
 
 class State:
     """What attributes of an environment are, as its library describes them.
@@ -27,11 +24,9 @@ class State:
 
     def __init__(self, about: Mapping[str, Any]) -> None:
         """about: as `options.about_of` returns it."""
-        members = [(member, of) for member, of in about["state"]]
-        self._dtype = layout.state(members)
-        self._forms = {m.removeprefix(PREFIX): of for m, of in members if m.startswith(PREFIX)}
+        self._forms: dict[str, layout.Form] = about["state"]
+        self._picture = layout.Picture(self._forms)
         self._values = layout.Values(about["texts"], lambda name: classes.find(name, about["file"]))
-        self._rng_size = ffi.sizeof("pp_rng")
         self.names = frozenset(self._forms)
 
     def read(self, pool: Pool, env_id: int) -> tuple[dict[str, Any], np.random.Generator]:
@@ -41,16 +36,16 @@ class State:
             StateError: it is in flight, or not reset.
             ValueError: an attribute can't be read.
         """
-        memory = ffi.new("char[]", self._rng_size + self._dtype.itemsize)
+        if unknown := self._picture.unknown:
+            name, what = next(iter(unknown.items()))
+            raise ValueError(f"self.{name} is {what}, which can't be read from a native state")
+        memory = ffi.new("char[]", self._picture.size)
         write_state(pool, env_id, int(ffi.cast("uintptr_t", memory)))
-        bytes_of: Any = ffi.buffer(memory)
-        held = np.frombuffer(bytes_of, self._dtype, 1, self._rng_size)[0]
-        attributes = {}
-        for name, of in self._forms.items():
-            try:
-                attributes[name] = self._values.read(of, held[PREFIX + name])
-            except ValueError as error:
-                raise ValueError(f"self.{name}: {error}") from None
+        data, attributes = ffi.buffer(memory)[:], {}
+        for name, place in self._picture.places.items():
+            of = self._forms[name]
+            held = np.frombuffer(data, layout.dtype(of), 1, place)[0]
+            attributes[name] = self._values.read(of, held)
         return attributes, _generator(ffi.cast("pp_rng *", memory))
 
 

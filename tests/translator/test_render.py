@@ -14,7 +14,7 @@ import pytest
 from gymnasium.envs.classic_control import cartpole
 
 import parallel_pool
-from parallel_pool._translator import layout
+from parallel_pool._translator import layout, types
 from parallel_pool.errors import PoolError, StateError
 from tests.translator import pictures
 from tests.translator.test_translated import CLASSES, REFUSED, stranger
@@ -244,8 +244,28 @@ def test_another_process_draws(tmp_path: Path) -> None:
 def test_a_layout_that_differs_from_c_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = layout.struct
     monkeypatch.setattr(layout, "struct", lambda members: plain([*members, ("more", "i4", None)]))
-    with pytest.raises(parallel_pool.SourceError, match="assert"):
-        parallel_pool.compile(pictures.Silent, "Silent-v9")
+    with pytest.raises(parallel_pool.SourceError, match=r"self\.grid"):
+        parallel_pool.compile(pictures.Shown, "Shown-v9")
+
+
+def test_a_kind_of_attribute_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = layout.form
+
+    def form(of: Any, name: Any) -> layout.Form:
+        return ["unknown", str(of)] if isinstance(of, types.Member) else plain(of, name)
+
+    monkeypatch.setattr(layout, "form", form)
+    (env_id,) = parallel_pool.compile(pictures.Shown, "Shown-v8")
+    envs = parallel_pool.make_vec(env_id, 1, render_mode="ansi")
+    envs.reset(seed=0)
+    envs.step([0])
+    assert envs.get_attr("size") == (4,)
+    for call in (envs.render, lambda: envs.get_attr("count")):
+        with pytest.raises(
+            ValueError, match=r"self\.gear is a member of Gear, which can't be read"
+        ):
+            call()
+    envs.close()
 
 
 # ------------------------------------------------------------------------------ attributes --
