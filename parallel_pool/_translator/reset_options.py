@@ -230,11 +230,11 @@ def method(
     body.program.reset_options.is_used = True
     key = _name(body, given[0])
     default = given[1] if len(given) == 2 else Fixed(None)
+    _check_dict(body, options, "AttributeError", "'NoneType' object has no attribute 'get'")
     if key in body.program.reset_options.refused:
         return default
     if key in options.known:
         return _number(body, options, key)
-    _check_dict(body, options, "AttributeError", "'NoneType' object has no attribute 'get'")
     if isinstance(default, Fixed) and default.value is None:
         return _optional(body, options, key)
     number = as_number(default)

@@ -245,7 +245,7 @@ def test_a_layout_that_differs_from_c_does_not_compile(monkeypatch: pytest.Monke
     plain = layout.struct
     monkeypatch.setattr(layout, "struct", lambda members: plain([*members, ("more", "i4", None)]))
     with pytest.raises(parallel_pool.SourceError, match=r"self\.grid"):
-        parallel_pool.compile(pictures.Shown, "Shown-v9")
+        parallel_pool.compile(pictures.Shown, "pictures/Unlike-v0")
 
 
 def test_a_kind_of_attribute_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +255,7 @@ def test_a_kind_of_attribute_that_cannot_be_read_is_named(monkeypatch: pytest.Mo
         return ["unknown", str(of)] if isinstance(of, types.Member) else plain(of, name)
 
     monkeypatch.setattr(layout, "form", form)
-    (env_id,) = parallel_pool.compile(pictures.Shown, "Shown-v8")
+    (env_id,) = parallel_pool.compile(pictures.Shown, "pictures/Unknown-v0")
     envs = parallel_pool.make_vec(env_id, 1, render_mode="ansi")
     envs.reset(seed=0)
     envs.step([0])
