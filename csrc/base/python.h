@@ -107,6 +107,15 @@ __attribute__((format(printf, 5, 6), cold, noinline, unused)) static int pp_pyth
   return PP_ERR_ENV;
 }
 
+/* -------------------------------------------------------------------------- reset options -- */
+
+/* Returns whether a caller gave one of the options of a reset; values may be null. */
+static inline bool pp_python_has_options(const pp_value *values, int count) {
+  bool found = false;
+  for (int i = 0; values && i < count; i++) found |= values[i].given;
+  return found;
+}
+
 /* --------------------------------------------------------------------------------- integers -- */
 
 /* b is not 0, and the quotient fits */

@@ -252,6 +252,8 @@ class Pool(BasePool):
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         if options:
+            registry.check_reset(self.definition, options)
+        if options or (options is not None and self.definition.tells_no_options):
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 
         def send(is_undelivered: bool) -> None:
@@ -431,7 +433,8 @@ class Pool(BasePool):
 
         Args:
             env_ids: integers (count,).
-            mode: "rgb_array"; for MuJoCo also "depth_array" and "rgbd_tuple", for toy text "ansi".
+            mode: "rgb_array"; for MuJoCo also "depth_array" and "rgbd_tuple", for toy text "ansi";
+                for a class that was translated from Python, the modes of its metadata.
             options: for MuJoCo: width and height in pixels (480), camera_id, camera_name,
                 default_camera_config, max_geom and visual_options, as in Gymnasium.
 
@@ -441,9 +444,10 @@ class Pool(BasePool):
 
         Raises:
             TypeError, ValueError: the mode or an option is wrong.
-            StateError: an environment is in flight, or has no pictures; or it is MuJoCo's, and was
-                never reset.
+            StateError: an environment is in flight, or has no pictures; or it is MuJoCo's or was
+                translated from Python, and was never reset.
             MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
+            PoolError: the `render` of a class in Python failed, with its exception as the cause.
         """
         ids = id_list(env_ids, self.num_envs)
         draw = self._drawing_function(mode, options)

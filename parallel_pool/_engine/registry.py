@@ -34,13 +34,20 @@ class Family(NamedTuple):
             needs (ROM files, models) to options; None if options are all that it needs.
         can_refuse: whether that module has `unavailable_reason()`, which looks at the installed
             packages.
+        checks_resets: whether it has `check_reset(definition, options)`, which raises TypeError for
+            options of a reset that it can explain better than that they are unknown.
         renderer: the module with `Renderer(pool, mode, **options)`, `OPTIONS` (those options and
-            their defaults), `MODES` and `render_fps(pool)`; None if C draws, or nothing does.
+            their defaults), `modes(definition)` and `render_fps(pool)`, None for no rate; None if C
+            draws, or nothing does.
+        copies: the module whose `Copies(pool)` has the environments as objects in Python; None if
+            there are none.
     """
 
     options: str | None = None
     can_refuse: bool = False
+    checks_resets: bool = False
     renderer: str | None = None
+    copies: str | None = None
 
 
 NO_FAMILY = Family()
@@ -317,6 +324,13 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     return function(definition, options)
 
 
+def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
+    """Raises TypeError for options of a reset that a family refuses for reasons of its own."""
+    family = _family(definition)
+    if family.options is not None and family.checks_resets:
+        importlib.import_module(family.options).check_reset(definition, options)
+
+
 def unavailable_reason(definition: Definition) -> str | None:
     """Returns why installed packages can't run a native environment, a clause; None if they can.
 
@@ -333,6 +347,12 @@ def renderer_module(definition: Definition) -> Any:
     """Returns the module that draws a definition's family, None if there is none."""
     module = _family(definition).renderer
     return None if module is None else importlib.import_module(module)
+
+
+def copies_of(pool: Any) -> Any:
+    """Returns what has a pool's environments as objects in Python, None if there is no such."""
+    module = _family(pool.definition).copies
+    return None if module is None else importlib.import_module(module).Copies(pool)
 
 
 def _family(definition: Definition) -> Family:

@@ -464,6 +464,11 @@ class Definition:
     def reset_options(self) -> dict[str, Option]:
         return self._read(self.raw.reset_options, self.raw.num_reset_options)
 
+    @cached_property
+    def tells_no_options(self) -> bool:
+        """Whether a reset with options={} may differ from one without options."""
+        return "_given" in self.reset_options
+
     @staticmethod
     def _read(raw: CData, count: int) -> dict[str, Option]:
         options = (Option.read(raw[i]) for i in range(count))

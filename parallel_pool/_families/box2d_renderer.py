@@ -6,7 +6,7 @@ import ctypes
 import importlib
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Definition
 
 MODES = ("human", "rgb_array")
 
@@ -196,6 +197,11 @@ def _generator(
         "has_uint32": has_uint32,
         "uinteger": uinteger,
     }
+
+
+def modes(definition: Definition) -> Sequence[str]:
+    """Returns the render modes of an environment."""
+    return MODES
 
 
 def render_fps(pool: Pool) -> int:

@@ -17,6 +17,7 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Definition
 
 MODES = ("human", "rgb_array")
 
@@ -134,6 +135,11 @@ class Renderer:
         """Closes the window; without one nothing is open, and pygame may serve others."""
         if self._is_window:
             self._game.close()
+
+
+def modes(definition: Definition) -> Sequence[str]:
+    """Returns the render modes of an environment."""
+    return MODES
 
 
 def render_fps(pool: Pool) -> int:

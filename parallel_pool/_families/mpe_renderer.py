@@ -20,6 +20,7 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Definition
 
 MODES = ("human", "rgb_array")
 
@@ -131,6 +132,11 @@ class Renderer:
                 # not all of pygame, which other environments may draw with
                 importlib.import_module("pygame").display.quit()
             self._world = None
+
+
+def modes(definition: Definition) -> Sequence[str]:
+    """Returns the render modes of an environment."""
+    return MODES
 
 
 def render_fps(pool: Pool) -> int:

@@ -10,7 +10,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Definition
 
 MODES = ("rgb_array", "depth_array", "rgbd_tuple")
 
@@ -401,6 +402,11 @@ def model_of(pool: Pool) -> Any:
             " model draws all: give xml_file one value"
         )
     return link.model
+
+
+def modes(definition: Definition) -> Sequence[str]:
+    """Returns the render modes of an environment."""
+    return MODES
 
 
 def render_fps(pool: Pool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Definition
 
 MODES = ("human", "ansi", "rgb_array")
 # pictures have no options
@@ -60,7 +61,7 @@ class Renderer:
             MissingDependencyError: Gymnasium is not installed.
         """
         env_id = pool.definition.id
-        known = [each for each in MODES if each != "ansi" or env_id != BLACKJACK]
+        known = modes(pool.definition)
         if mode not in known:
             raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, known))}")
         try:
@@ -134,6 +135,11 @@ class Renderer:
         if self._mode == "human":
             for env in self._envs.values():
                 env.close()
+
+
+def modes(definition: Definition) -> Sequence[str]:
+    """Returns the render modes of an environment."""
+    return tuple(each for each in MODES if each != "ansi" or definition.id != BLACKJACK)
 
 
 def render_fps(pool: Pool) -> int:

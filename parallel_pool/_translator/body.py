@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import (
@@ -45,6 +46,7 @@ from parallel_pool._translator.values import (
     Method,
     Num,
     Opt,
+    Options,
     Rec,
     Rng,
     SeedArgument,
@@ -150,7 +152,7 @@ class Body:
         if isinstance(value, Num):
             if value.c.replace(".", "").replace("-", "").isdigit():
                 return value
-            return Num(value.number, self.temporary(value.number.c, value.c), value.attribute)
+            return replace(value, c=self.temporary(value.number.c, value.c))
         if isinstance(value, Tup):
             return displays.like(value, tuple(self.kept(item) for item in value.items))
         if isinstance(value, Arr) and not value.is_read_only:
@@ -160,7 +162,7 @@ class Body:
         if isinstance(value, Opt):
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
-            return Opt(value.optional, name)
+            return replace(value, place=name)
         if isinstance(value, Uni):
             name = self.variable("t", value.union)
             self.emit(f"{name} = {value.place};")
@@ -238,6 +240,8 @@ class Body:
         """Returns an integer as the C expression of an int64_t."""
         found = self.as_num(value, what)
         if found.number.kind == "f":
+            if found.option:
+                self.program.reset_options.settle(found.option, Number("i", 64))
             raise self.refuse(f"{what} is a float: write int(...)")
         return cast(found.c, Number("i", 64), found.number)
 
@@ -364,7 +368,7 @@ class Body:
         if isinstance(value, Num):
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")
-            self.names[name] = Num(value.number, place, value.attribute)
+            self.names[name] = replace(value, c=place)
         elif isinstance(value, Arr) and value.root is not None and value.is_place:
             # another name for the same memory
             self.names[name] = value
@@ -374,6 +378,10 @@ class Body:
             # a tuple, until it changes
             kept = self.in_variable(name, Tup(value.items))
             self.names[name] = displays.like(value, containers.items(self, kept) or ())
+        elif isinstance(value, Opt):
+            self.names[name] = held = self.in_variable(name, value)
+            if isinstance(held, Opt):
+                held.option = value.option
         else:
             self.names[name] = self.in_variable(name, value)
 
@@ -449,10 +457,13 @@ class Body:
             flag = f"v_{name}_is_set"
             self.variables[flag] = "bool"
             return Maybe(value, flag)
+        if isinstance(one, Options) and one == other:
+            return replace(one, known=one.known & other.known)
         if self._same(one, other):
             return one
         if type(one) is type(other) and isinstance(one, (Self,)):
             return one
+        self.program.reset_options.meet((one, other))
         try:
             of = storage.join(self._type(one), self._type(other))
         except Refusal as refusal:

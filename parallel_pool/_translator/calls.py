@@ -25,6 +25,7 @@ from parallel_pool._translator import (
     numpy_calls,
     operators,
     random_draws,
+    reset_options,
     storage,
 )
 from parallel_pool._translator.choice import Choice
@@ -56,6 +57,7 @@ from parallel_pool._translator.values import (
     Method,
     Num,
     Opt,
+    Options,
     Rec,
     Rng,
     Self,
@@ -1168,6 +1170,10 @@ def _method(
     tree: ast.Call | None,
 ) -> Value:
     value, name = body.plain(method.receiver), method.name
+    if isinstance(value, Options):
+        return reset_options.method(body, value, name, given, keywords)
+    if reset_options.option_of(value):
+        raise body.refuse(f"{name}() of an option of reset() is not translated: it is a number")
     if isinstance(value, Rng):
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):

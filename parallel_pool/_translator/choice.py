@@ -25,13 +25,14 @@ class Choice:
             self.result = (then if condition else otherwise)()
             return
         # the types of both: translated once for nothing
-        found = []
+        ways = []
         for way in (then, otherwise):
             kept = dict(body.names), body.alive, body.indent
             with body.buffer():
-                found.append(body.unbounded(way()))
+                ways.append(way())
             body.names, body.alive, body.indent = kept
-        of = storage.join(*found)
+        body.program.reset_options.meet(ways)
+        of = storage.join(*map(body.unbounded, ways))
         if isinstance(of, Constant):
             self.result = Fixed(of.value)
             body.branch(condition, lambda: then(), lambda: otherwise())

@@ -13,11 +13,12 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import arrays, purity, reader, storage
+from parallel_pool._translator import arrays, classes, layout, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
-from parallel_pool._translator.program import Program, Restart
-from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.program import Program
+from parallel_pool._translator.refusal import Refusal, Restart
+from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
     NONE,
@@ -137,8 +138,10 @@ def _translate(
 ) -> Source:
     infos: dict[str, Field] = {}
     yields: dict[Any, Type] = {}
+    options = ResetOptions()
     for _ in range(MOST_RESTARTS):
-        made = _Definition(template, env_id, infos)
+        options.begin()
+        made = _Definition(template, env_id, infos, options)
         made.program.yields = yields
         template.constants.clear()
         template.frozen.clear()
@@ -147,14 +150,23 @@ def _translate(
             return made.write(max_episode_steps, reward_threshold)
         except Restart:
             continue
+        except Refusal as refusal:
+            if not options.yield_to(refusal):
+                raise
     raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
 
 
 class _Definition:
-    def __init__(self, template: Template, env_id: str, infos: dict[str, Field]) -> None:
+    def __init__(
+        self,
+        template: Template,
+        env_id: str,
+        infos: dict[str, Field],
+        reset_options: ResetOptions,
+    ) -> None:
         self.template = template
         self.env_id = env_id
-        self.program = Program(template)
+        self.program = Program(template, reset_options)
         self.infos = infos
         env = template.env
         self.observations = self._observations(env.observation_space)
@@ -372,6 +384,8 @@ class _Definition:
                 refusal.file = function.file
             raise
         extra = ", const ACTION action, pp_result *r" if name == "step" else ""
+        if name == "reset" and self.program.reset_options.is_used:
+            extra = ", const pp_value *options"
         head = [
             f"/* {function.qualified_name} */",
             f"static inline int env_{name}(pp_python *c, struct state *s,"
@@ -529,8 +543,12 @@ class _Definition:
         template, program = self.template, self.program
         action, action_type, action_field = self._action()
         reset = self._entry(
-            "reset", {"seed": SeedArgument(), "options": Fixed(None)}, self._finish_reset
+            "reset",
+            {"seed": SeedArgument(), "options": program.reset_options.parameter()},
+            self._finish_reset,
         )
+        asked = program.reset_options
+        asked.finish()
         step = self._entry("step", {"action": action}, self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
@@ -539,7 +557,9 @@ class _Definition:
         fields = self._fields()
         options, defaults = self._options()
         members = self._state_members()
-        shared, layout = self._shared_members()
+        forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
+        shared, constants = self._shared_members()
+        tables = [*program.tables, *program.text_table_lines()]
         symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
         source, _ = reader.place_of(template.cls)
         about = {
@@ -547,12 +567,16 @@ class _Definition:
             "module": template.cls.__module__,
             "class": template.cls.__qualname__,
             "numpy": program.numpy_functions,
-            "layout": layout,
+            "layout": constants,
             "options": defaults,
             "fixed": template.options,
             "frozen": sorted(template.frozen),
             "divisors": sorted(template.divisors),
             "initial": sorted(set(template.state) - self._surely_assigned()),
+            "state": forms,
+            "texts": program.all_texts(),
+            "refused": asked.refused,
+            "why_none": asked.why_none,
         }
         text = _TEXT.format(
             id=self.env_id,
@@ -563,9 +587,10 @@ class _Definition:
             types="\n".join(program.types.text),
             state="\n".join(members),
             shared="\n".join(shared),
-            tables="\n".join([*program.tables, *program.text_table_lines()]),
+            expose="\n".join(layout.Picture(forms).lines()),
+            tables="\n".join(tables),
             num_loops=max(1, len(program.numpy_functions)),
-            declarations="\n".join(program.declarations),
+            declarations="\n".join([*asked.declarations(), *program.declarations]),
             functions="\n\n".join(program.functions),
             step=step,
             reset=reset,
@@ -578,6 +603,9 @@ class _Definition:
             num_fields=len(self.observations) + len(self.infos),
             row_pointers=self._row_pointers(),
             field_sizes=self._field_sizes(),
+            reset_arguments=", how->options" if asked.is_used else "",
+            reset_options="".join(asked.definitions(template.cls.__name__)),
+            reset_members=asked.members(),
             options=options,
             num_options=len(defaults) + 2,
             about=c_text(json.dumps(about)),
@@ -944,7 +972,7 @@ static int reset(pp_env *env, pp_reset *how) {{
   int status;
   (void)how;
   pp_python_begin(&c, env->error, env->rng, FILE_NAME);
-  status = env_reset(&c, env->state, env->shared);
+  status = env_reset(&c, env->state, env->shared{reset_arguments});
   pp_python_end(&c);
   return status;
 }}
@@ -1032,6 +1060,16 @@ static int check_state(const pp_env *env, const pp_saved *saved) {{
   return saved->phase == PP_FRESH ? PP_OK : check_rows(env, saved);
 }}
 
+/* target: what parallel_pool reads in Python: the generator, and the attributes */
+static int expose(pp_env *env, void *target) {{
+  const struct state *s = env->state;
+  char *to = target;
+  (void)s;
+  memcpy(to, env->rng, sizeof(pp_rng));
+{expose}
+  return PP_OK;
+}}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 static const pp_field fields[] = {{
@@ -1046,7 +1084,7 @@ static const pp_option options[NUM_OPTIONS] = {{
     {{.name = "_numpy", .type = PP_OPT_BYTES, .doc = "addresses of NumPy's functions"}},
 }};
 
-static void release(void *shared) {{
+{reset_options}static void release(void *shared) {{
   free(shared);
 }}
 
@@ -1077,7 +1115,7 @@ const pp_env_def {symbol} = {{
     .reference = "none",{threshold}
     .max_episode_steps = {limit},
     .options = options,
-    .num_options = NUM_OPTIONS,
+    .num_options = NUM_OPTIONS,{reset_members}
     .state_size = sizeof(struct state),
     .num_fields = {num_fields},
     .fields = fields,
@@ -1089,6 +1127,7 @@ const pp_env_def {symbol} = {{
     .observe = observe,
     .step_many = step_many,
     .check_state = check_state,
+    .expose = expose,
     .data = about,
     .init = init,
 }};

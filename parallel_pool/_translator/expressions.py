@@ -6,11 +6,20 @@ import ast
 import enum
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, calls, containers, numpy_calls, operators, storage
+from parallel_pool._translator import (
+    arrays,
+    calls,
+    containers,
+    numpy_calls,
+    operators,
+    reset_options,
+    storage,
+)
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.types import INT, Record, unbounded
@@ -26,6 +35,7 @@ from parallel_pool._translator.values import (
     Method,
     Num,
     Opt,
+    Options,
     Rec,
     Self,
     Tup,
@@ -169,7 +179,9 @@ def condition(body: Body, tree: ast.expr) -> str | bool:
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return operators.negated(condition(body, tree.operand))
     if not isinstance(tree, ast.BoolOp):
-        return body.truth(body.value(tree))
+        value = body.value(tree)
+        body.program.reset_options.test(value)
+        return body.truth(value)
     is_and = isinstance(tree.op, ast.And)
     first, *rest = tree.values
     found = condition(body, first)
@@ -203,7 +215,7 @@ def condition(body: Body, tree: ast.expr) -> str | bool:
 
 
 def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
-    """Notes what a condition says of names that may be None."""
+    """Notes what a condition says of names that may be None, and of options of a reset."""
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         narrow(body, tree.operand, not holds)
         return
@@ -217,6 +229,8 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
         name = tree.id
     elif isinstance(tree, ast.Compare) and len(tree.ops) == 1:
         right = tree.comparators[0]
+        if isinstance(tree.ops[0], ast.In if holds else ast.NotIn):
+            _narrow_options(body, tree.left, right)
         if isinstance(right, ast.Constant) and right.value is None:
             is_not = isinstance(tree.ops[0], (ast.IsNot, ast.NotEq))
             if isinstance(tree.left, ast.Name) and is_not == holds:
@@ -224,7 +238,17 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
     value = body.names.get(name) if name else None
     if name and isinstance(value, Opt):
         inner = storage.load(body, value.optional.item, f"{value.place}.v", ("variable", name))
+        if isinstance(inner, Num):
+            inner.option = value.option
         body.names[name] = inner
+
+
+def _narrow_options(body: Body, key: ast.expr, tree: ast.expr) -> None:
+    """Notes that an option is there."""
+    options = body.names.get(tree.id) if isinstance(tree, ast.Name) else None
+    if isinstance(options, Options) and isinstance(key, ast.Constant):
+        assert isinstance(tree, ast.Name)
+        body.names[tree.id] = replace(options, known=options.known | {str(key.value)})
 
 
 def _compare(body: Body, tree: ast.Compare) -> Value:
@@ -501,6 +525,8 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
         value = body.program.table(value.value)
     if isinstance(value, Arr):
         return arrays.subscript(body, value, _spread(body, index))
+    if isinstance(value, Options):
+        return reset_options.item(body, value, index[0])
     if len(index) == 1 and isinstance(index[0], slice):
         return _slice_of(body, value, index[0])
     key = index[0] if len(index) == 1 else Tup(tuple(index))

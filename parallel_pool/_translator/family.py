@@ -5,5 +5,10 @@ from __future__ import annotations
 from parallel_pool._engine import maker
 from parallel_pool._engine.registry import Family, families
 
-families["python"] = Family("parallel_pool._translator.options")
+families["python"] = Family(
+    "parallel_pool._translator.options",
+    checks_resets=True,
+    renderer="parallel_pool._translator.renderer",
+    copies="parallel_pool._translator.copies",
+)
 maker.trials.append("parallel_pool._translator.trial")

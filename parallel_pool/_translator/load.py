@@ -190,10 +190,11 @@ def translate(
 
 def _check_kept(cls: type, name: str, value: Any) -> None:
     """Raises SourceError for an option that other processes could not read from the library."""
-    from parallel_pool._translator.options import equal, plain
+    from parallel_pool._translator.equality import is_equal
+    from parallel_pool._translator.options import plain
 
     try:
-        is_kept = equal(json.loads(json.dumps(value)), plain(value))
+        is_kept = is_equal(json.loads(json.dumps(value)), plain(value))
     except (TypeError, ValueError):
         is_kept = False
     if not is_kept:

@@ -6,7 +6,7 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, storage
+from parallel_pool._translator import arrays, reset_options, storage
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
@@ -23,6 +23,7 @@ from parallel_pool._translator.values import (
     Mem,
     Num,
     Opt,
+    Options,
     Rec,
     Tup,
     Txt,
@@ -78,6 +79,8 @@ def truth(body: Body, value: Value) -> str | bool:
     if isinstance(value, Opt):
         inner = truth(body, storage.load(body, value.optional.item, f"{value.place}.v"))
         return both(body, f"{value.place}.some", inner)
+    if isinstance(value, Options):
+        return reset_options.truth(body, value)
     if isinstance(value, (Lst, Mapping)):
         if value.is_always_empty:
             return False
@@ -432,6 +435,8 @@ def _unary_of_number(body: Body, op: ast.unaryop, one: Num, in_array: bool) -> N
 
 def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
     """Returns one OP other."""
+    if isinstance(one, Options) or isinstance(other, Options):
+        return reset_options.compare(body, op, one, other)
     if isinstance(op, (ast.Is, ast.IsNot)):
         found = _is(body, one, other)
         return as_bool(negated(found) if isinstance(op, ast.IsNot) else found)

@@ -7,12 +7,9 @@ of NumPy's functions.
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import struct
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,8 @@ from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.specs import Definition
 from parallel_pool._families import numpy_loops
 from parallel_pool._native import ffi
-from parallel_pool._translator import files
+from parallel_pool._translator import classes, files
+from parallel_pool._translator.equality import is_equal
 
 # pools whose constants are remembered
 MOST_KEPT = 64
@@ -33,8 +31,8 @@ class Changed(ValueError):
 
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options with the environment's constants, and NumPy's functions."""
-    about = ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
-    known = json.loads(about)
+    about = _about_text(definition)
+    known = _parsed(about)
     functions = tuple(map(tuple, known["numpy"]))
     options = {
         name: value
@@ -56,7 +54,7 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
 
 def _is_fixed(fixed: Mapping[str, Any], name: str, value: Any) -> bool:
     """Returns whether an option has the value for which the class was translated."""
-    return name in fixed and equal(plain(value), fixed[name])
+    return name in fixed and is_equal(plain(value), fixed[name])
 
 
 def plain(value: Any) -> Any:
@@ -68,6 +66,60 @@ def plain(value: Any) -> Any:
     return value
 
 
+def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
+    """Refuses options of a reset that the program reads, and that can't be given to it.
+
+    Raises:
+        TypeError: there is such; the message says why.
+    """
+    about = about_of(definition)
+    for name in options:
+        why = about["refused"].get(name, about["why_none"])
+        if why:
+            raise TypeError(
+                f"reset of {definition.id} can't be given the option {quote(name)}, as only numbers"
+                f" are translated ({why}): write an option for each number, or make Python"
+                ' environments: backend="process"'
+            )
+
+
+def about_of(definition: Definition) -> Mapping[str, Any]:
+    """Returns what the library of a translated environment says of its class."""
+    return _parsed(_about_text(definition))
+
+
+def class_of(definition: Definition) -> Any:
+    """Returns the class in Python that a definition was translated from."""
+    return _class(definition.id, about_of(definition))
+
+
+def arguments(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the class that make an environment with these options."""
+    about = about_of(definition)
+    return {**about["fixed"], **_changed(about, options)}
+
+
+def _about_text(definition: Definition) -> str:
+    return ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _parsed(about_text: str) -> Mapping[str, Any]:
+    about: dict[str, Any] = json.loads(about_text)
+    return about
+
+
+def _class(env_id: str, about: Mapping[str, Any]) -> Any:
+    found = files.classes_by_id.get(env_id)
+    return found or classes.find(f"{about['module']}:{about['class']}", about["file"])
+
+
+def _changed(about: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options that differ from those of the translation."""
+    usual = about["options"]
+    return {name: given[name] for name in usual if given.get(name, usual[name]) != usual[name]}
+
+
 @functools.lru_cache(maxsize=MOST_KEPT)
 def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
     """Returns the bytes of the constants, as an environment with these options has them.
@@ -75,14 +127,13 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
     Raises:
         ValueError: with these options, the program would be another one.
     """
-    about = json.loads(about_text)
-    cls = files.classes_by_id.get(env_id) or _class(about)
-    fixed = about["fixed"]
-    changed = {name: value for name, value in given if about["options"].get(name, value) != value}
+    about = _parsed(about_text)
+    cls = _class(env_id, about)
+    changed = _changed(about, dict(given))
     try:
-        env = cls(**{**fixed, **changed})
+        env = cls(**{**about["fixed"], **changed})
         if changed:
-            _check_same(env_id, about, cls(**fixed), env, changed)
+            _check_same(env_id, about, cls(**about["fixed"]), env, changed)
         env.reset(seed=0)
     except Exception as error:
         if isinstance(error, Changed):
@@ -108,7 +159,7 @@ def _check_same(
 ) -> None:
     """Raises ValueError if options change more than numbers and arrays of the same shape."""
     for name in about["frozen"]:
-        if not equal(getattr(usual, name, None), getattr(env, name, None)):
+        if not is_equal(getattr(usual, name, None), getattr(env, name, None)):
             _refuse(env_id, about, changed, name)
     for name, _, shape in about["layout"]:
         if shape is not None and list(np.shape(getattr(env, name, ()))) != shape:
@@ -117,7 +168,7 @@ def _check_same(
         if not getattr(env, name):
             _refuse(env_id, about, changed, name)
     for name in about["initial"]:
-        if not equal(vars(usual).get(name), vars(env).get(name)):
+        if not is_equal(vars(usual).get(name), vars(env).get(name)):
             _refuse(env_id, about, changed, name)
 
 
@@ -127,37 +178,6 @@ def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], n
         f"{quote(env_id)} was translated for another self.{name} than {given} gives:"
         f" parallel_pool.compile({about['class']}, {given}) translates it for these"
     )
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Returns whether two values of attributes or options are the same, their types included."""
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return type(one) is type(other) and np.array_equal(one, other)
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(equal, one, other))
-    same = one == other
-    return bool(same) or (not isinstance(one, (int, float)) and repr(one) == repr(other))
-
-
-def _class(about: Mapping[str, Any]) -> Any:
-    """Returns the class that was translated."""
-    module = sys.modules.get(about["module"])
-    if module is None or not hasattr(module, about["class"].partition(".")[0]):
-        try:
-            module = importlib.import_module(about["module"])
-        except ImportError:
-            module = files.import_file(Path(about["file"]))
-        if not hasattr(module, about["class"].partition(".")[0]):
-            # another module of the same name, such as __main__ in a worker process
-            module = files.import_file(Path(about["file"]))
-    found: Any = module
-    for name in about["class"].split("."):
-        found = getattr(found, name)
-    return found
 
 
 @functools.cache

@@ -19,7 +19,8 @@ from parallel_pool._translator import arrays, containers, expressions, reader, s
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.reader import Function
-from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.refusal import Dead, Refusal, Restart
+from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
     NONE,
@@ -49,6 +50,7 @@ from parallel_pool._translator.values import (
     Mapping,
     Mem,
     Num,
+    Options,
     Rec,
     Rng,
     SeedArgument,
@@ -66,10 +68,6 @@ from parallel_pool._translator.values import (
 MOST_FORMS = 24
 # elements of an array that is written into the C file
 LARGEST_TABLE = 16384
-
-
-class Restart(Exception):
-    """Something was found that changes what was translated before."""
 
 
 @dataclass
@@ -93,8 +91,9 @@ class Compiled:
 class Program:
     """The translation of one environment."""
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, reset_options: ResetOptions) -> None:
         self.template = template
+        self.reset_options = reset_options
         self.types = storage.Types()
         self.functions: list[str] = []
         self.declarations: list[str] = []
@@ -238,12 +237,18 @@ class Program:
             raise body.refuse("self.np_random is the engine's: seed it by reset(seed=...)")
         if isinstance(value, (Span, Flat, Bound, Generator, Rng, Self)):
             raise body.refuse(f"self.{name} can't hold this: make a list of it")
+        if isinstance(value, Options):
+            raise body.refuse(
+                f"self.{name} can't hold the options of reset(): keep the numbers that are needed"
+            )
         given = value
         of = body.unbounded(value)
         if name not in template.state:
             template.new_state(name, _kept(of), body)
             raise Restart
         have = template.state[name]
+        if isinstance(have, Number):
+            self.reset_options.meet((value, Num(have, "")))
         wanted = template.joined(body, name, have, _kept(of))
         if wanted != have:
             template.state[name] = wanted

@@ -12,6 +12,10 @@ class Dead(Exception):
     """
 
 
+class Restart(Exception):
+    """Something was found that changes what was translated before."""
+
+
 class Refusal(Exception):
     """Something that is not translated.
 

@@ -16,7 +16,8 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.variation import Each, EachReset, first_options
 from parallel_pool._translator import files, load
-from parallel_pool._translator.options import Changed, equal, plain
+from parallel_pool._translator.equality import is_equal
+from parallel_pool._translator.options import Changed, plain
 from parallel_pool.errors import SourceError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any]) -> Definition:
     changed = {
         name: value
         for name, value in options.items()
-        if not (name in usual and equal(value, usual[name]))
+        if not (name in usual and is_equal(value, usual[name]))
     }
     if _is_complete(cls, usual) and all(isinstance(each, NUMBERS) for each in changed.values()):
         found = _compiled(cls, spec, spec.id, usual)

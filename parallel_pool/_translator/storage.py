@@ -13,6 +13,7 @@ from parallel_pool._translator.types import (
     Constant,
     DynamicArray,
     Empty,
+    Given,
     List,
     Map,
     Member,
@@ -38,6 +39,7 @@ from parallel_pool._translator.values import (
     Mem,
     Num,
     Opt,
+    Options,
     Rec,
     Tup,
     Txt,
@@ -67,6 +69,8 @@ class Types:
         """Returns a short word for a type, for names of variables."""
         if isinstance(of, Number):
             return f"{of.kind}{of.bits}"
+        if isinstance(of, Given):
+            return "options"
         self.c(of)
         return self._names.get(of, "t")
 
@@ -80,6 +84,8 @@ class Types:
             return "char"
         if isinstance(of, Empty):
             return "char"
+        if isinstance(of, Given):
+            return "const pp_value *"
         if of not in self._names:
             self._define(of)
         pointer = isinstance(of, (List, Map)) and not of.capacity
@@ -182,6 +188,8 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
         return Opt(of, place)
     if isinstance(of, Union):
         return Uni(of, place, root)
+    if isinstance(of, Given):
+        return Options(place)
     if isinstance(of, Text):
         return Txt(place)
     if isinstance(of, Member):
@@ -242,6 +250,11 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         else:
             store(body, of.item, f"{place}.v", value, what)
             body.emit(f"{place}.some = true;")
+    elif isinstance(of, Given):
+        program.reset_options.is_used = True
+        is_none = isinstance(value, Fixed) and value.value is None
+        other = "NULL" if is_none else "no_options"
+        body.emit(f"{place} = {value.c if isinstance(value, Options) else other};")
     elif isinstance(of, Text):
         body.emit(f"{place} = {program.text_id(value)};")
     elif isinstance(of, Member):
@@ -384,6 +397,8 @@ def join(one: Type, other: Type) -> Type:
     if one == other:
         return one
     for a, b in ((one, other), (other, one)):
+        if isinstance(a, Given) and _is_no_options(b):
+            return a
         if isinstance(a, Constant) and a.value is None:
             return b if isinstance(b, Optional) else Optional(b)
         if isinstance(a, Optional) and isinstance(b, Constant) and b.value is None:
@@ -430,6 +445,13 @@ def join(one: Type, other: Type) -> Type:
 
 def _may_be_united(of: Type) -> bool:
     return isinstance(of, (Number, Array, DynamicArray, Union))
+
+
+def _is_no_options(of: Type) -> bool:
+    """Returns whether a type is that of None or {}."""
+    if isinstance(of, Constant):
+        return of.value is None or of.value == {}
+    return of == Map(Empty(), Empty()) or (isinstance(of, Record) and not of.keys)
 
 
 def join_items(one: Type, other: Type) -> Type:

@@ -199,6 +199,14 @@ class Union(Type):
 
 
 @dataclass(frozen=True)
+class Given(Type):
+    """The options of a reset: a dict with numbers, or None; see `reset_options`."""
+
+    def __str__(self) -> str:
+        return "the options of reset()"
+
+
+@dataclass(frozen=True)
 class Text(Type):
     """One of the strings of the program."""
 

@@ -21,6 +21,7 @@ from parallel_pool._translator.types import (
     Constant,
     DynamicArray,
     Empty,
+    Given,
     List,
     Map,
     Member,
@@ -81,11 +82,13 @@ class Num(Value):
         attribute: the name of the read-only attribute that it was read from; "" for others. Where
             a length must be known, its value in the template is used, and the program holds for
             that value only.
+        option: the name of the reset option that it was read from; "" for others.
     """
 
     number: Number
     c: str
     attribute: str = ""
+    option: str = ""
 
     @property
     def type(self) -> Type:
@@ -194,10 +197,11 @@ class Mapping(Value):
 
 @dataclass
 class Opt(Value):
-    """A value or None; place: the C lvalue that holds it."""
+    """A value or None; place: the C lvalue that holds it; option: as of a number."""
 
     optional: Optional
     place: str
+    option: str = ""
 
     @property
     def type(self) -> Type:
@@ -225,6 +229,23 @@ class Uni(Value):
     @property
     def is_number(self) -> bool:
         return all(isinstance(each, Number) for each in self.union.items)
+
+
+@dataclass
+class Options(Value):
+    """The options of a reset, or None.
+
+    Attributes:
+        c: a pointer to their values, null for None.
+        known: the names of some that are there, on the way to here.
+    """
+
+    c: str
+    known: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def type(self) -> Type:
+        return Given()
 
 
 @dataclass

@@ -187,5 +187,15 @@ def get(
     return known[name]
 
 
+def is_own(copies: Any, name: str) -> bool:
+    """Returns whether an attribute or method is read of objects of the user's class.
+
+    Args:
+        copies: as `registry.copies_of` returns them; None for none.
+        name: of the attribute.
+    """
+    return copies is not None and name not in GYMNASIUM_NAMES and copies.has(name)
+
+
 # attributes that vector environments answer themselves
 GYMNASIUM_NAMES = {"spec", "metadata", "render_mode", "observation_space", "action_space"}

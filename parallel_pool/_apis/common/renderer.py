@@ -107,7 +107,7 @@ def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
     """Returns the render modes of a definition that draw one picture at a time."""
     module = registry.renderer_module(definition)
     if module is not None:
-        return list(module.MODES)
+        return list(module.modes(definition))
     if has_window(definition, reference):
         return ["human", "rgb_array"]
     return ["rgb_array"] if definition.can_render else []
@@ -148,7 +148,8 @@ def make_renderer(
 def render_fps(pool: Pool) -> int | None:
     """Returns the pictures per second if they depend on the pool's options, else None."""
     module = registry.renderer_module(pool.definition)
-    return None if module is None else int(module.render_fps(pool))
+    fps = None if module is None else module.render_fps(pool)
+    return None if fps is None else int(fps)
 
 
 def has_window(definition: Definition, reference: EnvSpec | None) -> bool:

@@ -43,7 +43,6 @@ OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
 # and of vector environments
 OF_OTHERS = OF_MAKE | DEFAULTS.keys()
 
-DRAWS_NOTHING = "a compiled environment draws nothing"
 ASKED_FOR_CLUSTER = "backend='cluster' was asked for"
 
 
@@ -325,11 +324,6 @@ def _find_compiled(
             f"backend='compiled', but {chain.reason}: leave the wrapper out, wrap the vector"
             " environment (gymnasium.wrappers.vector), or choose 'process'"
         )
-    if options.get("render_mode") is not None:
-        raise ValueError(
-            f"render_mode={quote(options['render_mode'])}, but {DRAWS_NOTHING}: leave it out, or"
-            " choose backend='process'"
-        )
     own = {name: value for name, value in options.items() if name not in OF_OTHERS}
     return registered.definition_of(spec, own), chain
 
@@ -339,8 +333,6 @@ def _why_unlike(definition: Definition, options: Mapping[str, Any]) -> str | Non
     it can, or if the definition is none."""
     if definition.id not in registry.entry_points_by_id:
         return None
-    if options.get("render_mode") is not None:
-        return DRAWS_NOTHING
     # imported only when needed
     from parallel_pool._translator import registered
 
@@ -416,7 +408,7 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
 def _maker(spec: EnvSpec, options: Mapping[str, Any], wrappers: Any) -> Maker | None:
     """Returns the class of Python environments; None if backend="compiled" would refuse them."""
     chain = fusion.recognise(wrappers, spec)
-    is_plain = isinstance(chain, Chain) and not chain.options and "render_mode" not in options
+    is_plain = isinstance(chain, Chain) and not chain.options
     if not is_plain or not _needs_translation(spec, options):
         return None
     own = {name: value for name, value in options.items() if name not in OF_MAKE}

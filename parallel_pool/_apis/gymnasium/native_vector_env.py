@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as copying
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,7 @@ from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import FusedWrappers
 from parallel_pool._apis.gymnasium.infos import VectorInfos
+from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
@@ -172,6 +174,8 @@ class NativeVectorEnv(AsyncCalls):
         self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
+        # None unless the environments were translated from Python
+        self._copies = registry.copies_of(weakref.proxy(self.pool))
         # of the step in flight
         self._sent = Sent(None, None)
         # of the call that is pending: what returns its results
@@ -512,16 +516,21 @@ class NativeVectorEnv(AsyncCalls):
         `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
         reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
         length_queue, time_queue, episode_count, episode_returns, episode_lengths and
-        episode_start_time.
+        episode_start_time. Of a class that was translated from Python, every attribute is; and
+        "unwrapped", objects of the class with the present states, on which steps change nothing
+        here.
 
         Raises:
             AttributeError: native environments have no such attribute.
+            parallel_pool.errors.StateError: an attribute of the state, before the first reset.
         """
         if name == "np_random_seed":
             return self.np_random_seed
         of_wrapper = None if self._fused is None else self._fused.attribute(name)
         if of_wrapper is not None:
             return of_wrapper
+        if native_attributes.is_own(self._copies, name):
+            return tuple(self._copies.attribute(i, name) for i in range(self.num_envs))
         if name in self.pool.varied:
             return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
         value = self._shared(name)
@@ -554,13 +563,17 @@ class NativeVectorEnv(AsyncCalls):
     def _called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Returns an attribute as `get_attr` does, or the result of `render`.
 
-        Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too.
+        Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too; of a class
+        that was translated from Python, all methods that change no attribute.
         """
         if name == "render":
             return self._pictures()
         if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
             value = self._reference.call(name, args, kwargs)
             return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
+        if native_attributes.is_own(self._copies, name):
+            calls = range(self.num_envs)
+            return tuple(self._copies.call(i, name, args, kwargs) for i in calls)
         values = self.get_attr(name)
         if args or kwargs:
             raise AttributeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,6 +17,7 @@ from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import InfoDicts, ids
+from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
@@ -90,6 +92,8 @@ class NativeBackend:
         self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
+        # None unless the environments were translated from Python
+        self._copies = registry.copies_of(weakref.proxy(self.pool))
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._was_reset = False
         # environments that failed: each starts a new episode at its next step
@@ -241,6 +245,8 @@ class NativeBackend:
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
+        if native_attributes.is_own(self._copies, name):
+            return [self._copies.attribute(env_id, name) for env_id in env_ids]
         option = "max_episode_steps" if name == "_max_episode_steps" else name
         if option in self.pool.varied:
             return [self.pool.option_value(option, env_id) for env_id in env_ids]
@@ -282,12 +288,15 @@ class NativeBackend:
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Calls `render`, the only method, for each of these environments."""
+        """Calls a method for each of these environments: `render`, or one of a class that was
+        translated from Python, which changes no attribute."""
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
+        if native_attributes.is_own(self._copies, name):
+            return [self._copies.call(env_id, name, args, kwargs) for env_id in env_ids]
         raise AttributeError(
             f"{named(name)}({', '.join(map(quote, args))}): {self.pool.definition.id} is native,"
             f" and its only method is render(): {_instead(self.pool.definition.id)}"
