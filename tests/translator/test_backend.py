@@ -283,12 +283,20 @@ def test_a_function_is_not_compiled(entry: Any) -> None:
         compiled(EnvSpec("Function-v0", entry))
 
 
+def test_a_compiled_environment_draws(module: Module) -> None:
+    env_id = module.register(max_episode_steps=9)
+    envs = compiled(env_id, render_mode="rgb_array")
+    envs.reset(seed=0)
+    assert envs.render()[0].shape == (2, 2, 3)
+    envs.close()
+
+
 def test_wrong_arguments(module: Module) -> None:
     env_id = module.register(max_episode_steps=9)
     with pytest.raises(TypeError, match=f"{env_id} has no option sped: those of Walk are size, sp"):
         compiled(env_id, sped=1.0)
-    with pytest.raises(ValueError, match="compiled environment draws nothing"):
-        compiled(env_id, render_mode="rgb_array")
+    with pytest.raises(ValueError, match="render_mode='ansi'"):
+        compiled(env_id, render_mode="ansi")
     with pytest.raises(parallel_pool.SourceError, match=r"Walk\(name=.* keeps options that are"):
         compiled(env_id, name={1: 2})
     with pytest.raises(ValueError, match="backend='compiled', but the environments are made by fu"):
@@ -298,9 +306,9 @@ def test_wrong_arguments(module: Module) -> None:
 def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module) -> None:
     env_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
     compiled(env_id).close()
-    for given in ({"render_mode": "rgb_array"}, {"name": "fast"}, {"size": 5}):
-        with pytest.warns(UserWarning, match="runs in worker processes, although the native"):
-            made = parallel_pool.make_vec(env_id, 1, num_workers=0, **given)
+    for given in ({"name": "fast"}, {"size": 5}):
+        with pytest.warns(UserWarning, match="these options need another translation"):
+            made = parallel_pool.make_vec(env_id, 1, **given)
         assert made.backend == "process"
         made.close()
     assert made.single_observation_space.shape == (5,)
