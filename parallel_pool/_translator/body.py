@@ -18,7 +18,7 @@ from parallel_pool._translator import (
     storage,
     unions,
 )
-from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
+from parallel_pool._translator.flow import Loop, Lost, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Dead, Refusal
 from parallel_pool._translator.types import (
@@ -172,7 +172,18 @@ class Body:
                 quoted, rest = '""', ""
         self.is_checked = True
         call = f'pp_python_raise(c, {index}, "{name}", {line}, {quoted}{rest})'
-        self.emit(f"{{ status = {call}; goto {self.handler()}; }}")
+        if not self.handlers:
+            self.emit(f"{{ status = {call}; goto fail; }}")
+            return
+        self.emit(f"{{ status = {call};")
+        self.goto_handler()
+        self.emit("}")
+
+    def goto_handler(self) -> None:
+        """Leaves for what handles an exception, which knows the names as they are now."""
+        if self.handlers:
+            self.lines.append(Pending(dict(self.names), self.indent, handler=self.handler()))
+        self.emit(f"goto {self.handler()};")
 
     def check(self, condition: str, name: str, text: str, *arguments: str) -> None:
         """Raises an exception unless a condition holds."""
@@ -327,6 +338,8 @@ class Body:
     def look_up(self, name: str) -> Value:
         """Returns what a name of the function means."""
         found = self.names.get(name)
+        if isinstance(found, Lost):
+            raise self.refuse(found.reason)
         if isinstance(found, Maybe):
             self.check(
                 found.flag,
@@ -336,12 +349,13 @@ class Body:
             return found.value
         if found is not None:
             return found
-        if name in self.function.names:
-            return self.program.global_value(self.function, name)
-        import builtins
+        if name not in self.function.locals:
+            if name in self.function.names:
+                return self.program.global_value(self.function, name)
+            import builtins
 
-        if hasattr(builtins, name):
-            return Fixed(getattr(builtins, name))
+            if hasattr(builtins, name):
+                return Fixed(getattr(builtins, name))
         raise self.refuse(f"{name} is not defined here, or not on all ways to here")
 
     def assign(self, name: str, value: Value) -> None:
@@ -423,6 +437,9 @@ class Body:
         return result
 
     def _join(self, name: str, one: Value | None, other: Value | None) -> Value:
+        for each in (one, other):
+            if isinstance(each, Lost):
+                return each
         if one is None or other is None or isinstance(one, Maybe) or isinstance(other, Maybe):
             present = [
                 each.value if isinstance(each, Maybe) else each
@@ -476,8 +493,6 @@ class Body:
             return len(one.items) == len(other.items) and all(
                 self._same(a, b) for a, b in zip(one.items, other.items, strict=True)
             )
-        if isinstance(one, Num) and isinstance(other, Num):
-            return one.number == other.number and one.c == other.c
         return one == other
 
     def convert(self, target: Names) -> None:
@@ -493,10 +508,10 @@ class Body:
                 wanted = wanted.value
             if isinstance(have, Maybe):
                 have = have.value
-            if have is None or self._same(have, wanted):
+            if have is None or isinstance(wanted, Lost) or self._same(have, wanted):
                 continue
             of = self._type(wanted)
-            if isinstance(of, Constant):
+            if isinstance(of, Constant) or (isinstance(have, Num) and have.c == self.own(name, of)):
                 continue
             storage.store(self, of, self.own(name, of), have, name)
 
@@ -763,73 +778,64 @@ class Body:
     def _try(self, tree: ast.Try) -> None:
         if tree.finalbody:
             raise self.refuse("finally is not translated")
-        entry = dict(self.names)
-        changed = {
-            each.id
-            for part in tree.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        }
-        for name in changed & entry.keys():
-            # what it is when an exception comes must be in memory
-            value = entry[name]
-            if is_known_number(value):
-                self.assign(name, self.as_num(value))
-        entry = dict(self.names)
         label, end = self.name("handler"), self.name("after")
         flows: list[Pending] = []
         first = len(self.lines)
         self.handlers.append(label)
         self.statements(tree.body)
         self.handlers.pop()
-        if not any(f"goto {label};" in line for line in _flat(self.lines[first:])):
-            # nothing raises
-            self.statements(tree.orelse if self.alive else ())
-            return
-        # names that are in the same memory all the time are known to the handlers, too
-        for name in list(changed):
-            before, after = entry.get(name), self.names.get(name)
-            if before is None or after is None:
-                continue
-            if isinstance(before, Num) and isinstance(after, Num) and before.c == after.c:
-                of = storage.join(before.number, after.number)
-                assert isinstance(of, Number)
-                entry[name] = Num(of, before.c)
-                changed.discard(name)
-            elif self._same(before, after):
-                changed.discard(name)
-        if self.alive:
+        raised = [each for each in _pendings(self.lines[first:]) if each.handler == label]
+        if self.alive or not raised:
             self.statements(tree.orelse)
+        if not raised:
+            return
+        entry = self._caught(raised)
         if self.alive:
-            flows.append(Pending(dict(self.names), self.indent))
-            self.lines.append(flows[-1])
-            self.emit(f"goto {end};")
-        self.emit(f"goto {end};")
+            self._go(flows, end)
         self.emit(f"{label}:;")
         for each in tree.handlers:
-            self.names = {k: v for k, v in entry.items() if k not in changed}
-            self.alive = True
-            caught = self.program.catches(self, each)
-            self.emit(f"if ({caught}) {{")
-            self.indent += 1
-            self.emit("status = PP_OK;")
-            if each.name:
-                self.names.pop(each.name, None)
-            self.statements(each.body)
-            if self.alive:
-                flows.append(Pending(dict(self.names), self.indent))
-                self.lines.append(flows[-1])
-                self.emit(f"goto {end};")
-            self.indent -= 1
-            self.emit("}")
-        self.is_checked = True
-        self.emit(f"goto {self.handler()};")
+            self.names, self.alive = dict(entry), True
+            with self.block(f"if ({self.program.catches(self, each)}) {{"):
+                self._handle(each)
+                if self.alive:
+                    self._go(flows, end)
+        self.names, self.is_checked = dict(entry), True
+        self.goto_handler()
         self.emit(f"{end}:;")
         self.alive = bool(flows)
         if flows:
             target = self.joined([each.names for each in flows])
             self.settle(flows, target)
             self.names = target
+
+    def _caught(self, raised: Sequence[Pending]) -> Names:
+        """Returns what names mean to those who handle exceptions that were raised."""
+        entry: Names = {}
+        ways = [each.names for each in raised]
+        for name in {name: None for way in ways for name in way}:
+            try:
+                found = self.joined([{name: way[name]} if name in way else {} for way in ways])
+            except Refusal as refusal:
+                found = {name: Lost(f"when an exception comes, {refusal.args[0]}")}
+            entry.update(found)
+        self.settle(raised, entry)
+        return entry
+
+    def _go(self, flows: list[Pending], label: str) -> None:
+        """Goes to a place where several ways meet."""
+        flows.append(Pending(dict(self.names), self.indent))
+        self.lines.append(flows[-1])
+        self.emit(f"goto {label};")
+
+    def _handle(self, tree: ast.ExceptHandler) -> None:
+        self.emit("status = PP_OK;")
+        if tree.name:
+            self.names[tree.name] = Lost(
+                f"what {tree.name} is, an exception, is not translated: read nothing of it"
+            )
+        self.statements(tree.body)
+        if tree.name:
+            self.names.pop(tree.name, None)
 
     # -------------------------------------------------------------------------------- result --
 
@@ -852,6 +858,13 @@ def _returned_name(function: Function) -> str:
     if len(results) == 1 and isinstance(results[0].value, ast.Name):
         return results[0].value.id
     return ""
+
+
+def _pendings(lines: Sequence[Any]) -> Iterator[Pending]:
+    for line in lines:
+        if isinstance(line, Pending):
+            yield line
+            yield from _pendings(line.lines)
 
 
 def _flat(lines: Sequence[Any]) -> Iterator[str]:

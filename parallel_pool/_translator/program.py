@@ -915,7 +915,12 @@ class Program:
                 "maximum recursion depth exceeded",
             )
         call = f"{compiled.name}({', '.join(arguments)})"
-        body.emit(f"if (__builtin_expect((status = {call}) < 0, 0)) goto {body.handler()};")
+        failed = f"if (__builtin_expect((status = {call}) < 0, 0))"
+        if body.handlers:
+            with body.block(f"{failed} {{"):
+                body.goto_handler()
+        else:
+            body.emit(f"{failed} goto fail;")
         if compiled.is_recursive:
             body.emit("c->depth--;")
         if not result:
