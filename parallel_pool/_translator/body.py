@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import (
@@ -15,6 +16,7 @@ from parallel_pool._translator import (
     expressions,
     loops,
     operators,
+    order,
     storage,
     unions,
 )
@@ -38,11 +40,13 @@ from parallel_pool._translator.values import (
     Generator,
     Lst,
     Mapping,
+    Mem,
     Num,
     Opt,
     Rec,
     Self,
     Tup,
+    Txt,
     Uni,
     Value,
     as_number,
@@ -153,7 +157,20 @@ class Body:
             name = self.variable("t", value.union)
             self.emit(f"{name} = {value.place};")
             return Uni(value.union, name, is_foreign=value.is_foreign)
+        if isinstance(value, (Txt, Mem)):
+            return replace(value, c=self.temporary("int32_t", value.c))
         return value
+
+    def in_temporary(self, value: Value) -> Value:
+        """Returns a list, dict or object in memory of its own; of a pointer, what it points to."""
+        of = self.unbounded(value)
+        place = self.variable("t", of)
+        storage.store(self, of, place, value)
+        return storage.load(self, of, place)
+
+    def before(self, value: Value, later: Sequence[ast.AST]) -> Value:
+        """Returns an operand as it is before later ones are evaluated."""
+        return order.before(self, value, later)
 
     # ---------------------------------------------------------------------------- exceptions --
 
@@ -604,7 +621,8 @@ class Body:
         count = len(target.elts)
         starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
         items = containers.unpacked(self, value, count, bool(starred))
-        items = tuple(self.kept(item) for item in items) if count > 1 else items
+        if count > 1:
+            items = tuple(order.taken(self, item, target.elts) for item in items)
         if starred:
             at = starred[0]
             behind = count - at - 1

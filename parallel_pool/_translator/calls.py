@@ -78,27 +78,29 @@ def call(body: Body, tree: ast.Call) -> Value:
     """Translates a call."""
     if isinstance(tree.func, ast.Name) and tree.func.id == "super":
         return Self(body.function.owner)
-    function = body.value(tree.func)
+    trees = [*tree.args, *(each.value for each in tree.keywords)]
+    function = body.before(body.value(tree.func), trees)
     arguments: list[Value] = []
-    for each in tree.args:
+    for i, each in enumerate(tree.args):
+        later = trees[i + 1 :]
         if isinstance(each, ast.Starred):
             found = body.items(body.plain(body.value(each.value)))
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
-            arguments.extend(found)
+            arguments.extend(body.before(one, later) for one in found)
         else:
-            arguments.append(body.value(each))
+            arguments.append(body.before(body.value(each), later))
     if len(arguments) > 1:
         arguments = [body.kept(a) if is_number(a) else a for a in arguments]
     keywords: dict[str, Value] = {}
-    for keyword in tree.keywords:
+    for i, keyword in enumerate(tree.keywords, len(tree.args)):
         if keyword.arg is None:
             held = body.record(body.value(keyword.value))
             if held is None:
                 raise body.refuse("** of this is not translated")
             keywords.update(zip(held.keys, held.items, strict=True))
         else:
-            keywords[keyword.arg] = body.value(keyword.value)
+            keywords[keyword.arg] = body.before(body.value(keyword.value), trees[i + 1 :])
     return apply(body, function, arguments, keywords, tree)
 
 

@@ -161,7 +161,7 @@ class _Definition:
         self.shown: tuple[ast.expr | None, ...] = (None, None)
         known = {name: each for name, each in functions.items() if each is not None}
         if len(known) == len(functions):
-            self.shown = purity.shown(template.cls, known)
+            self.shown = purity.shown(template.cls, known, env)
         self.shows_observation = self.shown[0] is not None
         self.shows_info = self.shown[1] is not None
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, calls, containers, numpy_calls, operators, storage
+from parallel_pool._translator import (
+    arrays,
+    calls,
+    containers,
+    numpy_calls,
+    operators,
+    order,
+    storage,
+)
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.types import INT, Record, unbounded
@@ -114,7 +122,7 @@ def _dim(dim: int | str) -> Value:
 
 
 def _binop(body: Body, tree: ast.BinOp) -> Value:
-    one = body.value(tree.left)
+    one = body.before(body.value(tree.left), [tree.right])
     if is_number(one) and not isinstance(tree.right, (ast.Constant, ast.Name, ast.Attribute)):
         one = body.kept(one)
     return operators.binary(body, tree.op, one, body.value(tree.right))
@@ -226,7 +234,7 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
 
 
 def _compare(body: Body, tree: ast.Compare) -> Value:
-    left = body.value(tree.left)
+    left = body.before(body.value(tree.left), tree.comparators[:1])
     if len(tree.ops) == 1:
         return operators.compare(body, tree.ops[0], left, body.value(tree.comparators[0]))
     return _chain(body, left, list(zip(tree.ops, tree.comparators, strict=True)))
@@ -234,7 +242,7 @@ def _compare(body: Body, tree: ast.Compare) -> Value:
 
 def _chain(body: Body, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
     (op, tree), *others = rest
-    right = body.value(tree)
+    right = body.before(body.value(tree), [each for _, each in others[:1]])
     right = body.kept(right) if others and is_number(right) else right
     found = operators.compare(body, op, left, right)
     if not others:
@@ -242,7 +250,8 @@ def _chain(body: Body, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> V
     condition = body.truth(found)
     if isinstance(condition, bool):
         return _chain(body, right, others) if condition else Fixed(False)
-    if all(_is_simple(each) for _, each in others):
+    trees = [each for _, each in others]
+    if all(map(_is_simple, trees)) and not order.effects(body, trees):
         second = body.truth(_chain(body, right, others))
         return operators.as_bool(operators.both(body, condition, second))
     result = Choice(body)
@@ -268,14 +277,15 @@ def _tuple(body: Body, tree: ast.Tuple) -> Value:
 
 def displayed(body: Body, trees: Sequence[ast.expr]) -> list[Value]:
     items: list[Value] = []
-    for tree in trees:
+    for i, tree in enumerate(trees):
+        later = trees[i + 1 :]
         if isinstance(tree, ast.Starred):
             found = body.items(body.plain(body.value(tree.value)))
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
-            items.extend(found)
+            items.extend(body.before(each, later) for each in found)
         else:
-            value = body.value(tree)
+            value = body.before(body.value(tree), later)
             items.append(body.kept(value) if is_number(value) and len(trees) > 1 else value)
     return items
 
@@ -315,7 +325,8 @@ def _set(body: Body, tree: ast.Set) -> Value:
 def _dict(body: Body, tree: ast.Dict) -> Value:
     keys: list[Any] = []
     items: list[Value] = []
-    for key_tree, item_tree in zip(tree.keys, tree.values, strict=True):
+    for i, (key_tree, item_tree) in enumerate(zip(tree.keys, tree.values, strict=True)):
+        later = tree.values[i + 1 :]
         if key_tree is None:
             held = body.record(body.value(item_tree))
             if held is None:
@@ -326,7 +337,7 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
         key_value = body.value(key_tree)
         if not isinstance(key_value, Fixed):
             raise body.refuse("the keys of this dict are not known: write them as constants")
-        value = body.value(item_tree)
+        value = body.before(body.value(item_tree), later)
         _put(keys, items, key_value.value, body.kept(value))
     if not keys:
         return EmptyDict()
@@ -437,7 +448,7 @@ def indices_of(body: Body, tree: ast.expr) -> list[Any]:
     """Returns the indices of a subscript: values, slices of values, None and Ellipsis."""
     trees = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     found: list[Any] = []
-    for each in trees:
+    for i, each in enumerate(trees):
         if isinstance(each, ast.Slice):
             found.append(
                 slice(
@@ -459,7 +470,7 @@ def indices_of(body: Body, tree: ast.expr) -> list[Any]:
         if is_known and (value.value is None or value.value is Ellipsis):  # type: ignore[attr-defined]
             found.append(value.value)  # type: ignore[attr-defined]
         else:
-            found.append(value)
+            found.append(body.before(value, trees[i + 1 :]))
     return found
 
 
@@ -477,7 +488,7 @@ def _spread(body: Body, index: list[Any]) -> list[Any]:
 
 
 def _subscript(body: Body, tree: ast.Subscript) -> Value:
-    value = body.plain(body.value(tree.value))
+    value = body.before(body.plain(body.value(tree.value)), [tree.slice])
     if isinstance(value, Fixed) and value.value is np.r_:
         parts = [body.array(each) for each in indices_of(body, tree.slice)]
         return numpy_calls.in_a_row(body, parts)
@@ -695,6 +706,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
 def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     """Assigns to an attribute or an element."""
     if isinstance(target, ast.Attribute):
+        value = body.before(value, [target.value])
         owner = body.value(target.value)
         if isinstance(owner, Self):
             body.program.set_attribute(body, target.attr, value)
@@ -712,7 +724,8 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     if not isinstance(target, ast.Subscript):
         raise body.refuse(f"`{ast.unparse(target)}` can't be assigned")
     owner_tree = target.value
-    owner = body.plain(body.value(owner_tree))
+    value = body.before(value, [owner_tree, target.slice])
+    owner = body.before(body.plain(body.value(owner_tree)), [target.slice])
     owner = _changeable(body, owner_tree, owner)
     if isinstance(owner, Flat) and owner.kind == "flat":
         array = owner.parts[0]
@@ -836,7 +849,7 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         index = [body.kept(each) if is_number(each) else each for each in index]
         _augment_element(body, tree, owner, index)
         return
-    old = body.plain(body.value(load))
+    old = _old(body, body.plain(body.value(load)), tree)
     value = body.value(tree.value)
     if isinstance(old, Uni) and not old.is_number:
         body.each_type(old, lambda array: _augment_array(body, tree, array, value))
@@ -851,6 +864,16 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
     if isinstance(old, (Num, Uni)):
         old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
     body.assign_to(target, operators.binary(body, tree.op, old, value))
+
+
+def _old(body: Body, value: Value, tree: ast.AugAssign) -> Value:
+    """Returns what target OP= value begins with."""
+    found = body.before(value, [tree.value])
+    if found is not value and isinstance(value, (Arr, Lst)):
+        raise body.refuse(
+            f"`{ast.unparse(tree.target)}` is assigned anew by what is added to it: write two lines"
+        )
+    return found
 
 
 def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) -> None:
@@ -874,7 +897,7 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if isinstance(owner, Uni):
         body.each_type(owner, lambda array: _augment_element(body, tree, array, index))
         return
-    old = element(body, owner, list(index))
+    old = _old(body, element(body, owner, list(index)), tree)
     value = body.value(tree.value)
     if is_number(old):
         old = body.kept(old)

@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 import enum
+import functools
 import inspect
 import types as python_types
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, expressions, reader, storage
+from parallel_pool._translator import arrays, containers, expressions, order, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.reader import Function
@@ -113,6 +114,12 @@ class Program:
         self._letter_tables: list[str] = []
         self.yields: dict[Any, Type] = {}
         self.assigned: set[str] = set()
+        # what a call of a function changes, by the function
+        self.effects: dict[int, order.Effects] = {}
+
+    @functools.cached_property
+    def methods_by_name(self) -> dict[str, list[Function]]:
+        return order.methods_by_name(self.template.cls, self.template.env)
 
     # --------------------------------------------------------------------------------- names --
 
