@@ -595,7 +595,11 @@ class Body:
         self.value(tree.value)
 
     def _assign(self, tree: ast.Assign) -> None:
-        value = self.value(tree.value)
+        if isinstance(tree.value, ast.Tuple) and isinstance(tree.targets[0], (ast.Tuple, ast.List)):
+            # no tuple is made: the names mean its items
+            value: Value = Tup(tuple(expressions.displayed(self, tree.value.elts)))
+        else:
+            value = self.value(tree.value)
         for target in tree.targets:
             self.assign_to(target, value)
 
@@ -738,27 +742,54 @@ class Body:
         if not cases:
             return
         first, *others = cases
-        found = self._matches(subject, first.pattern)
-        if first.guard is not None:
-            guard = self.value(first.guard)
-            found = operators.both(self, found, self.truth(guard))
-        self.branch(
-            found, lambda: self.statements(first.body), lambda: self._cases(subject, others)
-        )
+        captured: dict[str, Value] = {}
+        found = self._matches(subject, first.pattern, captured)
 
-    def _matches(self, subject: Value, pattern: ast.pattern) -> str | bool:
+        def matched() -> None:
+            for name, value in captured.items():
+                self.assign(name, value)
+
+        def statements() -> None:
+            if first.guard is None:
+                matched()
+            self.statements(first.body)
+
+        if first.guard is not None:
+            found = self._guarded(found, matched, first.guard)
+        self.branch(found, statements, lambda: self._cases(subject, others))
+
+    def _guarded(
+        self, found: str | bool, matched: Callable[[], None], guard: ast.expr
+    ) -> str | bool:
+        """Returns whether a pattern fits and its guard holds, which is looked at only then."""
+        if isinstance(found, bool):
+            if found:
+                matched()
+            return found and expressions.condition(self, guard)
+        result = self.c_variable("t", "bool")
+
+        def look() -> None:
+            matched()
+            self.emit(f"{result} = {operators.c_truth(expressions.condition(self, guard))};")
+
+        self.branch(found, look, lambda: self.emit(f"{result} = false;"))
+        return result
+
+    def _matches(
+        self, subject: Value, pattern: ast.pattern, captured: dict[str, Value]
+    ) -> str | bool:
         if isinstance(pattern, ast.MatchValue):
             return self.truth(operators.compare(self, ast.Eq(), subject, self.value(pattern.value)))
         if isinstance(pattern, ast.MatchSingleton):
             return self.truth(operators.compare(self, ast.Is(), subject, Fixed(pattern.value)))
         if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
             if pattern.name:
-                self.assign(pattern.name, subject)
+                captured[pattern.name] = subject
             return True
         if isinstance(pattern, ast.MatchOr):
             result: str | bool = False
             for each in pattern.patterns:
-                result = operators.either(self, result, self._matches(subject, each))
+                result = operators.either(self, result, self._matches(subject, each, captured))
             return result
         if isinstance(pattern, ast.MatchSequence):
             items = self.items(subject)
@@ -766,7 +797,7 @@ class Body:
                 return False
             result = True
             for item, each in zip(items, pattern.patterns, strict=True):
-                result = operators.both(self, result, self._matches(item, each))
+                result = operators.both(self, result, self._matches(item, each, captured))
             return result
         raise self.refuse("this pattern is not translated: write if and elif")
 

@@ -166,7 +166,7 @@ def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str,
             return Fixed(result)
         except Exception as error:
             raise body.refuse(f"{type(error).__name__}: {error}") from None
-    if isinstance(owner, (str, dict, list, tuple, frozenset)):
+    if isinstance(owner, (str, *HELD)):
         return _method(body, Method(Fixed(owner), function.__name__), arguments, keywords, None)
     if (
         isinstance(function, type)
@@ -212,6 +212,7 @@ def _method_of_types(
     return _of_types(body, called, [method.receiver, *given], keywords)
 
 
+HELD = (dict, list, tuple, frozenset)
 PURE_TYPES = (str, tuple, frozenset, int, float)
 
 
@@ -859,9 +860,23 @@ def _fields(body: Body, value: Value) -> Rec:
     return Rec(value.keys, tuple(body.kept(each) for each in value.items))
 
 
+def _has_attribute(body: Body, name: str) -> bool:
+    """Returns whether the environment has an attribute, which must be so all the time."""
+    template = body.program.template
+    if name in template.initial or hasattr(template.cls, name):
+        return True
+    if name in template.rebound or hasattr(template.env, name):
+        raise body.refuse(
+            f"whether self.{name} is there changes: assign it in __init__, as in self.{name} = None"
+        )
+    return False
+
+
 def _getattr(body: Body, given: list[Value]) -> Value:
     if not isinstance(given[1], Fixed):
         raise body.refuse("getattr() with a name that changes is not translated")
+    if isinstance(given[0], Self) and len(given) > 2 and not _has_attribute(body, given[1].value):
+        return given[2]
     return body.attribute(given[0], given[1].value)
 
 
@@ -870,7 +885,7 @@ def _hasattr(body: Body, given: list[Value]) -> Value:
     if isinstance(value, Fixed) and isinstance(name, Fixed):
         return Fixed(hasattr(value.value, name.value))
     if isinstance(value, Self) and isinstance(name, Fixed):
-        return Fixed(hasattr(body.program.template.env, name.value))
+        return Fixed(_has_attribute(body, name.value))
     raise body.refuse("hasattr() of this is not translated")
 
 
@@ -1155,9 +1170,11 @@ def _method(
         return _of_list(body, made, name, given, keywords)
     if isinstance(value, (Tup, Fixed)) and name == "copy":
         return value
-    if isinstance(value, Fixed) and hasattr(value.value, name):
+    if isinstance(value, Fixed) and not isinstance(value.value, (str, *HELD)):
         return known(body, getattr(value.value, name), given, keywords)
-    raise body.refuse(f"{name}() of {value.type} is not translated")
+    raise body.refuse(
+        f"{name}() of {value.type}, with values that change, is not translated: write a loop"
+    )
 
 
 CHANGES = (

@@ -146,10 +146,21 @@ def _choose(body: Body, is_and: bool, trees: Sequence[ast.expr]) -> Value:
         return _choose(body, is_and, trees[1:]) if found == is_and else first
     result = Choice(body)
     kept = body.kept(first)
+
+    def rest() -> Value:
+        names = dict(body.names)
+        narrow(body, trees[0], is_and)
+        narrowed = {k: v for k, v in body.names.items() if names.get(k) is not v}
+        value = _choose(body, is_and, trees[1:])
+        for name, meant in narrowed.items():
+            if body.names.get(name) is meant:
+                body.names[name] = names[name]
+        return value
+
     if is_and:
-        result.branch(found, lambda: _choose(body, is_and, trees[1:]), lambda: kept)
+        result.branch(found, rest, lambda: kept)
     else:
-        result.branch(found, lambda: kept, lambda: _choose(body, is_and, trees[1:]))
+        result.branch(found, lambda: kept, rest)
     return result.value()
 
 
