@@ -51,6 +51,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_iterator,
     is_known_number,
 )
 
@@ -339,6 +340,12 @@ class Body:
     def attribute(self, value: Value, name: str) -> Value:
         return expressions.attribute(self, value, name)
 
+    def scoped(self, tree: Any) -> Any:
+        return expressions.scoped(self, tree)
+
+    def narrow(self, tree: ast.expr) -> None:
+        expressions.narrow(self, tree, True)
+
     def unrolled(self, tree: Any) -> Tup | None:
         return expressions.unrolled(self, tree)
 
@@ -380,6 +387,8 @@ class Body:
         self.detach(("variable", name), name)
         if isinstance(value, Maybe):
             value = value.value
+        if is_iterator(value):
+            value = expressions.begun(self, name, value)
         if isinstance(value, Num):
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")

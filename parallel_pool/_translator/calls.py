@@ -65,6 +65,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_iterator,
     is_number,
 )
 
@@ -711,6 +712,11 @@ def _flat(kind: str) -> Callable[..., Value]:
     return translate
 
 
+def _iter(body: Body, value: Value) -> Value:
+    value = body.plain(value)
+    return value if is_iterator(value) else Flat("iter", (value,))
+
+
 def _map(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     return Flat("map", tuple(given))
 
@@ -1052,7 +1058,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     enumerate: _flat("enumerate"),
     zip: _flat("zip"),
     reversed: _flat("reversed"),
-    iter: lambda body, given, keywords: given[0],
+    iter: lambda body, given, keywords: _iter(body, given[0]),
     map: _map,
     sorted: _sorted,
     isinstance: _isinstance,

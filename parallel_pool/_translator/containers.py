@@ -161,6 +161,8 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
             return tuple(Tup(each) for each in zip(*known, strict=False))
         if value.kind == "reversed":
             return known[0][::-1]
+        if value.kind == "iter":
+            return known[0]
     if isinstance(value, Span) and isinstance(value.start, Fixed) and isinstance(value.stop, Fixed):
         span = range(value.start.value, value.stop.value, value.step)
         return tuple(Fixed(each) for each in span)
@@ -307,7 +309,7 @@ def made_of(body: Body, generator: Generator) -> Lst:
 
 def repeat(body: Body, generator: Generator, each: Callable[[Value], None]) -> None:
     """Calls a function where a comprehension has its next item."""
-    tree = generator.tree
+    tree = body.scoped(generator.tree)
     outer = dict(body.names)
     bound = {
         name.id
@@ -326,11 +328,17 @@ def repeat(body: Body, generator: Generator, each: Callable[[Value], None]) -> N
             if not tests:
                 clause(number + 1)
                 return
-            found = body.truth(body.value(tests[0]))
-            body.branch(found, lambda: guarded(tests[1:]), lambda: None)
+            found = body.condition(tests[0])
 
+            def fits() -> None:
+                body.narrow(tests[0])
+                guarded(tests[1:])
+
+            body.branch(found, fits, lambda: None)
+
+        later = [*part.ifs, *tree.generators[number + 1 :], tree.elt]
         body.iterate(
-            body.value(part.iter),
+            body.before(body.value(part.iter), later),
             lambda item: body.assign_to(part.target, item),
             lambda: guarded(part.ifs),
         )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
+from parallel_pool._translator.flow import Lost
 from parallel_pool._translator.types import INT, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
@@ -41,6 +44,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_iterator,
     is_number,
     kept_type,
 )
@@ -66,7 +70,67 @@ def _constant(body: Body, tree: ast.Constant) -> Value:
 
 
 def _name(body: Body, tree: ast.Name) -> Value:
-    return body.look_up(tree.id)
+    found = body.look_up(tree.id)
+    if is_iterator(found):
+        body.names[tree.id] = Lost(
+            f"{tree.id} is used up when it has been looped over: make a list of it"
+        )
+    if isinstance(found, Flat) and found.names:
+        return replace(found, parts=tuple(map(body.look_up, found.names)), names=())
+    return found
+
+
+def begun(body: Body, name: str, value: Value) -> Value:
+    """Returns an iterator that gets a name: what it runs over is found now."""
+    if isinstance(value, Flat):
+        names = tuple(body.program.name(f"{name}__over") for _ in value.parts)
+        for each, part in zip(names, value.parts, strict=True):
+            body.assign(each, _running(body, part))
+        return replace(value, names=names)
+    assert isinstance(value, Generator)
+    over = body.program.name(f"{name}__over")
+    tree = copy.deepcopy(value.tree)
+    first = tree.generators[0]
+    body.assign(over, _running(body, body.value(first.iter)))
+    first.iter = ast.copy_location(ast.Name(over, ast.Load()), first.iter)
+    return Generator(tree)
+
+
+def _running(body: Body, value: Value) -> Value:
+    if isinstance(value, (Lst, Mapping)) and value.is_always_empty:
+        raise body.refuse("this is empty so far: make the iterator where it is used")
+    return value
+
+
+def scoped(body: Body, tree: Any) -> Any:
+    """Returns a comprehension whose names are no variables, and not those of one around it."""
+    arguments = {
+        each.arg for each in ast.walk(body.function.tree.args) if isinstance(each, ast.arg)
+    }
+    outer = {*body.names, *body.function.locals, *arguments}
+    bound = {
+        each.id
+        for part in tree.generators
+        for each in ast.walk(part.target)
+        if isinstance(each, ast.Name) and each.id in outer
+    }
+    if not bound:
+        return tree
+    first = tree.generators[0].iter
+    made = _Renamed({each: body.program.name(f"{each}__in") for each in sorted(bound)}).visit(
+        copy.deepcopy(tree)
+    )
+    made.generators[0].iter = first
+    return made
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
 
 
 def _attribute(body: Body, tree: ast.Attribute) -> Value:
@@ -349,6 +413,11 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
         if not isinstance(key_value, Fixed):
             raise body.refuse("the keys of this dict are not known: write them as constants")
         value = body.before(body.value(item_tree), later)
+        if order.changed_later(body, tree, value):
+            raise body.refuse(
+                f"`{ast.unparse(item_tree)}` changes after it was put into this dict: put a copy"
+                " there, or make the dict behind the change"
+            )
         _put(keys, items, key_value.value, body.kept(value))
     if not keys:
         return EmptyDict()
@@ -377,6 +446,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
     """Returns a comprehension over few known items, written out; None for others."""
     if len(tree.generators) != 1 or tree.generators[0].ifs or isinstance(tree, ast.SetComp):
         return None
+    tree = scoped(body, tree)
     part = tree.generators[0]
     with body.buffer():
         kept = dict(body.names)
@@ -403,6 +473,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
 
 
 def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
+    tree = scoped(body, tree)
     part = tree.generators[0]
     items = body.items(body.plain(body.value(part.iter)))
     if items is not None and len(tree.generators) == 1 and not part.ifs:
@@ -767,9 +838,21 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         set_key(body, owner_tree, owner, key.value, value)
         return
     if isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
+        if isinstance(owner_tree, ast.Name) and not any(isinstance(k, str) for k in owner.keys):
+            containers.set_entry(body, _growing(body, owner_tree.id, owner), key, value)
+            return
         _set_entry(body, owner, key, value)
         return
     raise body.refuse(f"an element of {owner.type} can't be assigned")
+
+
+def _growing(body: Body, name: str, owner: Rec) -> Mapping:
+    """Returns a dict of a name as one to which keys may come."""
+    of = storage.as_map_type(Record(owner.keys, tuple(map(storage.item_type, owner.items))))
+    body.assign(name, body.as_map(owner, of))
+    found = body.look_up(name)
+    assert isinstance(found, Mapping)
+    return found
 
 
 def _assign_element(body: Body, owner: Value, index: list[Any], value: Value) -> None:

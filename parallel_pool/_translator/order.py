@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import displays, purity, reader
+from parallel_pool._translator import containers, displays, purity, reader
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
@@ -54,20 +54,30 @@ class Effects:
     Attributes:
         rebound: attributes and variables that become other objects.
         changed: those whose objects change.
+        refilled: those of lists, dicts and objects whose parts become other objects.
         is_wild: objects change of which it is not known whose they are.
     """
 
     rebound: frozenset[Root] = frozenset()
     changed: frozenset[Root] = frozenset()
+    refilled: frozenset[Root] = frozenset()
     is_wild: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.rebound or self.changed or self.is_wild)
+        return bool(self.rebound or self.changed or self.refilled or self.is_wild)
+
+    def may_change(self, root: Root | None) -> bool:
+        """Returns whether an object may change; None: it has no name."""
+        return root is not None and (self.is_wild or root in self.changed | self.refilled)
+
+    def may_change_value(self, value: Value) -> bool:
+        return self.may_change(getattr(value, "root", None))
 
     def __or__(self, other: Effects) -> Effects:
         return Effects(
             self.rebound | other.rebound,
             self.changed | other.changed,
+            self.refilled | other.refilled,
             self.is_wild or other.is_wild,
         )
 
@@ -93,12 +103,15 @@ def held(body: Body, value: Value, found: Effects) -> Value:
     if isinstance(value, Arr) and not value.is_place and not value.is_read_only:
         return body.fresh(value)
     root = getattr(value, "root", None)
-    if root not in found.rebound or getattr(value, "is_read_only", False):
+    if getattr(value, "is_read_only", False) or not (
+        root in found.rebound or (root in found.refilled and not _is_whole(body, value, root))
+    ):
         return value
-    if root in found.changed or found.is_wild:
+    is_pointer = isinstance(value, (Lst, Mapping)) and not value.type.capacity  # type: ignore[attr-defined]
+    if (root in found.changed or found.is_wild) and not is_pointer:
         raise body.refuse(
-            f"{root[1]} is changed and assigned anew while this refers to it: write the parts in"
-            " lines of their own"
+            f"{root[1]} is changed and assigned anew while this refers to it: write what comes"
+            " later in a line of its own, or loop over a copy"
         )
     return copied(body, value)
 
@@ -108,6 +121,37 @@ def taken(body: Body, value: Value, targets: Sequence[ast.expr]) -> Value:
     if isinstance(value, (Num, Txt, Mem)):
         return body.kept(value)
     return before(body, value, targets)
+
+
+def _is_whole(body: Body, value: Value, root: Root) -> bool:
+    """Returns whether a value is what an attribute or variable holds, and not a part of it."""
+    if root[0] == "attribute":
+        places = (f"s->a_{root[1]}", f"(&s->a_{root[1]})")
+    else:
+        meant = body.names.get(root[1])
+        places = (getattr(meant, "c", ""), getattr(meant, "place", ""))
+    return getattr(value, "c", getattr(value, "place", "")) in places
+
+
+def looped(body: Body, tree: ast.For) -> Value:
+    """Returns what a loop runs over, which its statements may change or assign anew."""
+    found = effects(body, [tree.target, *tree.body])
+    for each in ast.walk(tree.iter):
+        meant = body.names.get(each.id) if isinstance(each, ast.Name) else None
+        if isinstance(meant, displays.ListDisplay) and found.may_change(("variable", each.id)):  # type: ignore[attr-defined]
+            body.assign(each.id, containers.list_of(body, meant.items))  # type: ignore[attr-defined]
+    value = body.plain(body.value(tree.iter))
+    return _noted(held(body, value, found), found) if found else value
+
+
+def _noted(value: Value, found: Effects) -> Value:
+    """Notes in something to loop over that it may change."""
+    if isinstance(value, Flat):
+        parts = tuple(_noted(each, found) for each in value.parts)
+        return replace(value, parts=parts, is_changed=any(map(found.may_change_value, value.parts)))
+    if isinstance(value, (Lst, Mapping)) and found.may_change_value(value):
+        return replace(value, is_changed=True)
+    return value
 
 
 def copied(body: Body, value: Value) -> Value:
@@ -122,6 +166,21 @@ def copied(body: Body, value: Value) -> Value:
 
 
 # ---------------------------------------------------------------------------------- effects --
+
+
+def changed_later(body: Body, tree: ast.expr, value: Value) -> bool:
+    """Returns whether an object of an attribute or a name may change after an expression."""
+    root = getattr(value, "root", None)
+    if root is None or not isinstance(value, (Arr, Lst, Mapping, Rec)):
+        return False
+    statements = [each for each in ast.walk(body.function.tree) if isinstance(each, ast.stmt)]
+    around = [each for each in statements if any(part is tree for part in ast.walk(each))]
+    if any(isinstance(each, ast.Return) for each in around):
+        return False
+    loops = [each for each in around if isinstance(each, (ast.For, ast.While))]
+    later = [each for each in statements if each.lineno > (tree.end_lineno or tree.lineno)]
+    found = effects(body, [*loops, *later])
+    return root in found.changed | found.refilled
 
 
 def effects(body: Body, trees: Sequence[ast.AST]) -> Effects:
@@ -219,9 +278,9 @@ def _of_target(reading: _Reader, target: ast.AST) -> Effects:
     if not isinstance(target, (ast.Attribute, ast.Subscript)):
         return Effects()
     root = reading.root(target)
-    if root is not None and not reading.is_called and not reading.is_array(root):
-        # what was a part of it is another object now
-        return Effects(rebound=frozenset([root]))
+    is_known = root is not None and (root[0] == "attribute" or not reading.is_called)
+    if root is not None and is_known and not reading.is_array(root):
+        return Effects(refilled=frozenset([root]))
     return _changes(reading, root)
 
 
