@@ -83,12 +83,12 @@ def _name(body: Body, tree: ast.Name) -> Value:
 def begun(body: Body, name: str, value: Value) -> Value:
     """Returns an iterator that gets a name: what it runs over is found now."""
     if isinstance(value, Flat):
-        names = tuple(body.program.name(f"{name}__over") for _ in value.parts)
+        names = tuple(f"{name}__over{i}" for i in range(len(value.parts)))
         for each, part in zip(names, value.parts, strict=True):
             body.assign(each, _running(body, part))
         return replace(value, names=names)
     assert isinstance(value, Generator)
-    over = body.program.name(f"{name}__over")
+    over = f"{name}__over"
     tree = copy.deepcopy(value.tree)
     first = tree.generators[0]
     body.assign(over, _running(body, body.value(first.iter)))
@@ -117,11 +117,15 @@ def scoped(body: Body, tree: Any) -> Any:
     if not bound:
         return tree
     first = tree.generators[0].iter
-    made = _Renamed({each: body.program.name(f"{each}__in") for each in sorted(bound)}).visit(
-        copy.deepcopy(tree)
-    )
+    made = _Renamed({each: _unused(each, outer) for each in bound}).visit(copy.deepcopy(tree))
     made.generators[0].iter = first
     return made
+
+
+def _unused(name: str, names: set[str]) -> str:
+    while name in names:
+        name = f"{name}__in"
+    return name
 
 
 class _Renamed(ast.NodeTransformer):
