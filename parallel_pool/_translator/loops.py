@@ -141,8 +141,6 @@ def _guard(body: Body, over: Value) -> tuple[str, str, str] | None:
     """Returns the count of a dict, set or deque that may change while it is looped over, the count
     that it has now, and what Python says if they differ. None for others."""
     if isinstance(over, Flat) and over.is_changed:
-        if over.kind == "zip":
-            raise body.refuse("a loop over zip() changes what it runs over: loop over a copy")
         found = [_guard(body, each) for each in over.parts]
         return next((each for each in found if each is not None), None)
     if not isinstance(over, (Lst, Mapping)) or not over.is_changed:

@@ -70,9 +70,6 @@ class Effects:
         """Returns whether an object may change; None: it has no name."""
         return root is not None and (self.is_wild or root in self.changed | self.refilled)
 
-    def may_change_value(self, value: Value) -> bool:
-        return self.may_change(getattr(value, "root", None))
-
     def __or__(self, other: Effects) -> Effects:
         return Effects(
             self.rebound | other.rebound,
@@ -141,17 +138,20 @@ def looped(body: Body, tree: ast.For) -> Value:
         if isinstance(meant, displays.ListDisplay) and found.may_change(("variable", each.id)):  # type: ignore[attr-defined]
             body.assign(each.id, containers.list_of(body, meant.items))  # type: ignore[attr-defined]
     value = body.plain(body.value(tree.iter))
-    return _noted(held(body, value, found), found) if found else value
+    return _noted(body, held(body, value, found), found) if found else value
 
 
-def _noted(value: Value, found: Effects) -> Value:
+def _noted(body: Body, value: Value, found: Effects) -> Value:
     """Notes in something to loop over that it may change."""
-    if isinstance(value, Flat):
-        parts = tuple(_noted(each, found) for each in value.parts)
-        return replace(value, parts=parts, is_changed=any(map(found.may_change_value, value.parts)))
-    if isinstance(value, (Lst, Mapping)) and found.may_change_value(value):
-        return replace(value, is_changed=True)
-    return value
+    if isinstance(value, (Lst, Mapping)):
+        return replace(value, is_changed=found.may_change(value.root))
+    if not isinstance(value, Flat):
+        return value
+    parts = tuple(_noted(body, each, found) for each in value.parts)
+    is_changed = any(getattr(each, "is_changed", False) for each in parts)
+    if is_changed and value.kind == "zip":
+        raise body.refuse("a loop over zip() changes what it runs over: loop over a copy")
+    return replace(value, parts=parts, is_changed=is_changed)
 
 
 def copied(body: Body, value: Value) -> Value:
