@@ -82,6 +82,8 @@ class Body:
         self.returns = returns
         self.found_returns: list[Type] = []
         self.returns_parts = False
+        # the attributes whose parts it returns
+        self.returns_of: set[tuple[str, str]] = set()
         # the name that the only return statement returns: its memory is that of the result
         self.returned_name = _returned_name(function)
         # where the result of the next call goes, and its type
@@ -609,6 +611,7 @@ class Body:
             value: Value = Tup(tuple(expressions.displayed(self, tree.value.elts)))
         else:
             value = self.value(tree.value)
+        order.refuse_stale(self, tree, value)
         for target in tree.targets:
             self.assign_to(target, value)
 
@@ -692,6 +695,9 @@ class Body:
         root = getattr(value, "root", None)
         if root is not None and root[0] != "variable":
             self.returns_parts = True
+        if root is not None and root[0] == "attribute":
+            self.returns_of.add(root)
+        self.returns_of |= getattr(value, "shared", frozenset())
         if self.returns is not None:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")

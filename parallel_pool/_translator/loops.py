@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -256,6 +257,10 @@ def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
         length, item = found[0]
         return length, lambda i: Tup((Num(INT, f"({i} + {over.start})"), item(i)))
     if over.kind == "zip":
+        if over.is_changed:
+            lengths = [each for each, _ in found]
+            least = functools.reduce(lambda a, b: f"({a} < {b} ? {a} : {b})", lengths)
+            return least, lambda i: Tup(tuple(item(i) for _, item in found))
         length = body.temporary("int64_t", found[0][0])
         for other, _ in found[1:]:
             body.emit(f"if ({other} < {length}) {length} = {other};")

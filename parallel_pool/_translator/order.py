@@ -68,7 +68,7 @@ class Effects:
 
     def may_change(self, root: Root | None) -> bool:
         """Returns whether an object may change; None: it has no name."""
-        return root is not None and (self.is_wild or root in self.changed | self.refilled)
+        return root is not None and (self.is_wild or root in self.changed)
 
     def __or__(self, other: Effects) -> Effects:
         return Effects(
@@ -134,9 +134,10 @@ def looped(body: Body, tree: ast.For) -> Value:
     """Returns what a loop runs over, which its statements may change or assign anew."""
     found = effects(body, [tree.target, *tree.body])
     for each in ast.walk(tree.iter):
-        meant = body.names.get(each.id) if isinstance(each, ast.Name) else None
-        if isinstance(meant, displays.ListDisplay) and found.may_change(("variable", each.id)):  # type: ignore[attr-defined]
-            body.assign(each.id, containers.list_of(body, meant.items))  # type: ignore[attr-defined]
+        if isinstance(each, ast.Name) and ("variable", each.id) in found.changed | found.refilled:
+            meant = body.names.get(each.id)
+            if isinstance(meant, displays.ListDisplay):
+                body.assign(each.id, containers.list_of(body, meant.items))
     value = body.plain(body.value(tree.iter))
     return _noted(body, held(body, value, found), found) if found else value
 
@@ -144,14 +145,19 @@ def looped(body: Body, tree: ast.For) -> Value:
 def _noted(body: Body, value: Value, found: Effects) -> Value:
     """Notes in something to loop over that it may change."""
     if isinstance(value, (Lst, Mapping)):
-        return replace(value, is_changed=found.may_change(value.root))
+        is_filled = isinstance(value, Mapping) and value.root in found.refilled
+        return replace(value, is_changed=is_filled or found.may_change(value.root))
     if not isinstance(value, Flat):
         return value
     parts = tuple(_noted(body, each, found) for each in value.parts)
-    is_changed = any(getattr(each, "is_changed", False) for each in parts)
-    if is_changed and value.kind == "zip":
+    changed = [each for each in parts if getattr(each, "is_changed", False)]
+    if value.kind == "zip" and not all(map(_is_list, changed)):
         raise body.refuse("a loop over zip() changes what it runs over: loop over a copy")
-    return replace(value, parts=parts, is_changed=is_changed)
+    return replace(value, parts=parts, is_changed=bool(changed))
+
+
+def _is_list(value: Value) -> bool:
+    return isinstance(value, Lst) and value.list_type.kind == "list"
 
 
 def copied(body: Body, value: Value) -> Value:
@@ -178,9 +184,42 @@ def changed_later(body: Body, tree: ast.expr, value: Value) -> bool:
     if any(isinstance(each, ast.Return) for each in around):
         return False
     loops = [each for each in around if isinstance(each, (ast.For, ast.While))]
-    later = [each for each in statements if each.lineno > (tree.end_lineno or tree.lineno)]
+    later = [each for each in statements if _is_later(each, tree)]
     found = effects(body, [*loops, *later])
     return root in found.changed | found.refilled
+
+
+def refuse_stale(body: Body, tree: ast.Assign, value: Value) -> None:
+    """Refuses a name for what a method has returned, if it is read after that has changed.
+
+    It holds a copy here, and the same array in Python.
+    """
+    names = [each.id for each in tree.targets if isinstance(each, ast.Name)]
+    if not names or not isinstance(value, Arr) or not value.shared:
+        return
+    for each in ast.walk(body.function.tree):
+        if not isinstance(each, ast.stmt) or hasattr(each, "body") or not _is_later(each, tree):
+            continue
+        found = effects(body, [each])
+        if value.shared & (found.changed | found.refilled) and _is_read(body, names, each):
+            raise body.refuse(
+                f"{names[0]} is a part of self, which changes in line {each.lineno} before it is"
+                " read: write .copy(), or assign it behind the change"
+            )
+
+
+def _is_read(body: Body, names: Sequence[str], after: ast.stmt) -> bool:
+    return any(
+        isinstance(each, ast.Name)
+        and each.id in names
+        and isinstance(each.ctx, ast.Load)
+        and _is_later(each, after)
+        for each in ast.walk(body.function.tree)
+    )
+
+
+def _is_later(tree: ast.stmt | ast.expr, than: ast.stmt | ast.expr) -> bool:
+    return tree.lineno > (than.end_lineno or than.lineno)
 
 
 def effects(body: Body, trees: Sequence[ast.AST]) -> Effects:

@@ -80,12 +80,14 @@ class Compiled:
         name: in C.
         result: the type of what it returns; None: it is not known yet.
         is_foreign: it returns a part of an attribute.
+        shared: the attributes of which it returns a part.
         is_recursive: it calls itself.
     """
 
     name: str
     result: Type | None = None
     is_foreign: bool = False
+    shared: frozenset[tuple[str, str]] = frozenset()
     is_recursive: bool = False
     is_done: bool = False
 
@@ -789,6 +791,7 @@ class Program:
                 else body.result_type()
             )
             compiled.is_foreign = body.returns_parts
+            compiled.shared = frozenset(body.returns_of)
             if found == result:
                 break
             compiled.result = result = found
@@ -938,6 +941,8 @@ class Program:
             found.pointer = target[1]
         if compiled.is_foreign and isinstance(found, Arr):
             found.is_foreign = True
+        if isinstance(found, Arr):
+            found.shared = compiled.shared
         return found
 
     def inline_generator(self, body: Body, value: Flat, function: Callable[[Value], None]) -> None:

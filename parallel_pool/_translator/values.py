@@ -105,6 +105,7 @@ class Arr(Value):
         is_foreign: a method has returned a part of an attribute: it must not be changed.
         is_read_only: holds for all environments.
         bases: the memories that elements are read from; EVERYWHERE in it: any.
+        shared: the attributes of which it is a copy here, and a part in Python.
     """
 
     item: Number
@@ -117,6 +118,7 @@ class Arr(Value):
     is_read_only: bool = False
     key: str = ""
     bases: frozenset[str] = frozenset({EVERYWHERE})
+    shared: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def type(self) -> Type:

@@ -1,5 +1,6 @@
 """Order of evaluation, purity, control flow and names of translated classes are Python's."""
 
+# ruff: noqa: B905, C405, C416
 from __future__ import annotations
 
 from collections import deque
@@ -204,7 +205,7 @@ class Swaps(Probe):
         old, self.m = self.m, [8]
         seen = len(old)
         self.m = old
-        u, v = self.l, self.m
+        u, _ = self.l, self.m
         if len(u) < 20:
             u.append(1)
         return [
@@ -304,7 +305,7 @@ class Loops(Probe):
 
     def reset(self, *, seed=None, options=None):
         self.items, self.a, self.d = [1, 2, 3], np.arange(3.0), {}
-        self.s, self.q = set([1, 2]), deque([1, 2, 3])
+        self.s, self.q = set((1, 2)), deque([1, 2, 3])
         self.deep = [[1, 2], [3]]
         return super().reset(seed=seed, options=options)
 
@@ -328,25 +329,30 @@ class Loops(Probe):
         items, local = [1, 2], 0
         for x in items:
             local = local * 10 + x
-            items = items + [x]
-        for a in (a := action * 2):
+            items = items + [x]  # noqa: RUF005
+        for a in (a := action * 2):  # noqa: B020
             local += a
         value = 0.0
         for x in self.a:
             value = value * 10 + x
             self.a = self.a + 1
         self.a %= 10
+        order = 0
         removed = [1, 2, 3, 4, 5, self.steps]
         for x in removed:
             if x % 2:
                 removed.remove(x)
+        zipped = [1, 2, 3, 4]
+        zipped.append(self.steps)
+        for x, y in zip(zipped, [5, 6, 7, 8, 9, 10]):
+            zipped.remove(x)
+            order += x * y
         popped = [1, 2, 3]
         for i, _ in enumerate(popped):
             if i == 0:
                 popped.pop()
         back = [1, 2, 3, 4]
         back.append(self.steps)
-        order = 0
         for x in reversed(back):
             order = order * 10 + x
             back.remove(x)
@@ -383,7 +389,7 @@ class Loops(Probe):
         except RuntimeError:
             queue = 2
         self.q.pop()
-        self.s = set([1, 2])
+        self.s = set((1, 2))
         deep = 0
         for x in self.deep[0]:
             deep = deep * 10 + x
@@ -426,7 +432,18 @@ class Comprehensions(Probe):
         if any(n > 3 for n in range(self.steps)):
             n += 100
         over = [x for x in [x, x + 1]]
-        return [x, n, up[0], len(some), same[0], table[1], nested[1], total, y, len(pairs) + over[1]]
+        return [
+            x,
+            n,
+            up[0],
+            len(some),
+            same[0],
+            table[1],
+            nested[1],
+            total,
+            y,
+            len(pairs) + over[1],
+        ]
 
 
 class Guards(Probe):
@@ -633,6 +650,18 @@ class Held(Shown):
         return np.zeros(4)
 
 
+class Stale(Shown):
+    """Its observation is an attribute that changes before it is returned."""
+
+    def obs(self):
+        return self.k
+
+    def step(self, action):
+        found = self.obs()
+        self.k += 1
+        return found, 0.0, False, False, {}
+
+
 class Counts(Probe):
     def values(self, action):
         if not hasattr(self, "count"):
@@ -683,11 +712,11 @@ class Both(Probe):
 
 class Zipped(Probe):
     def values(self, action):
-        items = [1, 2, 3]
-        items.append(4)
-        for a, _ in zip(items, [1, 2, 3]):
-            items.remove(a)
-        return [len(items)]
+        found = {1: 2}
+        found[self.steps] = 4
+        for a, _ in zip(found, [1, 2, 3]):
+            found[a + 1] = 5
+        return [len(found)]
 
 
 class Caught(Probe):
@@ -701,6 +730,7 @@ class Caught(Probe):
 
 REFUSED = [
     (Held, "`self.k` changes after it was put into this dict"),
+    (Stale, r"found is a part of self, which changes in line \d+ before it is read"),
     (Counts, "whether self.count is there changes"),
     (Defaults, "whether self.last is there changes"),
     (UsedUp, "g is used up when it has been looped over: make a list of it"),
