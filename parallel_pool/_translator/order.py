@@ -21,6 +21,7 @@ from parallel_pool._translator.template import CHANGING
 from parallel_pool._translator.types import Array, DynamicArray, Number, Type
 from parallel_pool._translator.values import (
     Arr,
+    Bound,
     Fixed,
     Flat,
     Generator,
@@ -36,6 +37,7 @@ from parallel_pool._translator.values import (
     Txt,
     Uni,
     Value,
+    is_iterator,
 )
 
 if TYPE_CHECKING:
@@ -349,27 +351,49 @@ def _made(function: Function) -> set[str]:
 
 def _reached(body: Body, trees: Sequence[ast.AST]) -> list[Function]:
     """Returns the functions of the user's that syntax trees may call, and those that these call."""
-    known = body.program.methods_by_name
     found: dict[int, Function] = {}
-    waiting: list[tuple[ast.AST, Function]] = [(tree, body.function) for tree in trees]
-    generators = {
-        name: value.tree for name, value in body.names.items() if isinstance(value, Generator)
-    }
+    waiting = [one for tree in trees for one in _named_in(body, tree, body.function)]
+    waiting += _iterating(body, trees)
+    calls = body.program.calls
     while waiting:
-        tree, function = waiting.pop()
-        for each in ast.walk(tree):
-            called: list[Function] = []
-            if isinstance(each, ast.Attribute):
-                called = known.get(each.attr, [])
-            elif isinstance(each, ast.Name):
-                called = list(_functions_of(function.names.get(each.id)))
-                if function is body.function and each.id in generators:
-                    waiting.append((generators.pop(each.id), function))
-            for one in called:
-                if id(one.tree) not in found:
-                    found[id(one.tree)] = one
-                    waiting.append((one.tree, one))
+        one = waiting.pop()
+        key = id(one.tree)
+        if key not in found:
+            found[key] = one
+            if key not in calls:
+                calls[key] = _named_in(body, one.tree, one)
+            waiting += calls[key]
     return list(found.values())
+
+
+def _named_in(body: Body, tree: ast.AST, function: Function) -> list[Function]:
+    """Returns the functions of the user's that a syntax tree names."""
+    known = body.program.methods_by_name
+    found: list[Function] = []
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Attribute):
+            found += known.get(each.attr, [])
+            found += _functions_of(purity.known(each, function))
+        elif isinstance(each, ast.Name) and each.id in function.names:
+            found += _functions_of(function.names[each.id])
+    return found
+
+
+def _iterating(body: Body, trees: Sequence[ast.AST]) -> list[Function]:
+    """Returns the functions that iterators call which syntax trees name."""
+    found: list[Function] = []
+    named = {name: value for name, value in body.names.items() if is_iterator(value)}
+    for tree in trees if named else ():
+        for each in ast.walk(tree):
+            value = named.pop(each.id, None) if isinstance(each, ast.Name) else None
+            if isinstance(value, Generator):
+                found += [
+                    *_named_in(body, value.tree, body.function),
+                    *_iterating(body, [value.tree]),
+                ]
+            elif isinstance(value, Flat):
+                found += [part.function for part in value.parts if isinstance(part, Bound)]
+    return found
 
 
 def _functions_of(value: Any) -> Iterator[Function]:

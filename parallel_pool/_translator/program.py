@@ -118,6 +118,8 @@ class Program:
         self.assigned: set[str] = set()
         # what a call of a function changes, by the function
         self.effects: dict[int, order.Effects] = {}
+        # the functions that a function names, by the function
+        self.calls: dict[int, list[Function]] = {}
 
     @functools.cached_property
     def methods_by_name(self) -> dict[str, list[Function]]:

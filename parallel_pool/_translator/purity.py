@@ -21,8 +21,6 @@ from parallel_pool._translator import reader
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
 
-# calls in each other
-MOST_DEPTH = 20
 # objects of an environment whose classes are looked for
 MOST_OBJECTS = 4096
 PURE_BUILTINS = (
@@ -165,28 +163,35 @@ class _Purity:
         for each in classes(cls, env):
             for function in reader.methods(each):
                 self.of_objects.setdefault(function.name, []).append(function)
+        kinds = (bool, int, float, np.generic)
+        self.numbers = frozenset(k for k, v in vars(env).items() if isinstance(v, kinds))
+        self._made: dict[int, _Made] = {}
+        self._known: dict[tuple[int, str], bool] = {}
 
-    def is_pure(self, tree: ast.AST, function: reader.Function, own: str, depth: int = 0) -> bool:
+    def is_pure(self, tree: ast.AST, function: reader.Function, own: str) -> bool:
         """Returns whether an expression, or a function's statements, change no attribute, no array
         that was there before, and no generator."""
-        made = _Made(fresh(function, self.numbers(), False), fresh(function, self.numbers()))
-        return depth <= MOST_DEPTH and all(
-            self._is_plain(each, function, own, made, depth) for each in ast.walk(tree)
-        )
+        key = id(function.tree)
+        if key not in self._made:
+            parts = (fresh(function, self.numbers, wholly) for wholly in (False, True))
+            self._made[key] = _Made(*parts)
+        made = self._made[key]
+        return all(self._is_plain(each, function, own, made) for each in ast.walk(tree))
 
-    def numbers(self) -> frozenset[str]:
-        """Returns the attributes that hold numbers."""
-        kinds = (bool, int, float, np.generic)
-        return frozenset(name for name, value in vars(self.env).items() if isinstance(value, kinds))
+    def _is_pure_function(self, function: reader.Function, own: str) -> bool:
+        key = (id(function.tree), own)
+        if key not in self._known:
+            # one that calls itself is pure if the rest of it is
+            self._known[key] = True
+            self._known[key] = self.is_pure(ast.Module(function.tree.body, []), function, own)
+        return self._known[key]
 
-    def _is_plain(
-        self, tree: ast.AST, function: reader.Function, own: str, made: _Made, depth: int
-    ) -> bool:
+    def _is_plain(self, tree: ast.AST, function: reader.Function, own: str, made: _Made) -> bool:
         """Returns whether a part of a syntax tree changes nothing, but for its own parts."""
         if not isinstance(tree, PLAIN):
             return False
         if isinstance(tree, ast.Attribute):
-            return isinstance(tree.ctx, ast.Load) and self._may_read(tree, function, own, depth)
+            return isinstance(tree.ctx, ast.Load) and self._may_read(tree, function, own)
         if isinstance(tree, ast.Subscript):
             return isinstance(tree.ctx, ast.Load) or _is_of(tree.value, made.objects)
         if isinstance(tree, ast.AugAssign):
@@ -195,37 +200,32 @@ class _Purity:
                 isinstance(target, ast.Subscript) and _is_of(target.value, made.wholly)
             )
         if isinstance(tree, ast.Call):
-            return self._may_call(tree, function, own, made, depth)
+            return self._may_call(tree, function, own, made)
         return True
 
-    def _may_read(
-        self, tree: ast.Attribute, function: reader.Function, own: str, depth: int
-    ) -> bool:
+    def _may_read(self, tree: ast.Attribute, function: reader.Function, own: str) -> bool:
         """Returns whether reading an attribute changes nothing; of a method: calling it."""
         if _is_of(tree.value, {own}):
             return tree.attr not in ("np_random", "render") and self._is_pure_method(
-                reader.find(self.cls, tree.attr), depth
+                reader.find(self.cls, tree.attr),
             )
         if _is_super(tree.value):
-            return self._is_pure_method(reader.find(self.cls, tree.attr, function.owner), depth)
-        owner = _known(tree.value, function)
+            return self._is_pure_method(reader.find(self.cls, tree.attr, function.owner))
+        owner = known(tree.value, function)
         if inspect.isclass(owner) and owner in self.cls.__mro__:
-            return self._is_pure_method(reader.find(owner, tree.attr), depth)
+            return self._is_pure_method(reader.find(owner, tree.attr))
         return isinstance(owner, types.ModuleType) or all(
-            self.is_pure(ast.Module(each.tree.body, []), each, "", depth + 1)
-            for each in self.of_objects.get(tree.attr, [])
+            self._is_pure_function(each, "") for each in self.of_objects.get(tree.attr, [])
         )
 
-    def _is_pure_method(self, found: reader.Function | None, depth: int) -> bool:
+    def _is_pure_method(self, found: reader.Function | None) -> bool:
         if found is None:
             return True
         arguments = found.tree.args.args
         own = arguments[0].arg if arguments and found.kind != "static" else ""
-        return self.is_pure(ast.Module(found.tree.body, []), found, own, depth + 1)
+        return self._is_pure_function(found, own)
 
-    def _may_call(
-        self, call: ast.Call, function: reader.Function, own: str, made: _Made, depth: int
-    ) -> bool:
+    def _may_call(self, call: ast.Call, function: reader.Function, own: str, made: _Made) -> bool:
         target = call.func
         if any(each.arg in (None, "out") for each in call.keywords):
             return False
@@ -233,7 +233,7 @@ class _Purity:
             return True
         if isinstance(target, ast.Attribute):
             return self._may_call_method(target, function, own, made)
-        value = _known(target, function)
+        value = known(target, function)
         if _is_of_objects(value):
             return not hasattr(value, "__post_init__")
         if value in PURE_BUILTINS or not inspect.isfunction(value):
@@ -243,13 +243,13 @@ class _Purity:
         except Refusal:
             return False
         # it may be given a part of self
-        return self.is_pure(ast.Module(inner.tree.body, []), inner, "", depth + 1)
+        return self._is_pure_function(inner, "")
 
     def _may_call_method(
         self, target: ast.Attribute, function: reader.Function, own: str, made: _Made
     ) -> bool:
         """Returns whether a call of a method changes nothing, if reading it does not."""
-        owner = _known(target.value, function)
+        owner = known(target.value, function)
         if isinstance(owner, types.ModuleType):
             return _is_pure_of_module(getattr(owner, target.attr, None))
         if _is_of(target.value, {own}) or _is_super(target.value):
@@ -270,10 +270,10 @@ def _is_pure_of_module(value: Any) -> bool:
     return value in PURE_BUILTINS or numpy_calls.find(value) is not None
 
 
-def _known(tree: ast.expr, function: reader.Function) -> Any:
+def known(tree: ast.expr, function: reader.Function) -> Any:
     """Returns the module, function or class that an expression means; None for others."""
     if isinstance(tree, ast.Attribute):
-        owner = _known(tree.value, function)
+        owner = known(tree.value, function)
         return getattr(owner, tree.attr, None) if isinstance(owner, types.ModuleType) else None
     if not isinstance(tree, ast.Name) or tree.id in function.locals:
         return None
@@ -298,32 +298,23 @@ def fresh(
         numbers: attributes that are numbers.
         wholly: it has made the parts, too.
     """
-    made: set[str] = set()
+    made, others = set[str](), set[str]()
     bindings: set[int] = set()
     for each in ast.walk(function.tree):
-        targets = each.targets if isinstance(each, ast.Assign) else []
-        if isinstance(each, (ast.AnnAssign, ast.AugAssign)):
-            targets = [each.target]
-        if len(targets) == 1 and isinstance(targets[0], ast.Name):
-            value = each.value  # type: ignore[attr-defined]
-            is_fresh = isinstance(each, ast.AugAssign) or value is None
-            if is_fresh or _is_fresh(value, function, numbers, wholly):
-                made.add(targets[0].id)
+        if isinstance(each, ast.arg):
+            others.add(each.arg)
+        elif isinstance(each, (ast.MatchAs, ast.MatchStar)) and each.name:
+            others.add(each.name)
+        elif isinstance(each, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            is_fresh = isinstance(each, ast.AugAssign) or each.value is None
+            if len(targets) == 1 and (
+                is_fresh or _is_fresh(each.value, function, numbers, wholly)  # type: ignore[arg-type]
+            ):
                 bindings.add(id(targets[0]))
-    others = {
-        each.id
-        for each in ast.walk(function.tree)
-        if isinstance(each, ast.Name)
-        and isinstance(each.ctx, ast.Store)
-        and id(each) not in bindings
-    }
-    arguments = {each.arg for each in ast.walk(function.tree) if isinstance(each, ast.arg)}
-    captures = {
-        each.name
-        for each in ast.walk(function.tree)
-        if isinstance(each, (ast.MatchAs, ast.MatchStar)) and each.name
-    }
-    return made - others - arguments - captures
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            (made if id(each) in bindings else others).add(each.id)
+    return made - others
 
 
 def _is_fresh(
@@ -358,7 +349,7 @@ def _displayed(tree: ast.List | ast.Tuple | ast.Dict | ast.ListComp) -> list[ast
 def _is_making(call: ast.Call, function: reader.Function, wholly: bool) -> bool:
     if any(each.arg in ("copy", "out") for each in call.keywords):
         return False
-    value = _known(call.func, function)
+    value = known(call.func, function)
     if value is not None:
         name = getattr(value, "__name__", "")
         kinds = (

@@ -3,6 +3,7 @@
 # ruff: noqa: B905, C405, C416
 from __future__ import annotations
 
+import sys
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
@@ -134,7 +135,7 @@ class Arrays(Probe):
     def values(self, action):
         lazy = self.a * 2 + self.grow()
         rows = np.concatenate([self.a * 2, [self.grow(), 0.0]])
-        seen = self.a + self.grow()
+        seen = self.a + self.grow() + (self.a * 2 + HERE.bump(self.a))[0]
         old = self.a + self.again()
         both = (self.a, self.again())
         first = self.a[0] + self.again()[0]
@@ -581,6 +582,14 @@ class ShownFunction(Shown):
         return bump(self.k)
 
 
+HERE = sys.modules[__name__]
+
+
+class ShownOfModule(Shown):
+    def obs(self):
+        return HERE.bump(self.k)
+
+
 class ShownObject(Shown):
     def obs(self):
         return np.full(4, self.thing.tick())
@@ -623,6 +632,7 @@ class ShownWalrus(Shown):
 SHOWN = [
     ShownAugmented,
     ShownFunction,
+    ShownOfModule,
     ShownObject,
     ShownSuper,
     ShownBase,
