@@ -205,9 +205,14 @@ def record(body: Body, value: Value) -> Rec | None:
     return None
 
 
+def listed(value: Value) -> Value:
+    """Returns the list of an iterator that runs over one."""
+    return value.parts[0] if isinstance(value, Flat) and value.kind == "iter" else value
+
+
 def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Value, ...]:
     """Returns the items of a value that is assigned to several targets."""
-    value = body.plain(value)
+    value = listed(body.plain(value))
     if isinstance(value, Generator):
         value = body.unrolled(value.tree) or made_of(body, value)
     found = items(body, value)
@@ -648,6 +653,7 @@ def delete(body: Body, target: ast.expr) -> None:
 
 def contains(body: Body, value: Value, item: Value) -> str | bool:
     """item in value."""
+    value = listed(value)
     if isinstance(value, Fixed) and isinstance(value.value, bytes) and isinstance(item, Txt):
         value = Fixed(tuple(bytes([each]) for each in value.value))
     if isinstance(value, Lst):

@@ -149,8 +149,6 @@ def _guard(body: Body, over: Value) -> tuple[str, str, str] | None:
     kind = "dictionary" if isinstance(over, Mapping) else over.list_type.kind
     if kind in ("list", "tuple"):
         return None
-    if isinstance(over, Lst) and over.list_type.most:
-        raise body.refuse("a loop over a deque changes it: loop over list(...) of it")
     size = "mutated" if kind == "deque" else "changed size"
     count = f"{over.c}->count"
     what = f"{'Set' if kind == 'set' else kind} {size} during iteration"

@@ -146,6 +146,8 @@ def looped(body: Body, tree: ast.For) -> Value:
 
 def _noted(body: Body, value: Value, found: Effects) -> Value:
     """Notes in something to loop over that it may change."""
+    if isinstance(value, Lst) and value.list_type.most and value.root in found.changed:
+        raise body.refuse("a loop over a deque changes it: loop over list(...) of it")
     if isinstance(value, (Lst, Mapping)):
         is_filled = isinstance(value, Mapping) and value.root in found.refilled
         return replace(value, is_changed=is_filled or found.may_change(value.root))

@@ -625,7 +625,7 @@ class Program:
         """Returns what a function returns; of the environment's step and reset, nothing."""
         if body.function.is_generator:
             return body.yielded if body.yielded is not None else Fixed(None)
-        return value
+        return containers.listed(value)
 
     def call(
         self, body: Body, bound: Bound, given: list[Value], keywords: dict[str, Value]
@@ -670,7 +670,8 @@ class Program:
             if compiled.result is None:
                 # what it returns is found at another place
                 raise Dead
-        return self._emit_call(body, compiled, [each for each in passed if each])
+        result = self._emit_call(body, compiled, [each for each in passed if each])
+        return Flat("iter", (result,)) if function.is_generator else result
 
     def _bound(
         self, body: Body, function: Function, given: list[Value], keywords: dict[str, Value]
@@ -703,7 +704,10 @@ class Program:
         if isinstance(value, Maybe):
             value = value.value
         if isinstance(value, Generator):
-            value = containers.made_of(body, value)
+            value = Flat("iter", (containers.made_of(body, value),))
+        if isinstance(value, Flat) and value.kind == "iter":
+            held, c, parameter = self._passed(body, name, value.parts[0])
+            return ("iterator", held), c, parameter
         if isinstance(value, Fixed):
             return ("known", storage.fixed_type(value.value), _identity(value.value)), "", ""
         if isinstance(value, Self):
@@ -748,6 +752,8 @@ class Program:
     def _parameter(self, body: Body, form: Any, c: str, value: Value) -> Value:
         """Returns what a parameter means in the function."""
         kind = form[0]
+        if kind == "iterator":
+            return Flat("iter", (self._parameter(body, form[1], c, value),))
         if kind == "known":
             return value
         if kind == "self":
@@ -888,6 +894,8 @@ class Program:
 
     def _parameter_type(self, form: Any) -> str:
         kind = form[0]
+        if kind == "iterator":
+            return self._parameter_type(form[1])
         if kind in ("known", "self"):
             return ""
         if kind == "number":

@@ -9,6 +9,7 @@ import ast
 import builtins
 import dataclasses
 import inspect
+import itertools
 import math
 import types
 from collections import deque
@@ -139,10 +140,12 @@ def _is_of_objects(value: Any) -> bool:
 
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple, set, frozenset, deque)):
-        return list(value)
+        return list(itertools.islice(value, MOST_OBJECTS))
     if isinstance(value, dict):
-        return list(value.values())
-    return list(vars(value).values()) if dataclasses.is_dataclass(value) else []
+        return list(itertools.islice(value.values(), MOST_OBJECTS))
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return []
+    return [getattr(value, each.name, None) for each in dataclasses.fields(value)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -496,7 +496,17 @@ class Nones(Probe):
 class Iterators(Probe):
     """What iterators with a name run over is what it was when they were made."""
 
-    size = 7
+    size = 9
+
+    def counted(self, n):
+        for i in range(n):
+            yield i * 2
+
+    def again(self):
+        return self.counted(4)
+
+    def most(self, it, more):
+        return max(it) + sum(x for x in more)
 
     def values(self, action):
         k, items = 1, [1, 2, 3]
@@ -524,6 +534,8 @@ class Iterators(Probe):
             uneven,
             d.get((3, 2), 0) + len(d),
             (0, 1) in d,
+            self.most(self.counted(3), (i for i in range(self.steps))),
+            (4 in self.counted(self.steps)) + sum(self.again()) + len(list(self.counted(3))),
         ]
 
 
@@ -701,6 +713,24 @@ class UsedInLoop(Probe):
         return [total]
 
 
+class UsedInFunction(Probe):
+    def twice(self, it):
+        return sum(it) + sum(it)
+
+    def values(self, action):
+        return [self.twice(i * self.steps for i in range(3))]
+
+
+class Yielded(Probe):
+    def pairs(self):
+        yield 1
+        yield 2
+
+    def values(self, action):
+        g = self.pairs()
+        return [sum(g), sum(g)]
+
+
 class Found(Probe):
     def values(self, action):
         return ["abc".find("b" if action[0] > 0 else "z")]
@@ -729,6 +759,17 @@ class Zipped(Probe):
         return [len(found)]
 
 
+class Rotated(Probe):
+    def reset(self, *, seed=None, options=None):
+        self.recent = deque([1, 2], maxlen=2)
+        return super().reset(seed=seed, options=options)
+
+    def values(self, action):
+        for x in self.recent:
+            self.recent.append(x)
+        return [len(self.recent)]
+
+
 class Caught(Probe):
     def values(self, action):
         try:
@@ -745,9 +786,12 @@ REFUSED = [
     (Defaults, "whether self.last is there changes"),
     (UsedUp, "g is used up when it has been looped over: make a list of it"),
     (UsedInLoop, "z is used up"),
+    (UsedInFunction, "it is used up"),
+    (Yielded, "g is used up"),
     (Found, "with values that change, is not translated"),
     (Both, "a is changed and assigned anew while this refers to it"),
     (Zipped, "zip.. changes what it runs over: loop over a copy"),
+    (Rotated, r"loop over list\(...\) of it"),
     (Caught, "what error is, an exception, is not translated"),
 ]
 
