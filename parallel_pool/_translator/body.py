@@ -16,11 +16,12 @@ from parallel_pool._translator import (
     expressions,
     loops,
     operators,
+    order,
     seeding,
     storage,
     unions,
 )
-from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
+from parallel_pool._translator.flow import Loop, Lost, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Dead, Refusal
 from parallel_pool._translator.types import (
@@ -43,6 +44,7 @@ from parallel_pool._translator.values import (
     Generator,
     Lst,
     Mapping,
+    Mem,
     Method,
     Num,
     Opt,
@@ -53,11 +55,13 @@ from parallel_pool._translator.values import (
     Self,
     Span,
     Tup,
+    Txt,
     Uni,
     Value,
     as_number,
     cast,
     is_function,
+    is_iterator,
     is_known_number,
 )
 
@@ -91,6 +95,8 @@ class Body:
         self.returns = returns
         self.found_returns: list[Type] = []
         self.returns_parts = False
+        # the attributes whose parts it returns
+        self.returns_of: set[tuple[str, str]] = set()
         # the name that the only return statement returns: its memory is that of the result
         self.returned_name = _returned_name(function)
         # where the result of the next call goes, and its type
@@ -167,7 +173,20 @@ class Body:
             name = self.variable("t", value.union)
             self.emit(f"{name} = {value.place};")
             return Uni(value.union, name, is_foreign=value.is_foreign)
+        if isinstance(value, (Txt, Mem)):
+            return replace(value, c=self.temporary("int32_t", value.c))
         return value
+
+    def in_temporary(self, value: Value) -> Value:
+        """Returns a list, dict or object in memory of its own; of a pointer, what it points to."""
+        of = self.unbounded(value)
+        place = self.variable("t", of)
+        storage.store(self, of, place, value)
+        return storage.load(self, of, place)
+
+    def before(self, value: Value, later: Sequence[ast.AST]) -> Value:
+        """Returns an operand as it is before later ones are evaluated."""
+        return order.before(self, value, later)
 
     # ---------------------------------------------------------------------------- exceptions --
 
@@ -186,7 +205,18 @@ class Body:
                 quoted, rest = '""', ""
         self.is_checked = True
         call = f'pp_python_raise(c, {index}, "{name}", {line}, {quoted}{rest})'
-        self.emit(f"{{ status = {call}; goto {self.handler()}; }}")
+        if not self.handlers:
+            self.emit(f"{{ status = {call}; goto fail; }}")
+            return
+        self.emit(f"{{ status = {call};")
+        self.goto_handler()
+        self.emit("}")
+
+    def goto_handler(self) -> None:
+        """Leaves for what handles an exception, which knows the names as they are now."""
+        if self.handlers:
+            self.lines.append(Pending(dict(self.names), self.indent, handler=self.handler()))
+        self.emit(f"goto {self.handler()};")
 
     def check(self, condition: str, name: str, text: str, *arguments: str) -> None:
         """Raises an exception unless a condition holds."""
@@ -327,6 +357,12 @@ class Body:
     def attribute(self, value: Value, name: str) -> Value:
         return expressions.attribute(self, value, name)
 
+    def scoped(self, tree: Any) -> Any:
+        return expressions.scoped(self, tree)
+
+    def narrow(self, tree: ast.expr) -> None:
+        expressions.narrow(self, tree, True)
+
     def unrolled(self, tree: Any) -> Tup | None:
         return expressions.unrolled(self, tree)
 
@@ -343,6 +379,8 @@ class Body:
     def look_up(self, name: str) -> Value:
         """Returns what a name of the function means."""
         found = self.names.get(name)
+        if isinstance(found, Lost):
+            raise self.refuse(found.reason)
         if isinstance(found, Maybe):
             self.check(
                 found.flag,
@@ -352,12 +390,13 @@ class Body:
             return found.value
         if found is not None:
             return found
-        if name in self.function.names:
-            return self.program.global_value(self.function, name)
-        import builtins
+        if name not in self.function.locals:
+            if name in self.function.names:
+                return self.program.global_value(self.function, name)
+            import builtins
 
-        if hasattr(builtins, name):
-            return Fixed(getattr(builtins, name))
+            if hasattr(builtins, name):
+                return Fixed(getattr(builtins, name))
         raise self.refuse(f"{name} is not defined here, or not on all ways to here")
 
     def assign(self, name: str, value: Value) -> None:
@@ -365,6 +404,8 @@ class Body:
         self.detach(("variable", name), name)
         if isinstance(value, Maybe):
             value = value.value
+        if is_iterator(value):
+            value = expressions.begun(self, name, value)
         if isinstance(value, Num):
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")
@@ -445,6 +486,9 @@ class Body:
         return result
 
     def _join(self, name: str, one: Value | None, other: Value | None) -> Value:
+        for each in (one, other):
+            if isinstance(each, Lost):
+                return each
         if one is None or other is None or isinstance(one, Maybe) or isinstance(other, Maybe):
             present = [
                 each.value if isinstance(each, Maybe) else each
@@ -501,8 +545,6 @@ class Body:
             return len(one.items) == len(other.items) and all(
                 self._same(a, b) for a, b in zip(one.items, other.items, strict=True)
             )
-        if isinstance(one, Num) and isinstance(other, Num):
-            return one.number == other.number and one.c == other.c
         return one == other
 
     def convert(self, target: Names) -> None:
@@ -518,10 +560,10 @@ class Body:
                 wanted = wanted.value
             if isinstance(have, Maybe):
                 have = have.value
-            if have is None or self._same(have, wanted):
+            if have is None or isinstance(wanted, Lost) or self._same(have, wanted):
                 continue
             of = self._type(wanted)
-            if isinstance(of, Constant):
+            if isinstance(of, Constant) or (isinstance(have, Num) and have.c == self.own(name, of)):
                 continue
             storage.store(self, of, self.own(name, of), have, name)
 
@@ -588,7 +630,12 @@ class Body:
         self.value(tree.value)
 
     def _assign(self, tree: ast.Assign) -> None:
-        value = self.value(tree.value)
+        if isinstance(tree.value, ast.Tuple) and isinstance(tree.targets[0], (ast.Tuple, ast.List)):
+            # no tuple is made: the names mean its items
+            value: Value = Tup(tuple(expressions.displayed(self, tree.value.elts)))
+        else:
+            value = self.value(tree.value)
+        order.refuse_stale(self, tree, value)
         for target in tree.targets:
             self.assign_to(target, value)
 
@@ -614,7 +661,8 @@ class Body:
         count = len(target.elts)
         starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
         items = containers.unpacked(self, value, count, bool(starred))
-        items = tuple(self.kept(item) for item in items) if count > 1 else items
+        if count > 1:
+            items = tuple(order.taken(self, item, target.elts) for item in items)
         if starred:
             at = starred[0]
             behind = count - at - 1
@@ -671,6 +719,9 @@ class Body:
         root = getattr(value, "root", None)
         if root is not None and root[0] != "variable":
             self.returns_parts = True
+        if root is not None and root[0] == "attribute":
+            self.returns_of.add(root)
+        self.returns_of |= getattr(value, "shared", frozenset())
         if self.returns is not None:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")
@@ -735,27 +786,54 @@ class Body:
         if not cases:
             return
         first, *others = cases
-        found = self._matches(subject, first.pattern)
-        if first.guard is not None:
-            guard = self.value(first.guard)
-            found = operators.both(self, found, self.truth(guard))
-        self.branch(
-            found, lambda: self.statements(first.body), lambda: self._cases(subject, others)
-        )
+        captured: dict[str, Value] = {}
+        found = self._matches(subject, first.pattern, captured)
 
-    def _matches(self, subject: Value, pattern: ast.pattern) -> str | bool:
+        def matched() -> None:
+            for name, value in captured.items():
+                self.assign(name, value)
+
+        def statements() -> None:
+            if first.guard is None:
+                matched()
+            self.statements(first.body)
+
+        if first.guard is not None:
+            found = self._guarded(found, matched, first.guard)
+        self.branch(found, statements, lambda: self._cases(subject, others))
+
+    def _guarded(
+        self, found: str | bool, matched: Callable[[], None], guard: ast.expr
+    ) -> str | bool:
+        """Returns whether a pattern fits and its guard holds, which is looked at only then."""
+        if isinstance(found, bool):
+            if found:
+                matched()
+            return found and expressions.condition(self, guard)
+        result = self.c_variable("t", "bool")
+
+        def look() -> None:
+            matched()
+            self.emit(f"{result} = {operators.c_truth(expressions.condition(self, guard))};")
+
+        self.branch(found, look, lambda: self.emit(f"{result} = false;"))
+        return result
+
+    def _matches(
+        self, subject: Value, pattern: ast.pattern, captured: dict[str, Value]
+    ) -> str | bool:
         if isinstance(pattern, ast.MatchValue):
             return self.truth(operators.compare(self, ast.Eq(), subject, self.value(pattern.value)))
         if isinstance(pattern, ast.MatchSingleton):
             return self.truth(operators.compare(self, ast.Is(), subject, Fixed(pattern.value)))
         if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
             if pattern.name:
-                self.assign(pattern.name, subject)
+                captured[pattern.name] = subject
             return True
         if isinstance(pattern, ast.MatchOr):
             result: str | bool = False
             for each in pattern.patterns:
-                result = operators.either(self, result, self._matches(subject, each))
+                result = operators.either(self, result, self._matches(subject, each, captured))
             return result
         if isinstance(pattern, ast.MatchSequence):
             items = self.items(subject)
@@ -763,7 +841,7 @@ class Body:
                 return False
             result = True
             for item, each in zip(items, pattern.patterns, strict=True):
-                result = operators.both(self, result, self._matches(item, each))
+                result = operators.both(self, result, self._matches(item, each, captured))
             return result
         raise self.refuse("this pattern is not translated: write if and elif")
 
@@ -793,73 +871,64 @@ class Body:
     def _try(self, tree: ast.Try) -> None:
         if tree.finalbody:
             raise self.refuse("finally is not translated")
-        entry = dict(self.names)
-        changed = {
-            each.id
-            for part in tree.body
-            for each in ast.walk(part)
-            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-        }
-        for name in changed & entry.keys():
-            # what it is when an exception comes must be in memory
-            value = entry[name]
-            if is_known_number(value):
-                self.assign(name, self.as_num(value))
-        entry = dict(self.names)
         label, end = self.name("handler"), self.name("after")
         flows: list[Pending] = []
         first = len(self.lines)
         self.handlers.append(label)
         self.statements(tree.body)
         self.handlers.pop()
-        if not any(f"goto {label};" in line for line in _flat(self.lines[first:])):
-            # nothing raises
-            self.statements(tree.orelse if self.alive else ())
-            return
-        # names that are in the same memory all the time are known to the handlers, too
-        for name in list(changed):
-            before, after = entry.get(name), self.names.get(name)
-            if before is None or after is None:
-                continue
-            if isinstance(before, Num) and isinstance(after, Num) and before.c == after.c:
-                of = storage.join(before.number, after.number)
-                assert isinstance(of, Number)
-                entry[name] = Num(of, before.c)
-                changed.discard(name)
-            elif self._same(before, after):
-                changed.discard(name)
-        if self.alive:
+        raised = [each for each in _pendings(self.lines[first:]) if each.handler == label]
+        if self.alive or not raised:
             self.statements(tree.orelse)
+        if not raised:
+            return
+        entry = self._caught(raised)
         if self.alive:
-            flows.append(Pending(dict(self.names), self.indent))
-            self.lines.append(flows[-1])
-            self.emit(f"goto {end};")
-        self.emit(f"goto {end};")
+            self._go(flows, end)
         self.emit(f"{label}:;")
         for each in tree.handlers:
-            self.names = {k: v for k, v in entry.items() if k not in changed}
-            self.alive = True
-            caught = self.program.catches(self, each)
-            self.emit(f"if ({caught}) {{")
-            self.indent += 1
-            self.emit("status = PP_OK;")
-            if each.name:
-                self.names.pop(each.name, None)
-            self.statements(each.body)
-            if self.alive:
-                flows.append(Pending(dict(self.names), self.indent))
-                self.lines.append(flows[-1])
-                self.emit(f"goto {end};")
-            self.indent -= 1
-            self.emit("}")
-        self.is_checked = True
-        self.emit(f"goto {self.handler()};")
+            self.names, self.alive = dict(entry), True
+            with self.block(f"if ({self.program.catches(self, each)}) {{"):
+                self._handle(each)
+                if self.alive:
+                    self._go(flows, end)
+        self.names, self.is_checked = dict(entry), True
+        self.goto_handler()
         self.emit(f"{end}:;")
         self.alive = bool(flows)
         if flows:
             target = self.joined([each.names for each in flows])
             self.settle(flows, target)
             self.names = target
+
+    def _caught(self, raised: Sequence[Pending]) -> Names:
+        """Returns what names mean to those who handle exceptions that were raised."""
+        entry: Names = {}
+        ways = [each.names for each in raised]
+        for name in {name: None for way in ways for name in way}:
+            try:
+                found = self.joined([{name: way[name]} if name in way else {} for way in ways])
+            except Refusal as refusal:
+                found = {name: Lost(f"when an exception comes, {refusal.args[0]}")}
+            entry.update(found)
+        self.settle(raised, entry)
+        return entry
+
+    def _go(self, flows: list[Pending], label: str) -> None:
+        """Goes to a place where several ways meet."""
+        flows.append(Pending(dict(self.names), self.indent))
+        self.lines.append(flows[-1])
+        self.emit(f"goto {label};")
+
+    def _handle(self, tree: ast.ExceptHandler) -> None:
+        self.emit("status = PP_OK;")
+        if tree.name:
+            self.names[tree.name] = Lost(
+                f"what {tree.name} is, an exception, is not translated: read nothing of it"
+            )
+        self.statements(tree.body)
+        if tree.name:
+            self.names.pop(tree.name, None)
 
     # -------------------------------------------------------------------------------- result --
 
@@ -882,6 +951,13 @@ def _returned_name(function: Function) -> str:
     if len(results) == 1 and isinstance(results[0].value, ast.Name):
         return results[0].value.id
     return ""
+
+
+def _pendings(lines: Sequence[Any]) -> Iterator[Pending]:
+    for line in lines:
+        if isinstance(line, Pending):
+            yield line
+            yield from _pendings(line.lines)
 
 
 def _flat(lines: Sequence[Any]) -> Iterator[str]:

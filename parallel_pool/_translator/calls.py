@@ -68,6 +68,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    is_iterator,
     is_number,
 )
 
@@ -84,27 +85,29 @@ def call(body: Body, tree: ast.Call) -> Value:
     """Translates a call."""
     if isinstance(tree.func, ast.Name) and tree.func.id == "super":
         return Self(body.function.owner)
-    function = body.value(tree.func)
+    trees = [*tree.args, *(each.value for each in tree.keywords)]
+    function = body.before(body.value(tree.func), trees)
     arguments: list[Value] = []
-    for each in tree.args:
+    for i, each in enumerate(tree.args):
+        later = trees[i + 1 :]
         if isinstance(each, ast.Starred):
             found = body.items(body.plain(body.value(each.value)))
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
-            arguments.extend(found)
+            arguments.extend(body.before(one, later) for one in found)
         else:
-            arguments.append(body.value(each))
+            arguments.append(body.before(body.value(each), later))
     if len(arguments) > 1:
         arguments = [body.kept(a) if is_number(a) else a for a in arguments]
     keywords: dict[str, Value] = {}
-    for keyword in tree.keywords:
+    for i, keyword in enumerate(tree.keywords, len(tree.args)):
         if keyword.arg is None:
             held = body.record(body.value(keyword.value))
             if held is None:
                 raise body.refuse("** of this is not translated")
             keywords.update(zip(held.keys, held.items, strict=True))
         else:
-            keywords[keyword.arg] = body.value(keyword.value)
+            keywords[keyword.arg] = body.before(body.value(keyword.value), trees[i + 1 :])
     return apply(body, function, arguments, keywords, tree)
 
 
@@ -193,7 +196,7 @@ def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str,
             return Fixed(result)
         except Exception as error:
             raise body.refuse(f"{type(error).__name__}: {error}") from None
-    if isinstance(owner, (str, dict, list, tuple, frozenset)):
+    if isinstance(owner, (str, *HELD)):
         return _method(body, Method(Fixed(owner), function.__name__), arguments, keywords, None)
     if (
         isinstance(function, type)
@@ -239,6 +242,7 @@ def _method_of_types(
     return _of_types(body, called, [method.receiver, *given], keywords)
 
 
+HELD = (dict, list, tuple, frozenset)
 PURE_TYPES = (str, tuple, frozenset, int, float)
 
 
@@ -737,6 +741,11 @@ def _flat(kind: str) -> Callable[..., Value]:
     return translate
 
 
+def _iter(body: Body, value: Value) -> Value:
+    value = body.plain(value)
+    return value if is_iterator(value) else Flat("iter", (value,))
+
+
 def _map(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     return Flat("map", tuple(given))
 
@@ -897,9 +906,23 @@ def _fields(body: Body, value: Value) -> Rec:
     return Rec(value.keys, tuple(body.kept(each) for each in value.items))
 
 
+def _has_attribute(body: Body, name: str) -> bool:
+    """Returns whether the environment has an attribute, which must be so all the time."""
+    template = body.program.template
+    if name in template.initial or hasattr(template.cls, name):
+        return True
+    if name in template.rebound or hasattr(template.env, name):
+        raise body.refuse(
+            f"whether self.{name} is there changes: assign it in __init__, as in self.{name} = None"
+        )
+    return False
+
+
 def _getattr(body: Body, given: list[Value]) -> Value:
     if not isinstance(given[1], Fixed):
         raise body.refuse("getattr() with a name that changes is not translated")
+    if isinstance(given[0], Self) and len(given) > 2 and not _has_attribute(body, given[1].value):
+        return given[2]
     return body.attribute(given[0], given[1].value)
 
 
@@ -908,7 +931,7 @@ def _hasattr(body: Body, given: list[Value]) -> Value:
     if isinstance(value, Fixed) and isinstance(name, Fixed):
         return Fixed(hasattr(value.value, name.value))
     if isinstance(value, Self) and isinstance(name, Fixed):
-        return Fixed(hasattr(body.program.template.env, name.value))
+        return Fixed(_has_attribute(body, name.value))
     raise body.refuse("hasattr() of this is not translated")
 
 
@@ -1092,7 +1115,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     enumerate: _flat("enumerate"),
     zip: _flat("zip"),
     reversed: _flat("reversed"),
-    iter: lambda body, given, keywords: given[0],
+    iter: lambda body, given, keywords: _iter(body, given[0]),
     map: _map,
     sorted: _sorted,
     isinstance: _isinstance,
@@ -1215,9 +1238,11 @@ def _method(
         return _of_list(body, made, name, given, keywords)
     if isinstance(value, (Tup, Fixed)) and name == "copy":
         return value
-    if isinstance(value, Fixed) and hasattr(value.value, name):
+    if isinstance(value, Fixed) and not isinstance(value.value, (str, *HELD)):
         return known(body, getattr(value.value, name), given, keywords)
-    raise body.refuse(f"{name}() of {value.type} is not translated")
+    raise body.refuse(
+        f"{name}() of {value.type}, with values that change, is not translated: write a loop"
+    )
 
 
 CHANGES = (

@@ -161,6 +161,8 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
             return tuple(Tup(each) for each in zip(*known, strict=False))
         if value.kind == "reversed":
             return known[0][::-1]
+        if value.kind == "iter":
+            return known[0]
     if isinstance(value, Span) and isinstance(value.start, Fixed) and isinstance(value.stop, Fixed):
         span = range(value.start.value, value.stop.value, value.step)
         return tuple(Fixed(each) for each in span)
@@ -213,9 +215,14 @@ def record(body: Body, value: Value) -> Rec | None:
     return None
 
 
+def listed(value: Value) -> Value:
+    """Returns the list of an iterator that runs over one."""
+    return value.parts[0] if isinstance(value, Flat) and value.kind == "iter" else value
+
+
 def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Value, ...]:
     """Returns the items of a value that is assigned to several targets."""
-    value = body.plain(value)
+    value = listed(body.plain(value))
     if isinstance(value, Generator):
         value = body.unrolled(value.tree) or made_of(body, value)
     found = items(body, value)
@@ -317,7 +324,7 @@ def made_of(body: Body, generator: Generator) -> Lst:
 
 def repeat(body: Body, generator: Generator, each: Callable[[Value], None]) -> None:
     """Calls a function where a comprehension has its next item."""
-    tree = generator.tree
+    tree = body.scoped(generator.tree)
     outer = dict(body.names)
     bound = {
         name.id
@@ -336,11 +343,17 @@ def repeat(body: Body, generator: Generator, each: Callable[[Value], None]) -> N
             if not tests:
                 clause(number + 1)
                 return
-            found = body.truth(body.value(tests[0]))
-            body.branch(found, lambda: guarded(tests[1:]), lambda: None)
+            found = body.condition(tests[0])
 
+            def fits() -> None:
+                body.narrow(tests[0])
+                guarded(tests[1:])
+
+            body.branch(found, fits, lambda: None)
+
+        later = [*part.ifs, *tree.generators[number + 1 :], tree.elt]
         body.iterate(
-            body.value(part.iter),
+            body.before(body.value(part.iter), later),
             lambda item: body.assign_to(part.target, item),
             lambda: guarded(part.ifs),
         )
@@ -413,6 +426,8 @@ def as_map(body: Body, value: Value, of: Map) -> Mapping:
 
 def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
     made = new_map(body, of)
+    if value.is_always_empty:
+        return made
     index = body.c_variable("i", "int64_t")
     with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
         key = storage.load(body, value.map_type.key, f"{value.c}->k[{index}]")
@@ -648,6 +663,7 @@ def delete(body: Body, target: ast.expr) -> None:
 
 def contains(body: Body, value: Value, item: Value) -> str | bool:
     """item in value."""
+    value = listed(value)
     if isinstance(value, Fixed) and isinstance(value.value, bytes) and isinstance(item, Txt):
         value = Fixed(tuple(bytes([each]) for each in value.value))
     if isinstance(value, Lst):

@@ -139,9 +139,10 @@ def _translate(
     infos: dict[str, Field] = {}
     yields: dict[Any, Type] = {}
     options = ResetOptions()
+    shown = _shown(template)
     for _ in range(MOST_RESTARTS):
         options.begin()
-        made = _Definition(template, env_id, infos, options)
+        made = _Definition(template, env_id, infos, options, shown)
         made.program.yields = yields
         template.constants.clear()
         template.frozen.clear()
@@ -156,6 +157,15 @@ def _translate(
     raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
 
 
+def _shown(template: Template) -> tuple[ast.expr | None, ...]:
+    """Returns the expressions of the observation and of the info, if they show the state alone."""
+    functions = {name: reader.find(template.cls, name) for name in ("reset", "step")}
+    known = {name: each for name, each in functions.items() if each is not None}
+    if len(known) < len(functions):
+        return None, None
+    return purity.shown(template.cls, known, template.env)
+
+
 class _Definition:
     def __init__(
         self,
@@ -163,6 +173,7 @@ class _Definition:
         env_id: str,
         infos: dict[str, Field],
         reset_options: ResetOptions,
+        shown: tuple[ast.expr | None, ...],
     ) -> None:
         self.template = template
         self.env_id = env_id
@@ -170,11 +181,7 @@ class _Definition:
         self.infos = infos
         env = template.env
         self.observations = self._observations(env.observation_space)
-        functions = {name: reader.find(template.cls, name) for name in ("reset", "step")}
-        self.shown: tuple[ast.expr | None, ...] = (None, None)
-        known = {name: each for name, each in functions.items() if each is not None}
-        if len(known) == len(functions):
-            self.shown = purity.shown(template.cls, known)
+        self.shown = shown
         self.shows_observation = self.shown[0] is not None
         self.shows_info = self.shown[1] is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 import types
 from collections.abc import Callable, Sequence
@@ -17,11 +18,13 @@ from parallel_pool._translator import (
     containers,
     numpy_calls,
     operators,
+    order,
     reset_options,
     storage,
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
+from parallel_pool._translator.flow import Lost
 from parallel_pool._translator.types import INT, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
@@ -45,6 +48,7 @@ from parallel_pool._translator.values import (
     as_number,
     cast,
     is_function,
+    is_iterator,
     is_number,
     kept_type,
 )
@@ -70,7 +74,71 @@ def _constant(body: Body, tree: ast.Constant) -> Value:
 
 
 def _name(body: Body, tree: ast.Name) -> Value:
-    return body.look_up(tree.id)
+    found = body.look_up(tree.id)
+    if is_iterator(found):
+        body.names[tree.id] = Lost(
+            f"{tree.id} is used up when it has been looped over: make a list of it"
+        )
+    if isinstance(found, Flat) and found.names:
+        return replace(found, parts=tuple(map(body.look_up, found.names)), names=())
+    return found
+
+
+def begun(body: Body, name: str, value: Value) -> Value:
+    """Returns an iterator that gets a name: what it runs over is found now."""
+    if isinstance(value, Flat):
+        names = tuple(f"{name}__over{i}" for i in range(len(value.parts)))
+        for each, part in zip(names, value.parts, strict=True):
+            body.assign(each, _running(body, part))
+        return replace(value, names=names)
+    assert isinstance(value, Generator)
+    over = f"{name}__over"
+    tree = copy.deepcopy(value.tree)
+    first = tree.generators[0]
+    body.assign(over, _running(body, body.value(first.iter)))
+    first.iter = ast.copy_location(ast.Name(over, ast.Load()), first.iter)
+    return Generator(tree)
+
+
+def _running(body: Body, value: Value) -> Value:
+    if isinstance(value, (Lst, Mapping)) and value.is_always_empty:
+        raise body.refuse("this is empty so far: make the iterator where it is used")
+    return value
+
+
+def scoped(body: Body, tree: Any) -> Any:
+    """Returns a comprehension whose names are no variables, and not those of one around it."""
+    arguments = {
+        each.arg for each in ast.walk(body.function.tree.args) if isinstance(each, ast.arg)
+    }
+    outer = {*body.names, *body.function.locals, *arguments}
+    bound = {
+        each.id
+        for part in tree.generators
+        for each in ast.walk(part.target)
+        if isinstance(each, ast.Name) and each.id in outer
+    }
+    if not bound:
+        return tree
+    first = tree.generators[0].iter
+    made = _Renamed({each: _unused(each, outer) for each in bound}).visit(copy.deepcopy(tree))
+    made.generators[0].iter = first
+    return made
+
+
+def _unused(name: str, names: set[str]) -> str:
+    while name in names:
+        name = f"{name}__in"
+    return name
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.names.get(node.id, node.id)
+        return node
 
 
 def _attribute(body: Body, tree: ast.Attribute) -> Value:
@@ -126,7 +194,7 @@ def _dim(dim: int | str) -> Value:
 
 
 def _binop(body: Body, tree: ast.BinOp) -> Value:
-    one = body.value(tree.left)
+    one = body.before(body.value(tree.left), [tree.right])
     if is_number(one) and not isinstance(tree.right, (ast.Constant, ast.Name, ast.Attribute)):
         one = body.kept(one)
     return operators.binary(body, tree.op, one, body.value(tree.right))
@@ -150,10 +218,21 @@ def _choose(body: Body, is_and: bool, trees: Sequence[ast.expr]) -> Value:
         return _choose(body, is_and, trees[1:]) if found == is_and else first
     result = Choice(body)
     kept = body.kept(first)
+
+    def rest() -> Value:
+        names = dict(body.names)
+        narrow(body, trees[0], is_and)
+        narrowed = {k: v for k, v in body.names.items() if names.get(k) is not v}
+        value = _choose(body, is_and, trees[1:])
+        for name, meant in narrowed.items():
+            if body.names.get(name) is meant:
+                body.names[name] = names[name]
+        return value
+
     if is_and:
-        result.branch(found, lambda: _choose(body, is_and, trees[1:]), lambda: kept)
+        result.branch(found, rest, lambda: kept)
     else:
-        result.branch(found, lambda: kept, lambda: _choose(body, is_and, trees[1:]))
+        result.branch(found, lambda: kept, rest)
     return result.value()
 
 
@@ -252,7 +331,7 @@ def _narrow_options(body: Body, key: ast.expr, tree: ast.expr) -> None:
 
 
 def _compare(body: Body, tree: ast.Compare) -> Value:
-    left = body.value(tree.left)
+    left = body.before(body.value(tree.left), tree.comparators[:1])
     if len(tree.ops) == 1:
         return operators.compare(body, tree.ops[0], left, body.value(tree.comparators[0]))
     return _chain(body, left, list(zip(tree.ops, tree.comparators, strict=True)))
@@ -260,7 +339,7 @@ def _compare(body: Body, tree: ast.Compare) -> Value:
 
 def _chain(body: Body, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
     (op, tree), *others = rest
-    right = body.value(tree)
+    right = body.before(body.value(tree), [each for _, each in others[:1]])
     right = body.kept(right) if others and is_number(right) else right
     found = operators.compare(body, op, left, right)
     if not others:
@@ -268,7 +347,8 @@ def _chain(body: Body, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> V
     condition = body.truth(found)
     if isinstance(condition, bool):
         return _chain(body, right, others) if condition else Fixed(False)
-    if all(_is_simple(each) for _, each in others):
+    trees = [each for _, each in others]
+    if all(map(_is_simple, trees)) and not order.effects(body, trees):
         second = body.truth(_chain(body, right, others))
         return operators.as_bool(operators.both(body, condition, second))
     result = Choice(body)
@@ -294,14 +374,15 @@ def _tuple(body: Body, tree: ast.Tuple) -> Value:
 
 def displayed(body: Body, trees: Sequence[ast.expr]) -> list[Value]:
     items: list[Value] = []
-    for tree in trees:
+    for i, tree in enumerate(trees):
+        later = trees[i + 1 :]
         if isinstance(tree, ast.Starred):
             found = body.items(body.plain(body.value(tree.value)))
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
-            items.extend(found)
+            items.extend(body.before(each, later) for each in found)
         else:
-            value = body.value(tree)
+            value = body.before(body.value(tree), later)
             items.append(body.kept(value) if is_number(value) and len(trees) > 1 else value)
     return items
 
@@ -341,7 +422,8 @@ def _set(body: Body, tree: ast.Set) -> Value:
 def _dict(body: Body, tree: ast.Dict) -> Value:
     keys: list[Any] = []
     items: list[Value] = []
-    for key_tree, item_tree in zip(tree.keys, tree.values, strict=True):
+    for i, (key_tree, item_tree) in enumerate(zip(tree.keys, tree.values, strict=True)):
+        later = tree.values[i + 1 :]
         if key_tree is None:
             held = body.record(body.value(item_tree))
             if held is None:
@@ -352,7 +434,12 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
         key_value = body.value(key_tree)
         if not isinstance(key_value, Fixed):
             raise body.refuse("the keys of this dict are not known: write them as constants")
-        value = body.value(item_tree)
+        value = body.before(body.value(item_tree), later)
+        if order.changed_later(body, tree, value):
+            raise body.refuse(
+                f"`{ast.unparse(item_tree)}` changes after it was put into this dict: put a copy"
+                " there, or make the dict behind the change"
+            )
         _put(keys, items, key_value.value, body.kept(value))
     if not keys:
         return EmptyDict()
@@ -381,6 +468,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
     """Returns a comprehension over few known items, written out; None for others."""
     if len(tree.generators) != 1 or tree.generators[0].ifs or isinstance(tree, ast.SetComp):
         return None
+    tree = scoped(body, tree)
     part = tree.generators[0]
     with body.buffer():
         kept = dict(body.names)
@@ -407,6 +495,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
 
 
 def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
+    tree = scoped(body, tree)
     part = tree.generators[0]
     items = body.items(body.plain(body.value(part.iter)))
     if items is not None and len(tree.generators) == 1 and not part.ifs:
@@ -463,7 +552,7 @@ def indices_of(body: Body, tree: ast.expr) -> list[Any]:
     """Returns the indices of a subscript: values, slices of values, None and Ellipsis."""
     trees = tree.elts if isinstance(tree, ast.Tuple) else [tree]
     found: list[Any] = []
-    for each in trees:
+    for i, each in enumerate(trees):
         if isinstance(each, ast.Slice):
             found.append(
                 slice(
@@ -485,7 +574,7 @@ def indices_of(body: Body, tree: ast.expr) -> list[Any]:
         if is_known and (value.value is None or value.value is Ellipsis):  # type: ignore[attr-defined]
             found.append(value.value)  # type: ignore[attr-defined]
         else:
-            found.append(value)
+            found.append(body.before(value, trees[i + 1 :]))
     return found
 
 
@@ -503,7 +592,7 @@ def _spread(body: Body, index: list[Any]) -> list[Any]:
 
 
 def _subscript(body: Body, tree: ast.Subscript) -> Value:
-    value = body.plain(body.value(tree.value))
+    value = body.before(body.plain(body.value(tree.value)), [tree.slice])
     if isinstance(value, Fixed) and value.value is np.r_:
         parts = [body.array(each) for each in indices_of(body, tree.slice)]
         return numpy_calls.in_a_row(body, parts)
@@ -730,6 +819,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
 def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     """Assigns to an attribute or an element."""
     if isinstance(target, ast.Attribute):
+        value = body.before(value, [target.value])
         owner = body.value(target.value)
         if isinstance(owner, Self):
             body.program.set_attribute(body, target.attr, value)
@@ -747,7 +837,8 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     if not isinstance(target, ast.Subscript):
         raise body.refuse(f"`{ast.unparse(target)}` can't be assigned")
     owner_tree = target.value
-    owner = body.plain(body.value(owner_tree))
+    value = body.before(value, [owner_tree, target.slice])
+    owner = body.before(body.plain(body.value(owner_tree)), [target.slice])
     owner = _changeable(body, owner_tree, owner)
     if isinstance(owner, Flat) and owner.kind == "flat":
         array = owner.parts[0]
@@ -778,9 +869,21 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         set_key(body, owner_tree, owner, key.value, value)
         return
     if isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
+        if isinstance(owner_tree, ast.Name) and not any(isinstance(k, str) for k in owner.keys):
+            containers.set_entry(body, _growing(body, owner_tree.id, owner), key, value)
+            return
         _set_entry(body, owner, key, value)
         return
     raise body.refuse(f"an element of {owner.type} can't be assigned")
+
+
+def _growing(body: Body, name: str, owner: Rec) -> Mapping:
+    """Returns a dict of a name as one to which keys may come."""
+    of = storage.as_map_type(Record(owner.keys, tuple(map(storage.item_type, owner.items))))
+    body.assign(name, body.as_map(owner, of))
+    found = body.look_up(name)
+    assert isinstance(found, Mapping)
+    return found
 
 
 def _assign_element(body: Body, owner: Value, index: list[Any], value: Value) -> None:
@@ -871,7 +974,7 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         index = [body.kept(each) if is_number(each) else each for each in index]
         _augment_element(body, tree, owner, index)
         return
-    old = body.plain(body.value(load))
+    old = _old(body, body.plain(body.value(load)), tree)
     value = body.value(tree.value)
     if isinstance(old, Uni) and not old.is_number:
         body.each_type(old, lambda array: _augment_array(body, tree, array, value))
@@ -886,6 +989,16 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
     if isinstance(old, (Num, Uni)):
         old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
     body.assign_to(target, operators.binary(body, tree.op, old, value))
+
+
+def _old(body: Body, value: Value, tree: ast.AugAssign) -> Value:
+    """Returns what target OP= value begins with."""
+    found = body.before(value, [tree.value])
+    if found is not value and isinstance(value, (Arr, Lst)):
+        raise body.refuse(
+            f"`{ast.unparse(tree.target)}` is assigned anew by what is added to it: write two lines"
+        )
+    return found
 
 
 def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) -> None:
@@ -909,7 +1022,7 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if isinstance(owner, Uni):
         body.each_type(owner, lambda array: _augment_element(body, tree, array, index))
         return
-    old = element(body, owner, list(index))
+    old = _old(body, element(body, owner, list(index)), tree)
     value = body.value(tree.value)
     if is_number(old):
         old = body.kept(old)

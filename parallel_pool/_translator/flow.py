@@ -24,13 +24,28 @@ class Maybe(Value):
 
 
 @dataclass
+class Lost(Value):
+    """What a name is where it can't be said; reason: what a program that reads it is told."""
+
+    reason: str
+
+
+@dataclass
 class Pending:
-    """Where control goes to a place at which the names are not known yet."""
+    """Where control goes to a place at which the names are not known yet.
+
+    Attributes:
+        names: what they mean here.
+        lines: what is stored on the way.
+        is_break: a loop is left by `break`.
+        handler: the label to which an exception goes; "" for other ways.
+    """
 
     names: Names
     indent: int
     lines: list[Any] = field(default_factory=list)
     is_break: bool = False
+    handler: str = ""
 
 
 @dataclass

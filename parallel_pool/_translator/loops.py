@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parallel_pool._translator import arrays, containers, storage
+from parallel_pool._translator import arrays, containers, order, storage
 from parallel_pool._translator.flow import Loop, Maybe, Pending
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import INT, Empty
@@ -53,7 +54,7 @@ def translate_while(body: Body, tree: ast.While) -> None:
 def translate_for(body: Body, tree: ast.For) -> None:
     iterate(
         body,
-        body.value(tree.iter),
+        order.looped(body, tree),
         lambda item: body.assign_to(tree.target, item),
         lambda: body.statements(tree.body),
         tree.orelse,
@@ -120,6 +121,10 @@ def _rolled(
     elif (found := source(body, over)) is not None:
         length, item = found
         index = body.c_variable("i", "int64_t")
+        guard = _guard(body, over)
+        if guard is not None:
+            _guarded(body, label, index, lambda: begin(item(index)), inside, guard)
+            return
         head = f"for ({index} = 0; {index} < {length}; {index}++) {{"
         around(body, label, head, lambda: begin(item(index)), inside)
     else:
@@ -131,6 +136,39 @@ def _rolled(
                 f"a loop over {len(items)} items of different types is not translated"
             )
         _unroll(body, label, items, begin, inside)
+
+
+def _guard(body: Body, over: Value) -> tuple[str, str, str] | None:
+    """Returns the count of a dict, set or deque that may change while it is looped over, the count
+    that it has now, and what Python says if they differ. None for others."""
+    if isinstance(over, Flat) and over.is_changed:
+        found = [_guard(body, each) for each in over.parts]
+        return next((each for each in found if each is not None), None)
+    if not isinstance(over, (Lst, Mapping)) or not over.is_changed:
+        return None
+    kind = "dictionary" if isinstance(over, Mapping) else over.list_type.kind
+    if kind in ("list", "tuple"):
+        return None
+    size = "mutated" if kind == "deque" else "changed size"
+    count = f"{over.c}->count"
+    what = f"{'Set' if kind == 'set' else kind} {size} during iteration"
+    return count, body.temporary("int64_t", count), what
+
+
+def _guarded(
+    body: Body, label: str, index: str, begin: Way, inside: Way, guard: tuple[str, str, str]
+) -> None:
+    """Translates a loop over what must not change; Python looks before each item, and at the
+    end."""
+    count, first, what = guard
+
+    def before() -> None:
+        body.check(f"{count} == {first}", "RuntimeError", what)
+        body.emit(f"if (!({index} < {first})) goto {label}_end;")
+        _pending_exit(body)
+        begin()
+
+    around(body, label, f"for ({index} = 0;; {index}++) {{", before, inside)
 
 
 def _known_items(body: Body, over: Value) -> tuple[Value, ...] | None:
@@ -203,19 +241,32 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
 
 def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
     parts = [source(body, body.plain(part)) for part in over.parts]
+    if any(part is not None for part in parts):
+        parts = [
+            source(body, _listed(body, each)) if part is None else part
+            for part, each in zip(parts, over.parts, strict=True)
+        ]
     if any(part is None for part in parts):
         return None
     found = [part for part in parts if part is not None]
+    if over.kind == "iter":
+        return found[0]
     if over.kind == "enumerate":
         length, item = found[0]
         return length, lambda i: Tup((Num(INT, f"({i} + {over.start})"), item(i)))
     if over.kind == "zip":
+        if over.is_changed:
+            lengths = [each for each, _ in found]
+            least = functools.reduce(lambda a, b: f"({a} < {b} ? {a} : {b})", lengths)
+            return least, lambda i: Tup(tuple(item(i) for _, item in found))
         length = body.temporary("int64_t", found[0][0])
         for other, _ in found[1:]:
             body.emit(f"if ({other} < {length}) {length} = {other};")
         return length, lambda i: Tup(tuple(item(i) for _, item in found))
     if over.kind == "reversed":
         length, item = found[0]
+        if over.is_changed:
+            return _backwards(body, length, item)
         return length, lambda i: item(f"({length} - 1 - {i})")
     if over.kind == "ndindex":
         return None
@@ -232,6 +283,33 @@ def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
             return length, lambda i: Tup((key(i), value(i)))
         return found[0]
     return None
+
+
+def _listed(body: Body, value: Value) -> Value:
+    """Returns a written tuple or list as one in memory, if its items are of one type."""
+    if not isinstance(value, Tup) or not value.items:
+        return value
+    try:
+        return containers.list_of(body, value.items)
+    except Refusal:
+        return value
+
+
+def _backwards(
+    body: Body, length: str, item: Callable[[str], Value]
+) -> tuple[str, Callable[[str], Value]]:
+    """Returns the items of a list that changes, from that on which was its last at first."""
+    first = body.temporary("int64_t", length)
+
+    def found(i: str) -> Value:
+        body.check(
+            f"{first} - 1 - {i} < {length}",
+            "RuntimeError",
+            "the list became shorter than where reversed() is: loop over a copy",
+        )
+        return item(f"({first} - 1 - {i})")
+
+    return first, found
 
 
 def _count(body: Body, label: str, over: Span, begin: Callable[[Value], None], inside: Way) -> None:

@@ -1088,6 +1088,9 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
     if name == "astype":
         item = dtype_of(body, given[0] if given else keywords["dtype"])
         assert item is not None
+        given_copy = keywords.get("copy", Fixed(True))
+        if item == value.item and isinstance(given_copy, Fixed) and not given_copy.value:
+            return value
         return (
             body.fresh(arrays.converted(value, item))
             if value.is_place

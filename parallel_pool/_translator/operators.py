@@ -247,8 +247,8 @@ def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
                 else "integer modulo by zero"
             )
             body.check(f"{b} != 0", "ZeroDivisionError", text)
-            if kind is ast.FloorDiv:
-                body.check(f"{b} != -1 || {a} != INT64_MIN", *_overflow())
+        if kind is ast.FloorDiv and not other.c.isdigit():
+            body.check(f"{b} != -1 || {a} != INT64_MIN", *_overflow())
         name = "floordiv" if kind is ast.FloorDiv else "mod"
         return body.number(INT, f"pp_python_{name}({a}, {b})")
     if kind in (ast.LShift, ast.RShift):
@@ -390,11 +390,11 @@ def _refuse_mixed(body: Body, number: Number) -> None:
 
 
 def unary(body: Body, op: ast.unaryop, value: Value) -> Value:
+    if isinstance(op, ast.Not):
+        return as_bool(negated(truth(body, value)))
     value = body.plain(value)
     if isinstance(value, Uni):
         return body.spread([value], lambda given: unary(body, op, *given))
-    if isinstance(op, ast.Not):
-        return as_bool(negated(truth(body, value)))
     if isinstance(value, Fixed):
         names: dict[type, Any] = {
             ast.USub: operator.neg,

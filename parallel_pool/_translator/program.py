@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 import enum
+import functools
 import inspect
 import types as python_types
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, expressions, reader, storage
+from parallel_pool._translator import arrays, containers, expressions, order, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.reader import Function
@@ -78,12 +79,14 @@ class Compiled:
         name: in C.
         result: the type of what it returns; None: it is not known yet.
         is_foreign: it returns a part of an attribute.
+        shared: the attributes of which it returns a part.
         is_recursive: it calls itself.
     """
 
     name: str
     result: Type | None = None
     is_foreign: bool = False
+    shared: frozenset[tuple[str, str]] = frozenset()
     is_recursive: bool = False
     is_done: bool = False
 
@@ -113,6 +116,14 @@ class Program:
         self._letter_tables: list[str] = []
         self.yields: dict[Any, Type] = {}
         self.assigned: set[str] = set()
+        # what a call of a function changes, by the function
+        self.effects: dict[int, order.Effects] = {}
+        # the functions that a function names, by the function
+        self.calls: dict[int, list[Function]] = {}
+
+    @functools.cached_property
+    def methods_by_name(self) -> dict[str, list[Function]]:
+        return order.methods_by_name(self.template.cls, self.template.env)
 
     # --------------------------------------------------------------------------------- names --
 
@@ -620,7 +631,7 @@ class Program:
         """Returns what a function returns; of the environment's step and reset, nothing."""
         if body.function.is_generator:
             return body.yielded if body.yielded is not None else Fixed(None)
-        return value
+        return containers.listed(value)
 
     def call(
         self, body: Body, bound: Bound, given: list[Value], keywords: dict[str, Value]
@@ -665,7 +676,8 @@ class Program:
             if compiled.result is None:
                 # what it returns is found at another place
                 raise Dead
-        return self._emit_call(body, compiled, [each for each in passed if each])
+        result = self._emit_call(body, compiled, [each for each in passed if each])
+        return Flat("iter", (result,)) if function.is_generator else result
 
     def _bound(
         self, body: Body, function: Function, given: list[Value], keywords: dict[str, Value]
@@ -698,7 +710,10 @@ class Program:
         if isinstance(value, Maybe):
             value = value.value
         if isinstance(value, Generator):
-            value = containers.made_of(body, value)
+            value = Flat("iter", (containers.made_of(body, value),))
+        if isinstance(value, Flat) and value.kind == "iter":
+            held, c, parameter = self._passed(body, name, value.parts[0])
+            return ("iterator", held), c, parameter
         if isinstance(value, Fixed):
             return ("known", storage.fixed_type(value.value), _identity(value.value)), "", ""
         if isinstance(value, Self):
@@ -743,6 +758,8 @@ class Program:
     def _parameter(self, body: Body, form: Any, c: str, value: Value) -> Value:
         """Returns what a parameter means in the function."""
         kind = form[0]
+        if kind == "iterator":
+            return Flat("iter", (self._parameter(body, form[1], c, value),))
         if kind == "known":
             return value
         if kind == "self":
@@ -788,6 +805,7 @@ class Program:
                 else body.result_type()
             )
             compiled.is_foreign = body.returns_parts
+            compiled.shared = frozenset(body.returns_of)
             if found == result:
                 break
             compiled.result = result = found
@@ -882,6 +900,8 @@ class Program:
 
     def _parameter_type(self, form: Any) -> str:
         kind = form[0]
+        if kind == "iterator":
+            return self._parameter_type(form[1])
         if kind in ("known", "self"):
             return ""
         if kind == "number":
@@ -921,7 +941,12 @@ class Program:
                 "maximum recursion depth exceeded",
             )
         call = f"{compiled.name}({', '.join(arguments)})"
-        body.emit(f"if (__builtin_expect((status = {call}) < 0, 0)) goto {body.handler()};")
+        failed = f"if (__builtin_expect((status = {call}) < 0, 0))"
+        if body.handlers:
+            with body.block(f"{failed} {{"):
+                body.goto_handler()
+        else:
+            body.emit(f"{failed} goto fail;")
         if compiled.is_recursive:
             body.emit("c->depth--;")
         if not result:
@@ -932,6 +957,8 @@ class Program:
             found.pointer = target[1]
         if compiled.is_foreign and isinstance(found, Arr):
             found.is_foreign = True
+        if isinstance(found, Arr):
+            found.shared = compiled.shared
         return found
 
     def inline_generator(self, body: Body, value: Flat, function: Callable[[Value], None]) -> None:

@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,16 @@ class Function:
     def is_generator(self) -> bool:
         return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.tree))
 
+    @functools.cached_property
+    def locals(self) -> frozenset[str]:
+        """The names that belong to the function, wherever in it they are assigned."""
+        return frozenset(_assigned(self.tree.body)) - {
+            name
+            for each in ast.walk(self.tree)
+            if isinstance(each, (ast.Global, ast.Nonlocal))
+            for name in each.names
+        }
+
     @property
     def name(self) -> str:
         return self.tree.name
@@ -49,6 +59,19 @@ class Function:
     @property
     def qualified_name(self) -> str:
         return f"{self.owner.__name__}.{self.name}" if self.owner else self.name
+
+
+def _assigned(trees: Sequence[ast.AST]) -> Iterator[str]:
+    """Yields the names that statements assign; a comprehension has its own."""
+    for tree in trees:
+        if isinstance(tree, ast.Name) and isinstance(tree.ctx, (ast.Store, ast.Del)):
+            yield tree.id
+        elif isinstance(tree, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and tree.name:
+            yield tree.name
+        if isinstance(tree, ast.comprehension):
+            yield from _assigned([tree.iter, *tree.ifs])
+        else:
+            yield from _assigned(list(ast.iter_child_nodes(tree)))
 
 
 def is_own(cls: type) -> bool:

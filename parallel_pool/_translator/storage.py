@@ -412,6 +412,8 @@ def join(one: Type, other: Type) -> Type:
             return a
         if isinstance(a, Constant) and isinstance(a.value, tuple):
             return join(fixed_type(a.value), b)
+        if isinstance(a, Record) and a.cls is None and isinstance(b, Map):
+            return join(as_map_type(a), b)
     for a, b in ((one, other), (other, one)):
         if isinstance(a, Constant) and isinstance(a.value, list):
             return join(fixed_type(a.value), b)
@@ -441,6 +443,15 @@ def join(one: Type, other: Type) -> Type:
     if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype != other.item.dtype:
         return united(one, other)
     raise Refusal(f"a value is {one} at one place and {other} at another")
+
+
+def as_map_type(of: Record) -> Map:
+    """Returns the type of a dict with known keys to which others may come."""
+    key: Type = Empty()
+    item: Type = Empty()
+    for each, held in zip(of.keys, of.items, strict=True):
+        key, item = join_items(key, fixed_type(each)), join_items(item, held)
+    return Map(key, item)
 
 
 def _may_be_united(of: Type) -> bool:

@@ -109,6 +109,7 @@ class Arr(Value):
         is_foreign: a method has returned a part of an attribute: it must not be changed.
         is_read_only: holds for all environments.
         bases: the memories that elements are read from; EVERYWHERE in it: any.
+        shared: the attributes of which it is a copy here, and a part in Python.
     """
 
     item: Number
@@ -121,6 +122,7 @@ class Arr(Value):
     is_read_only: bool = False
     key: str = ""
     bases: frozenset[str] = frozenset({EVERYWHERE})
+    shared: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def type(self) -> Type:
@@ -163,11 +165,18 @@ class Rec(Value):
 
 @dataclass
 class Lst(Value):
-    """A list, deque or set in memory; c: a pointer to its struct."""
+    """A list, deque or set in memory.
+
+    Attributes:
+        c: a pointer to its struct.
+        root: what holds the memory, as of an array.
+        is_changed: it may change while it is looped over.
+    """
 
     list_type: List
     c: str
     root: tuple[str, str] | None = None
+    is_changed: bool = False
 
     @property
     def type(self) -> Type:
@@ -180,11 +189,12 @@ class Lst(Value):
 
 @dataclass
 class Mapping(Value):
-    """A dictionary in memory; c: a pointer to its struct."""
+    """A dictionary in memory; the attributes are those of a list."""
 
     map_type: Map
     c: str
     root: tuple[str, str] | None = None
+    is_changed: bool = False
 
     @property
     def type(self) -> Type:
@@ -335,11 +345,27 @@ class Generator(Value):
 
 @dataclass
 class Flat(Value):
-    """enumerate, zip, reversed, dict.items() ...: something to loop over."""
+    """enumerate, zip, reversed, dict.items() ...: something to loop over.
+
+    Attributes:
+        names: of the parts, if it has a name itself: parts may be assigned anew.
+        is_changed: parts change while they are looped over.
+    """
 
     kind: str
     parts: tuple[Value, ...]
     start: int = 0
+    names: tuple[str, ...] = ()
+    is_changed: bool = False
+
+
+# what can be looped over once
+ITERATORS = ("enumerate", "zip", "reversed", "map", "iter")
+
+
+def is_iterator(value: Value) -> bool:
+    """Returns whether a value is used up when it has been looped over."""
+    return isinstance(value, Generator) or (isinstance(value, Flat) and value.kind in ITERATORS)
 
 
 def kept_type(of: Type) -> Type:

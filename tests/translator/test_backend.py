@@ -306,8 +306,9 @@ def test_wrong_arguments(module: Module) -> None:
 def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module) -> None:
     env_id = module.register(max_episode_steps=9, kwargs={"name": "slow"})
     compiled(env_id).close()
+    reasons = "these options need another translation|has no option name"
     for given in ({"name": "fast"}, {"size": 5}):
-        with pytest.warns(UserWarning, match="these options need another translation|has no option name"):
+        with pytest.warns(UserWarning, match=reasons):
             made = parallel_pool.make_vec(env_id, 1, **given)
         assert made.backend == "process"
         made.close()
