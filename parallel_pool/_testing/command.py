@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from parallel_pool._engine.arguments import MAX_NAME, named, quote
+from parallel_pool._prover.contract_error import ContractError
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
 from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
-from parallel_pool._testing.play import ContractError
 from parallel_pool._testing.supervisor import Line
 from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 

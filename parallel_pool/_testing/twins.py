@@ -6,38 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
-import numpy as np
 from gymnasium.wrappers import TimeLimit
 
 from parallel_pool._apis.gymnasium.make import make_vec
-from parallel_pool._testing.play import ContractError
+from parallel_pool._prover.comparison import is_same
+from parallel_pool._prover.contract_error import ContractError
 
 NUM_ENVS = 3
 STEPS = 300
 NAMES = ("observation", "reward", "terminated", "truncated", "info")
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Returns whether two results have the same keys, dtypes, shapes and numbers, bit by bit.
-
-    All NaN count as equal: which of them a sum gives is not defined.
-    """
-    if isinstance(one, dict):
-        return (
-            isinstance(other, dict)
-            and one.keys() == other.keys()
-            and all(is_same(one[key], other[key]) for key in one)
-        )
-    if isinstance(one, tuple):
-        return isinstance(other, tuple) and len(one) == len(other) and all(map(is_same, one, other))
-    one, other = np.asarray(one), np.asarray(other)
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    if one.dtype.kind != "f":
-        return bool(one.tobytes() == other.tobytes())
-    is_nan = np.isnan(one)
-    signs = np.signbit(one) == np.signbit(other)
-    return bool(((one == other) & signs | is_nan & np.isnan(other)).all())
 
 
 def compare(

@@ -160,10 +160,15 @@ def _translate(
     return Translated(cls, env_id, limit, _write(made.symbol, made.text), made.symbol, file)
 
 
-def load_translated(made: Translated) -> list[str]:
-    """Compiles and loads a class that was translated; returns its id, in a list."""
-    built = cache.build(made.path)
-    ids = load.load_built(made.path, built.library, made.file)
+def load_translated(made: Translated, library: Path | None = None) -> list[str]:
+    """Compiles and loads a class that was translated; returns its id, in a list.
+
+    Args:
+        made: the class.
+        library: made of its C file; None: the cache's.
+    """
+    library = library or cache.build(made.path).library
+    ids = load.load_built(made.path, library, made.file)
     for each in ids:
         registry.entry_points_by_id[each] = f"{made.cls.__module__}:{made.cls.__qualname__}"
         files.classes_by_id[each] = made.cls

@@ -1,0 +1,137 @@
+"""Archive: action sequences that reached something new, or stayed alive for long.
+
+States are told apart by coarse cells of observation and reward. A sequence begins with a seed and
+holds one episode; it is continued by being played again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from parallel_pool._engine.buffers import Array
+
+# cells between finite bounds, and most numbers of a cell
+BINS, MOST_NUMBERS = 12, 64
+# bounds beyond this say nothing of where observations are
+WIDE = 1e6
+
+
+@dataclass
+class Found:
+    """Actions of one episode.
+
+    Attributes:
+        seed: of the reset.
+        actions: of shape (steps, *shape of an action).
+        visits: how often it was continued.
+    """
+
+    seed: int
+    actions: Array
+    visits: int = 0
+
+
+class Archive:
+    """The sequences that were kept.
+
+    Attributes:
+        cells: the sequence that reached each cell first.
+        longest: sequences that lived for long, the longest first.
+    """
+
+    MOST_LONGEST = 8
+
+    def __init__(self, space: Any) -> None:
+        self.cells: dict[bytes, Found] = {}
+        self.longest: list[Found] = []
+        self._space = space
+
+    def cells_of(self, observation: Any, reward: Array) -> list[bytes]:
+        """Returns the cell of each row."""
+        parts = [_coarse(space, leaf) for space, leaf in leaves(self._space, observation)]
+        parts.append(_signed_logs(np.asarray(reward, np.float64)[:, None]))
+        table = np.concatenate(parts, axis=1)
+        return [row.tobytes() for row in table]
+
+    def choose(self, count: int, rng: np.random.Generator) -> list[Found | None]:
+        """Returns sequences to continue; None for a fresh episode."""
+        kept = list(self.cells.values())
+        if not kept:
+            return [None] * count
+        weights = np.array([1 / (1 + each.visits) ** 2 for each in kept])
+        chosen: list[Found | None] = []
+        for draw in rng.random(count):
+            if draw < 0.2:
+                chosen.append(None)
+            elif draw < 0.5 and self.longest:
+                chosen.append(self.longest[int(rng.integers(len(self.longest)))])
+            else:
+                chosen.append(kept[int(rng.choice(len(kept), p=weights / weights.sum()))])
+        for each in chosen:
+            if each is not None:
+                each.visits += 1
+        return chosen
+
+    def keep(self, cell: bytes, seed: int, actions: Array) -> bool:
+        """Keeps what reached a cell, if that is new or was reached in fewer steps."""
+        there = self.cells.get(cell)
+        if there is None:
+            self.cells[cell] = Found(seed, actions)
+        elif len(actions) < len(there.actions):
+            there.seed, there.actions = seed, actions
+        return there is None
+
+    def keep_long(self, seed: int, actions: Array) -> bool:
+        """Keeps a sequence if it is among the longest."""
+        if any(each.seed == seed and len(each.actions) >= len(actions) for each in self.longest):
+            return False
+        self.longest.append(Found(seed, actions))
+        self.longest.sort(key=lambda each: -len(each.actions))
+        dropped = self.longest[self.MOST_LONGEST :]
+        del self.longest[self.MOST_LONGEST :]
+        return not dropped or len(dropped[0].actions) < len(actions)
+
+
+def leaves(space: Any, value: Any) -> list[tuple[Any, Array]]:
+    """Returns the simple spaces of an observation with their rows."""
+    if isinstance(space, spaces.Dict):
+        return [pair for key in space for pair in leaves(space[key], value[key])]
+    if isinstance(space, spaces.Tuple):
+        pairs: Sequence[tuple[Any, Any]] = list(zip(space.spaces, value, strict=True))
+        return [pair for each, rows in pairs for pair in leaves(each, rows)]
+    return [(space, np.asarray(value))]
+
+
+def _coarse(space: Any, rows: Array) -> Array:
+    """Returns some small numbers for each row, of shape (rows, numbers)."""
+    flat = rows.reshape(len(rows), -1)
+    if flat.dtype.kind in "iub" and flat.shape[1] <= MOST_NUMBERS:
+        return flat.astype(np.int64).astype(np.int16)
+    values = _blocks(flat.astype(np.float64))
+    low, high = np.broadcast_to(getattr(space, "low", -np.inf), space.shape), None
+    high = np.broadcast_to(getattr(space, "high", np.inf), space.shape)
+    lows, highs = (_blocks(np.asarray(each, np.float64).reshape(1, -1)) for each in (low, high))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        share = (values - lows) / (highs - lows)
+        is_bounded = (np.abs(lows) < WIDE) & (np.abs(highs) < WIDE) & (highs > lows)
+        binned = np.where(is_bounded, np.nan_to_num(share) * BINS, _signed_logs(values))
+        return np.clip(binned, -1000, 1000).astype(np.int16)
+
+
+def _blocks(flat: Array) -> Array:
+    """Returns rows, those of pictures as the means of blocks."""
+    if flat.shape[1] <= MOST_NUMBERS:
+        return flat
+    parts = np.array_split(flat, MOST_NUMBERS, axis=1)
+    return np.stack([part.mean(axis=1) for part in parts], axis=1)
+
+
+def _signed_logs(values: Array) -> Array:
+    with np.errstate(invalid="ignore", over="ignore"):
+        logs = np.sign(values) * np.floor(2 * np.log2(1 + 8 * np.abs(values)))
+    return np.nan_to_num(logs, nan=999, posinf=998, neginf=-998).astype(np.int16)
