@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool._engine.buffers import Array
+from parallel_pool._prover.player import Result
 
 # cells between finite bounds, and most numbers of a cell
 BINS, MOST_NUMBERS = 12, 64
@@ -51,12 +52,18 @@ class Archive:
         self.longest: list[Found] = []
         self._space = space
 
-    def cells_of(self, observation: Any, reward: Array) -> list[bytes]:
-        """Returns the cell of each row."""
-        parts = [_coarse(space, leaf) for space, leaf in leaves(self._space, observation)]
-        parts.append(_signed_logs(np.asarray(reward, np.float64)[:, None]))
-        table = np.concatenate(parts, axis=1)
-        return [row.tobytes() for row in table]
+    def cells_of(self, results: Sequence[Result]) -> list[list[bytes]]:
+        """Returns the cell of each environment in each result of a step."""
+        found = [leaves(self._space, result["observation"]) for result in results]
+        parts = [
+            _coarse(rows[0][0], np.concatenate([leaf for _, leaf in rows]))
+            for rows in zip(*found, strict=True)
+        ]
+        rewards = np.concatenate([result["reward"] for result in results])
+        table = np.concatenate([*parts, _signed_logs(rewards[:, None])], axis=1)
+        count = len(table) // len(results)
+        cells = [row.tobytes() for row in table]
+        return [cells[at : at + count] for at in range(0, len(cells), count)]
 
     def choose(self, count: int, rng: np.random.Generator) -> list[Found | None]:
         """Returns sequences to continue; None for a fresh episode."""

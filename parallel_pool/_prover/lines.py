@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import tempfile
@@ -63,12 +64,11 @@ def measure(target: Native, scripts: Sequence[Script], timeout: float, deadline:
             reason = _play(replace(target, library=str(library)), scripts, timeout, deadline)
             if reason:
                 return Lines(reason)
-            done = program.run(
-                [*command, "--json-format", "--stdout", "-b", str(folder / "own.gcda")]
-            )
+            done = program.run([*command, "--json-format", "-b", "own.gcda"], folder)
             if done.status:
                 return Lines(f"{command[0]} failed: {done.err.strip()[:200]}")
-            return _read(json.loads(done.out), source)
+            with gzip.open(folder / "own.gcov.json.gz") as file:
+                return _read(json.load(file), source)
     except (SourceError, MissingDependencyError, ValueError, OSError) as error:
         return Lines(str(error))
 

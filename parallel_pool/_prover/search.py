@@ -26,6 +26,8 @@ SHORT_LIMIT = 9
 # environments of a round that looks for new states, steps that it adds, and columns that both
 # sides play afterwards
 WIDTH, TAIL, COLUMNS = 32, 64, 4
+# rounds of our side alone before both sides play
+ROUNDS = 2
 # what a round costs at least, so that rounds end
 LEAST_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
@@ -172,20 +174,32 @@ class Search:
         """Our side alone looks for new states; both sides play what reached them."""
         used, count = self.match.steps, 0
         while used < self.plan.steps and not self._is_late():
-            script = self._round()
-            results = self._explore(script)
-            if ERROR in results[-1] or PROCESS in results[-1]:
-                return self._play(replace(script.prefix(len(results)), policy="new states"))
-            columns = self._keep(script, results)
             before = self.match.steps
-            if columns is not None:
+            columns: list[tuple[int, int, Array]] = []
+            for _ in range(ROUNDS):
+                script = self._round()
+                results = self._explore(script)
+                if ERROR in results[-1] or PROCESS in results[-1]:
+                    return self._play(script.prefix(len(results)))
+                columns += self._keep(script, results)
+            if columns:
                 mode = self.plan.modes[count % len(self.plan.modes)]
-                script = replace(columns, case=replace(columns.case, mode=mode))
+                script = self._of_columns(columns, mode)
                 if (found := self._play(script)) is not None:
                     return found
             used += max(self.match.steps - before, LEAST_COST)
             count += 1
         return None
+
+    def _of_columns(self, columns: list[tuple[int, int, Array]], mode: str) -> Script:
+        """Returns a script of the environments whose last new cell came latest."""
+        best = sorted(columns, key=lambda each: -each[0])[:COLUMNS]
+        steps = best[0][0]
+        rest = self._actions("random", steps, len(best))
+        for at, (_, _, actions) in enumerate(best):
+            rest[: len(actions), at] = actions[:steps]
+        case = Case(self.plan.combinations[0], mode)
+        return of_segments(case, [(tuple(seed for _, seed, _ in best), rest)], "new states")
 
     def _round(self) -> Script:
         """Returns a script that continues sequences, each in an environment of its own."""
@@ -217,8 +231,12 @@ class Search:
         self.match.ours.begin(script.events)
         return self.match.ours.finish()
 
-    def _keep(self, script: Script, results: list[Result]) -> Script | None:
-        """Keeps what is new; returns what both sides should play of it."""
+    def _keep(self, script: Script, results: list[Result]) -> list[tuple[int, int, Array]]:
+        """Keeps what is new.
+
+        Returns:
+            What both sides may play of it: steps, seed and actions of an environment.
+        """
         (seeds, actions) = script.segments()[0]
         assert seeds is not None
         taken = np.stack(actions)
@@ -227,12 +245,7 @@ class Search:
             sequence = taken[: max(life - int(self._rng.integers(CUT)), 1), at].copy()
             if self.archive.keep_long(seeds[at], sequence):
                 last[at] = max(last.get(at, 0), life)
-        if not last:
-            return None
-        best = sorted(last, key=lambda at: -last[at])[:COLUMNS]
-        steps = max(last[at] for at in best)
-        chosen = [(tuple(seeds[at] for at in best), taken[:steps, best])]
-        return of_segments(script.case, chosen, "new states")
+        return [(steps, seeds[at], taken[:, at]) for at, steps in last.items()]
 
     def _new_cells(
         self, seeds: tuple[int, ...], taken: Array, results: list[Result]
@@ -241,10 +254,10 @@ class Search:
         lives = np.full(len(seeds), len(taken))
         alive = np.ones(len(seeds), np.bool_)
         last: dict[int, int] = {}
+        cells = self.archive.cells_of(results[1:])
         for step, result in enumerate(results[1:], 1):
-            cells = self.archive.cells_of(result["observation"], result["reward"])
             for at in np.flatnonzero(alive).tolist():
-                if self.archive.keep(cells[at], seeds[at], taken[:step, at]):
+                if self.archive.keep(cells[step - 1][at], seeds[at], taken[:step, at]):
                     last[at] = step
             ended = alive & (result["terminated"] | result["truncated"])
             lives[ended] = step

@@ -127,6 +127,7 @@ class Native:
         envs = self.make(Case(), 1)
         try:
             spaces = envs.single_observation_space, envs.single_action_space
+            draws = PICTURES in envs.metadata.get("render_modes", ())
         finally:
             envs.close()
         return Facts(
@@ -136,7 +137,7 @@ class Native:
             threshold=definition.reward_threshold,
             options=tuple(each for each in definition.options.values() if not each.is_hidden),
             reset_options=tuple(definition.reset_options),
-            draws=definition.can_render or registry.renderer_module(definition) is not None,
+            draws=draws,
         )
 
     def make(self, case: Case, num_envs: int) -> Any:
