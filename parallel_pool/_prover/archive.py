@@ -127,7 +127,8 @@ def _coarse(space: Any, rows: Array) -> Array:
         share = (values - lows) / (highs - lows)
         is_bounded = (np.abs(lows) < WIDE) & (np.abs(highs) < WIDE) & (highs > lows)
         binned = np.where(is_bounded, np.nan_to_num(share) * BINS, _signed_logs(values))
-        return np.clip(binned, -1000, 1000).astype(np.int16)
+        cells: Array = np.clip(binned, -1000, 1000).astype(np.int16)
+    return cells
 
 
 def _blocks(flat: Array) -> Array:

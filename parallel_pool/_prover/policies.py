@@ -24,7 +24,7 @@ def actions(space: Any, policy: str, steps: int, num_envs: int, rng: np.random.G
         return uniform(space, size, rng)
     if policy == "sticky":
         return _held(uniform(space, size, rng), rng)
-    drawn: Array = extreme(space, size, rng)
+    drawn = extreme(space, size, rng)
     # a corner that is kept takes the state to where random actions never do
     return _held(drawn, rng) if rng.random() < 0.5 else drawn
 
@@ -39,9 +39,11 @@ def uniform(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Arra
     if isinstance(space, spaces.Box) and space.dtype is not None and space.dtype.kind == "f":
         low, high = bounds(space)
         drawn = low + (high - low) * rng.random(shape)
-        return np.clip(drawn.astype(space.dtype), low, high)
+        clipped: Array = np.clip(drawn.astype(space.dtype), low, high)
+        return clipped
     low, high = corners(space)
-    return rng.integers(low, high, shape, endpoint=True).astype(space.dtype)
+    numbers: Array = rng.integers(low, high, shape, endpoint=True).astype(space.dtype)
+    return numbers
 
 
 def extreme(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Array:
@@ -57,7 +59,8 @@ def extreme(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Arra
         signs = rng.random(shape) < 0.5
         if drawn.dtype.kind == "f":
             drawn = np.where(is_zero & signs, -drawn, drawn)
-    return drawn.astype(space.dtype)
+    converted: Array = drawn.astype(space.dtype)
+    return converted
 
 
 def corners(space: Any) -> tuple[Any, Any]:

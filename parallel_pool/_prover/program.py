@@ -122,7 +122,8 @@ def _make_reference(theirs: Reference, case: Case, count: int) -> str:
         limit = theirs.limit if case.limit is None else case.limit
         if limit is not None:
             one = f"gymnasium.wrappers.TimeLimit({one}, {limit})"
-    return f"gymnasium.vector.SyncVectorEnv([lambda: {one}] * {count}, autoreset_mode={value_of(case.mode)!r})"
+    mode = f"autoreset_mode={value_of(case.mode)!r}"
+    return f"gymnasium.vector.SyncVectorEnv([lambda: {one}] * {count}, {mode})"
 
 
 def _body(finding: Finding) -> list[str]:
