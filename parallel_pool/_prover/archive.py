@@ -1,6 +1,6 @@
 """Archive: action sequences that reached something new, or stayed alive for long.
 
-States are told apart by coarse cells of observation and reward. A sequence begins with a seed and
+States are told apart by coarse cells of observation, reward and end. A sequence begins with a seed and
 holds one episode; it is continued by being played again.
 """
 
@@ -16,8 +16,10 @@ from gymnasium import spaces
 from parallel_pool._engine.buffers import Array
 from parallel_pool._prover.player import Result
 
-# cells between finite bounds, and most numbers of a cell
-BINS, MOST_NUMBERS = 12, 64
+# cells between finite bounds: at first, and at most; and the most numbers of a cell
+BINS, MOST_BINS, MOST_NUMBERS = 12, 192, 64
+# shares of fresh episodes, and of sequences that lived for long
+FRESH, LONG = 0.15, 0.25
 # bounds beyond this say nothing of where observations are
 WIDE = 1e6
 
@@ -50,17 +52,26 @@ class Archive:
     def __init__(self, space: Any) -> None:
         self.cells: dict[bytes, Found] = {}
         self.longest: list[Found] = []
-        self._space = space
+        self._space, self._bins = space, BINS
+
+    def refine(self) -> None:
+        """Makes cells finer, when all that are reached are known."""
+        self._bins = min(2 * self._bins, MOST_BINS)
 
     def cells_of(self, results: Sequence[Result]) -> list[list[bytes]]:
         """Returns the cell of each environment in each result of a step."""
         found = [leaves(self._space, result["observation"]) for result in results]
         parts = [
-            _coarse(rows[0][0], np.concatenate([leaf for _, leaf in rows]))
+            _coarse(rows[0][0], np.concatenate([leaf for _, leaf in rows]), self._bins)
             for rows in zip(*found, strict=True)
         ]
-        rewards = np.concatenate([result["reward"] for result in results])
-        table = np.concatenate([*parts, _signed_logs(rewards[:, None])], axis=1)
+        rewards, *ends = (
+            np.concatenate([result[name] for result in results])[:, None]
+            for name in ("reward", "terminated", "truncated")
+        )
+        flags = [each.astype(np.int16) for each in ends]
+        fineness = np.full_like(flags[0], self._bins)
+        table = np.concatenate([*parts, _signed_logs(rewards), *flags, fineness], axis=1)
         count = len(table) // len(results)
         cells = [row.tobytes() for row in table]
         return [cells[at : at + count] for at in range(0, len(cells), count)]
@@ -71,14 +82,13 @@ class Archive:
         if not kept:
             return [None] * count
         weights = np.array([1 / (1 + each.visits) ** 2 for each in kept])
-        chosen: list[Found | None] = []
-        for draw in rng.random(count):
-            if draw < 0.2:
-                chosen.append(None)
-            elif draw < 0.5 and self.longest:
-                chosen.append(self.longest[int(rng.integers(len(self.longest)))])
-            else:
-                chosen.append(kept[int(rng.choice(len(kept), p=weights / weights.sum()))])
+        places = rng.choice(len(kept), count, p=weights / weights.sum())
+        chosen: list[Found | None] = [kept[at] for at in places.tolist()]
+        for at, draw in enumerate(rng.random(count).tolist()):
+            if draw < FRESH:
+                chosen[at] = None
+            elif draw < FRESH + LONG and self.longest:
+                chosen[at] = self.longest[int(rng.integers(len(self.longest)))]
         for each in chosen:
             if each is not None:
                 each.visits += 1
@@ -114,19 +124,23 @@ def leaves(space: Any, value: Any) -> list[tuple[Any, Array]]:
     return [(space, np.asarray(value))]
 
 
-def _coarse(space: Any, rows: Array) -> Array:
+def _coarse(space: Any, rows: Array, bins: int) -> Array:
     """Returns some small numbers for each row, of shape (rows, numbers)."""
     flat = rows.reshape(len(rows), -1)
     if flat.dtype.kind in "iub" and flat.shape[1] <= MOST_NUMBERS:
         return flat.astype(np.int64).astype(np.int16)
     values = _blocks(flat.astype(np.float64))
-    low, high = np.broadcast_to(getattr(space, "low", -np.inf), space.shape), None
-    high = np.broadcast_to(getattr(space, "high", np.inf), space.shape)
-    lows, highs = (_blocks(np.asarray(each, np.float64).reshape(1, -1)) for each in (low, high))
+    sides = [
+        np.broadcast_to(getattr(space, name, np.nan), space.shape).astype(np.float64)
+        for name in ("low", "high")
+    ]
+    lows, highs = (_blocks(each.reshape(1, -1)) for each in sides)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         share = (values - lows) / (highs - lows)
         is_bounded = (np.abs(lows) < WIDE) & (np.abs(highs) < WIDE) & (highs > lows)
-        binned = np.where(is_bounded, np.nan_to_num(share) * BINS, _signed_logs(values))
+        # what lies at a bound was often put there
+        places = np.where(share <= 0, -1, np.nan_to_num(share) * bins)
+        binned = np.where(is_bounded, places, _signed_logs(values * (bins / BINS)))
         cells: Array = np.clip(binned, -1000, 1000).astype(np.int16)
     return cells
 

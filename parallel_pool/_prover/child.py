@@ -13,6 +13,7 @@ import sys
 from typing import IO, Any
 
 from parallel_pool._native import lib
+from parallel_pool._prover.packing import pack_results, unpack_events
 from parallel_pool._prover.player import Player, Result
 from parallel_pool._prover.sides import Local
 from parallel_pool._prover.target import Native
@@ -51,12 +52,12 @@ def _run(side: Local, request: Any, note: Any) -> Any:
     results: list[Result] = []
     player = side.player
     assert isinstance(player, Player)
-    for count, event in enumerate(request[1]):
+    for count, event in enumerate(unpack_events(request[1])):
         if player.is_over:
             break
         note(count)
         results.append(player.play(event))
-    return results
+    return pack_results(results)
 
 
 def _next(requests: IO[bytes]) -> Any:

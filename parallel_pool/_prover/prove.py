@@ -216,7 +216,7 @@ class _Run:
         if finding is None:
             return Outcome(self._proof("", self._lines()))
         limit = time.monotonic() + min(self._settings.seconds, MOST_AFTER)
-        finding = Shrinker(self._match, finding, limit).run()
+        finding = Shrinker(self._match, finding, limit, self._settings.modes).run()
         text = self._program(finding)
         words = f"{self._names()} differ: {sentences.full(finding)}\n\n{text}"
         lines = Lines("a difference was found before")

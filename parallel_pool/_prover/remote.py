@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from parallel_pool._prover.child import LENGTH, PROGRESS
+from parallel_pool._prover.packing import pack_events, unpack_results
 from parallel_pool._prover.player import PROCESS, Result
 from parallel_pool._prover.script import Case, Event
 from parallel_pool._prover.target import Facts, Native
@@ -109,12 +110,12 @@ class Remote:
     def begin(self, events: Sequence[Event]) -> None:
         """As Side.begin."""
         self._begun = events
-        self._send(("play", events))
+        self._send(("play", pack_events(events)))
 
     def finish(self) -> list[Result]:
         """As Side.finish; the last result of a process that has ended says how it did."""
         try:
-            results: list[Result] = self._receive(self._timeout)
+            results = unpack_results(self._receive(self._timeout))
         except _Ended as error:
             self.crashes += 1
             (count,) = PROGRESS.unpack_from(self._progress, 0)
@@ -132,8 +133,8 @@ class Remote:
         try:
             self._send(("open", *self._opened))
             self._receive(self._timeout)
-            self._send(("play", events))
-            return list(self._receive(START)[before:])
+            self._send(("play", pack_events(events)))
+            return unpack_results(self._receive(START))[before:]
         except _Ended:
             return []
 

@@ -18,16 +18,18 @@ from parallel_pool._prover.script import MODES, Case, Script, of_segments
 from parallel_pool._prover.tally import Tally
 
 # shares of the steps: sweeps over all settings, and one long run; the rest is for new states
-SWEEPS, LONG_RUN = 0.4, 0.35
+SWEEPS, LONG_RUN = 0.3, 0.3
 # steps of an environment in one sweep
 LEAST, MOST = 24, 400
 # a time limit that ends episodes in every sweep
 SHORT_LIMIT = 9
 # environments of a round that looks for new states, steps that it adds, and columns that both
 # sides play afterwards
-WIDTH, TAIL, COLUMNS = 32, 64, 4
+WIDTH, TAIL, COLUMNS = 96, 64, 4
+# new cells of these rounds, fewer than which make cells finer
+FEW_NEW = 24
 # rounds of our side alone before both sides play
-ROUNDS = 2
+ROUNDS = 3
 # what a round costs at least, so that rounds end
 LEAST_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
@@ -176,12 +178,15 @@ class Search:
         while used < self.plan.steps and not self._is_late():
             before = self.match.steps
             columns: list[tuple[int, int, Array]] = []
+            known = len(self.archive.cells)
             for _ in range(ROUNDS):
                 script = self._round()
                 results = self._explore(script)
                 if ERROR in results[-1] or PROCESS in results[-1]:
                     return self._play(script.prefix(len(results)))
                 columns += self._keep(script, results)
+            if len(self.archive.cells) - known < FEW_NEW:
+                self.archive.refine()
             if columns:
                 mode = self.plan.modes[count % len(self.plan.modes)]
                 script = self._of_columns(columns, mode)
@@ -208,9 +213,7 @@ class Search:
         steps = max(map(len, prefixes)) + TAIL
         fresh = self._seeds(WIDTH)
         seeds = [each.seed if each else seed for each, seed in zip(chosen, fresh, strict=True)]
-        parts = [
-            self._actions(policies.NAMES[at % len(policies.NAMES)], steps, 1) for at in range(WIDTH)
-        ]
+        parts = [self._actions(name, steps, WIDTH // 3) for name in policies.NAMES]
         actions = np.concatenate(parts, axis=1)
         for at, prefix in enumerate(prefixes):
             actions[: len(prefix), at] = prefix

@@ -14,10 +14,14 @@ from parallel_pool._prover import policies
 from parallel_pool._prover.comparison import Path
 from parallel_pool._prover.match import Finding, Match
 from parallel_pool._prover.player import PROCESS
-from parallel_pool._prover.script import MODES, Case, Event, Reset, Script, Step
+from parallel_pool._prover.script import Case, Event, Reset, Script, Step
 
 # tries and steps that shrinking takes at most; what ends the process costs a new one each time
-MOST_TRIES, MOST_STEPS, MOST_CRASHES = 300, 300_000, 12
+MOST_TRIES, MOST_STEPS, MOST_CRASHES = 150, 20_000, 12
+# runs of actions that are simplified one by one
+MOST_RUNS = 24
+# times the steps of a long script that may be played in any case
+LEAST_PLAYS = 6
 
 
 class Shrinker:
@@ -28,8 +32,10 @@ class Shrinker:
         tries: how many were played.
     """
 
-    def __init__(self, match: Match, found: Finding, deadline: float) -> None:
+    def __init__(self, match: Match, found: Finding, deadline: float, modes: Sequence[str]) -> None:
         self.best, self.tries = found, 0
+        self._mode = modes[0]
+        self._most_steps = max(MOST_STEPS, LEAST_PLAYS * found.script.steps)
         self._match, self._deadline = match, deadline
         self._steps = match.steps
         self._most = MOST_CRASHES if found.difference.kind == PROCESS else MOST_TRIES
@@ -49,7 +55,11 @@ class Shrinker:
     def _try(self, script: Script) -> bool:
         """Plays a script; keeps it if it differs in the same kind of thing."""
         spent = self._match.steps - self._steps
-        if self.tries >= self._most or spent > MOST_STEPS or time.monotonic() > self._deadline:
+        if (
+            self.tries >= self._most
+            or spent > self._most_steps
+            or time.monotonic() > self._deadline
+        ):
             return False
         self.tries += 1
         found = self._match.play(script)
@@ -63,12 +73,12 @@ class Shrinker:
     def _settings(self) -> None:
         """Tries the defaults of all settings."""
         case = self.best.script.case
-        self._try_case(Case(case.options, pictures=case.pictures))
+        self._try_case(Case(case.options, self._mode, pictures=case.pictures))
         for name in case.options:
             now = self.best.script.case
             rest = {key: value for key, value in now.options.items() if key != name}
             self._try_case(replace(now, options=rest))
-        self._try_case(replace(self.best.script.case, mode=MODES[0]))
+        self._try_case(replace(self.best.script.case, mode=self._mode))
         self._try_case(replace(self.best.script.case, limit=None))
         if self.best.difference.path[0] != "pictures":
             self._try_case(replace(self.best.script.case, pictures=False))
@@ -111,7 +121,8 @@ class Shrinker:
     def _fewer_events(self) -> None:
         """Delta debugging: leaves out runs of events, shorter ones each time."""
         size = (len(self.best.script.events) - 1) // 2
-        while size >= 1:
+        least = max(size // MOST_RUNS, 1)
+        while size >= least:
             # the first event stays: it has the seeds
             at = 1
             while at < len(self.best.script.events):
@@ -126,7 +137,9 @@ class Shrinker:
         """Tries the simplest action in ever shorter runs of steps."""
         simple = policies.simplest(self._match.theirs.facts.action_space)
         size = max(len(self.best.script.events) // 2, 1)
-        while size >= 1:
+        # of many actions single ones are not worth a try each
+        least = max(size // MOST_RUNS, 1)
+        while size >= least:
             for at in range(1, len(self.best.script.events), size):
                 script = self.best.script
                 changed = _with_actions(script, partial(_constant, simple), at, at + size)

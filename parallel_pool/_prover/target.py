@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,9 @@ class Native:
     name: str = ""
     library: str = ""
 
-    def load(self) -> str:
-        """Loads it into this process; returns its id.
+    @cached_property
+    def env_id(self) -> str:
+        """The id, under which it is loaded into this process at first use.
 
         Raises:
             SourceError, MissingDependencyError: it does not compile.
@@ -122,7 +124,7 @@ class Native:
 
     def facts(self) -> Facts:
         """Returns what the definition says; it is loaded before."""
-        definition = registry.find(self.load())
+        definition = registry.find(self.env_id)
         # all options have their defaults
         envs = self.make(Case(), 1)
         try:
@@ -150,7 +152,7 @@ class Native:
         if case.pictures:
             settings["render_mode"] = PICTURES
         return make_vec(
-            self.load(),
+            self.env_id,
             num_envs,
             backend="native",
             num_threads=1,

@@ -86,7 +86,12 @@ PLANTED = [
     Planted(
         "a draw too many",
         "cart",
-        (("  return PP_OK;\n}\n\nstatic int step", "  pp_rng_double(env->rng);\n  return PP_OK;\n}\n\nstatic int step"),),
+        (
+            (
+                "  return PP_OK;\n}\n\nstatic int step",
+                "  pp_rng_double(env->rng);\n  return PP_OK;\n}\n\nstatic int step",
+            ),
+        ),
         "",
     ),
     Planted(
@@ -129,7 +134,7 @@ PLANTED = [
     Planted(
         "the environment's own limit off by one",
         "glider",
-        (("it->steps >= 70", "it->steps > 70"),),
+        (("it->steps >= 40", "it->steps > 40"),),
         "truncated[",
     ),
     Planted(
@@ -137,7 +142,10 @@ PLANTED = [
         "glider",
         (
             ("  int64_t score;\n", "  int64_t score;\n  float shown;\n"),
-            ("  it->distance = it->distance + fabsf", "  it->shown = it->distance;\n  it->distance = it->distance + fabsf"),
+            (
+                "  it->distance = it->distance + fabsf",
+                "  it->shown = it->distance;\n  it->distance = it->distance + fabsf",
+            ),
             ("*(float *)rows[3] = it->distance", "*(float *)rows[3] = it->shown"),
         ),
         "info['distance'][",
@@ -152,7 +160,10 @@ PLANTED = [
         "an info of another dtype",
         "glider",
         (
-            ('"left", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64', '"left", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32'),
+            (
+                '"left", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64',
+                '"left", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT32',
+            ),
             ("*(int64_t *)rows[1] = it->left", "*(int32_t *)rows[1] = (int32_t)it->left"),
         ),
         "dtype of info['left']",
@@ -173,21 +184,37 @@ PLANTED = [
         "clipped before it is used, not after",
         "valley",
         (
-            ("double velocity = clip(it->velocity + push, -MAX_SPEED, MAX_SPEED);", "double velocity = it->velocity + push;"),
-            ("MIN_POSITION, MAX_POSITION);\n\n", "MIN_POSITION, MAX_POSITION);\n  velocity = clip(velocity, -MAX_SPEED, MAX_SPEED);\n\n"),
+            (
+                "double velocity = clip(it->velocity + push, -MAX_SPEED, MAX_SPEED);",
+                "double velocity = it->velocity + push;",
+            ),
+            (
+                "MIN_POSITION, MAX_POSITION);\n\n",
+                "MIN_POSITION, MAX_POSITION);\n  velocity = clip(velocity, -MAX_SPEED, MAX_SPEED);\n\n",
+            ),
         ),
         "",
     ),
     Planted(
         "an error after many steps",
         "cart",
-        (("  cart *it = env->state;\n  double force", '  cart *it = env->state;\n  if (*env->elapsed > 150) return pp_fail(env->error, PP_ERR_ENV, "too late");\n  double force'),),
+        (
+            (
+                "  cart *it = env->state;\n  double force",
+                '  cart *it = env->state;\n  if (*env->elapsed > 150) return pp_fail(env->error, PP_ERR_ENV, "too late");\n  double force',
+            ),
+        ),
         "error",
     ),
     Planted(
         "a rare region of the state space",
         "cart",
-        (("  result->terminated =", "  if (it->x > 1.8) it->x_dot *= 1.0000001;\n  result->terminated ="),),
+        (
+            (
+                "  result->terminated =",
+                "  if (it->x > 1.8) it->x_dot *= 1.0000001;\n  result->terminated =",
+            ),
+        ),
         "observation[",
     ),
     Planted(
@@ -208,33 +235,48 @@ PLANTED = [
         "glider",
         (
             ("  int32_t steps;\n", "  int32_t steps;\n  pp_rng first;\n"),
-            ("  it->height = (float)pp_rng_uniform", "  if (!it->first.inc_low) it->first = *env->rng;\n  else if (how->forced) *env->rng = it->first;\n  it->height = (float)pp_rng_uniform"),
+            (
+                "  it->height = (float)pp_rng_uniform",
+                "  if (!it->first.inc_low) it->first = *env->rng;\n  else if (how->forced) *env->rng = it->first;\n  it->height = (float)pp_rng_uniform",
+            ),
         ),
         "",
     ),
     Planted(
         "a wrong bound of a space",
         "cart",
-        (("highs[4] = {2 * MAX_X, INFINITY, 2 * MAX_THETA,", "highs[4] = {2 * MAX_X, INFINITY, 2.0000003 * MAX_THETA,"),),
+        (
+            (
+                "highs[4] = {2 * MAX_X, INFINITY, 2 * MAX_THETA,",
+                "highs[4] = {2 * MAX_X, INFINITY, 2.0000003 * MAX_THETA,",
+            ),
+        ),
         "single_observation_space.high[2]",
     ),
     Planted(
         "truncated and terminated at once",
         "glider",
-        (("!result->terminated && it->steps >= 70", "it->steps >= 30"), ("", "")) [:0]
-        or (("!result->terminated && it->steps >= 70", "it->steps >= 70"),),
+        (("!result->terminated && it->steps >= 40", "it->steps >= 40"),),
         "truncated[",
     ),
     Planted(
         "a corner of the actions",
         "glider",
-        (("  float gust =", "  if (thrust[0] == 1 && thrust[1] == -1) lift = 0.99f;\n  float gust ="),),
+        (
+            (
+                "  float gust =",
+                "  if (thrust[0] == 1 && thrust[1] == -1) lift = 0.99f;\n  float gust =",
+            ),
+        ),
         "observation[",
     ),
     Planted(
         "an integer that overflows",
         "glider",
-        (("  int64_t score;\n", "  int16_t score;\n"), ("it->score += 20 * it->steps", "it->score = (int16_t)(it->score + 20 * it->steps)")),
+        (
+            ("  int64_t score;\n", "  int16_t score;\n"),
+            ("it->score += 50 * it->steps", "it->score = (int16_t)(it->score + 50 * it->steps)"),
+        ),
         "info['score'][",
     ),
     Planted(

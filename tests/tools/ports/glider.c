@@ -56,9 +56,9 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   it->tilt = it->tilt * -0.5f + thrust[1] * 0.25f;
   it->distance = it->distance + fabsf(it->speed);
   it->steps++;
-  it->score += 20 * it->steps;
+  it->score += 50 * it->steps;
   result->terminated = it->height <= 0 || it->height > 4;
-  result->truncated = !result->terminated && it->steps >= 70;
+  result->truncated = !result->terminated && it->steps >= 40;
   result->reward[0] = (double)it->speed - (result->terminated ? 5.0 : 0.0);
   return PP_OK;
 }

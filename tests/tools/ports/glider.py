@@ -43,8 +43,8 @@ class Glider(gymnasium.Env[Any, Any]):
         self.tilt = self.tilt * F(-0.5) + action[1] * F(0.25)
         self.distance = self.distance + abs(self.speed)
         self.steps += 1
-        self.score += 20 * self.steps
+        self.score += 50 * self.steps
         terminated = bool(self.height <= 0 or self.height > 4)
-        truncated = not terminated and self.steps >= 70
+        truncated = not terminated and self.steps >= 40
         reward = float(self.speed) - (5.0 if terminated else 0.0)
         return self.look(), reward, terminated, truncated, self.tell()
