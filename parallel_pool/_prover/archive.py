@@ -1,7 +1,7 @@
 """Archive: action sequences that reached something new, or stayed alive for long.
 
-States are told apart by coarse cells of observation, reward and end. A sequence begins with a seed and
-holds one episode; it is continued by being played again.
+States are told apart by coarse cells of observation, reward and end. A sequence begins with a seed
+and holds one episode; it is continued by being played again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from parallel_pool._prover.player import Result
 
 # cells between finite bounds: at first, and at most; and the most numbers of a cell
 BINS, MOST_BINS, MOST_NUMBERS = 12, 192, 64
-# shares of fresh episodes, and of sequences that lived for long
-FRESH, LONG = 0.15, 0.25
+# shares of fresh episodes, of sequences that lived for long, and of those that went furthest out
+FRESH, LONG, OUT = 0.15, 0.2, 0.25
 # bounds beyond this say nothing of where observations are
 WIDE = 1e6
 
@@ -45,6 +45,7 @@ class Archive:
     Attributes:
         cells: the sequence that reached each cell first.
         longest: sequences that lived for long, the longest first.
+        extremes: by component and sign the value that is furthest out, and what reached it.
     """
 
     MOST_LONGEST = 8
@@ -52,6 +53,7 @@ class Archive:
     def __init__(self, space: Any) -> None:
         self.cells: dict[bytes, Found] = {}
         self.longest: list[Found] = []
+        self.extremes: dict[tuple[int, int], tuple[float, Found]] = {}
         self._space, self._bins = space, BINS
 
     def refine(self) -> None:
@@ -84,11 +86,14 @@ class Archive:
         weights = np.array([1 / (1 + each.visits) ** 2 for each in kept])
         places = rng.choice(len(kept), count, p=weights / weights.sum())
         chosen: list[Found | None] = [kept[at] for at in places.tolist()]
+        outer = [found for _, found in self.extremes.values()]
         for at, draw in enumerate(rng.random(count).tolist()):
             if draw < FRESH:
                 chosen[at] = None
             elif draw < FRESH + LONG and self.longest:
                 chosen[at] = self.longest[int(rng.integers(len(self.longest)))]
+            elif FRESH + LONG <= draw < FRESH + LONG + OUT and outer:
+                chosen[at] = outer[int(rng.integers(len(outer)))]
         for each in chosen:
             if each is not None:
                 each.visits += 1
@@ -102,6 +107,36 @@ class Archive:
         elif len(actions) < len(there.actions):
             there.seed, there.actions = seed, actions
         return there is None
+
+    def keep_outer(
+        self, results: Sequence[Result], lives: Sequence[int], seeds: Sequence[int], taken: Array
+    ) -> dict[int, int]:
+        """Keeps what went further out than anything before.
+
+        Returns:
+            The step at which each environment did so last.
+        """
+        rows = [leaves(self._space, result["observation"]) for result in results]
+        flat = [
+            np.concatenate([leaf.reshape(len(leaf), -1) for _, leaf in row], axis=1) for row in rows
+        ]
+        if flat[0].shape[1] > MOST_NUMBERS:
+            return {}
+        values = np.stack(flat).astype(np.float64)
+        is_dead = np.arange(1, len(values) + 1)[:, None] > np.asarray(lives)
+        values[is_dead] = np.nan
+        values[~np.isfinite(values)] = np.nan
+        last: dict[int, int] = {}
+        for number in range(values.shape[2]):
+            for sign in (-1, 1):
+                signed = np.nan_to_num(sign * values[:, :, number], nan=-np.inf)
+                step, at = divmod(int(signed.argmax()), values.shape[1])
+                best, _ = self.extremes.get((number, sign), (-np.inf, None))
+                if signed[step, at] > best:
+                    found = Found(seeds[at], taken[: step + 1, at])
+                    self.extremes[number, sign] = float(signed[step, at]), found
+                    last[at] = max(last.get(at, 0), step + 1)
+        return last
 
     def keep_long(self, seed: int, actions: Array) -> bool:
         """Keeps a sequence if it is among the longest."""
@@ -141,7 +176,7 @@ def _coarse(space: Any, rows: Array, bins: int) -> Array:
         # what lies at a bound was often put there
         places = np.where(share <= 0, -1, np.nan_to_num(share) * bins)
         binned = np.where(is_bounded, places, _signed_logs(values * (bins / BINS)))
-        cells: Array = np.clip(binned, -1000, 1000).astype(np.int16)
+    cells: Array = np.clip(binned, -1000, 1000).astype(np.int16)
     return cells
 
 
@@ -156,4 +191,5 @@ def _blocks(flat: Array) -> Array:
 def _signed_logs(values: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         logs = np.sign(values) * np.floor(2 * np.log2(1 + 8 * np.abs(values)))
-    return np.nan_to_num(logs, nan=999, posinf=998, neginf=-998).astype(np.int16)
+    whole: Array = np.nan_to_num(logs, nan=999, posinf=998, neginf=-998).astype(np.int16)
+    return whole

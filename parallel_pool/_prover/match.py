@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from parallel_pool._engine.buffers import Array
 from parallel_pool._prover.comparison import Difference, first_difference
 from parallel_pool._prover.player import ERROR, PROCESS, Result
 from parallel_pool._prover.script import Case, Script
@@ -24,12 +27,15 @@ class Finding:
         script: up to the event with the difference; no events: it is there before the first.
         difference: its path begins with what was returned, such as "observation".
         ours, theirs: all that the last event returned.
+        ends: for each environment the number of the event that ended its last whole episode; -1:
+            there was none.
     """
 
     script: Script
     difference: Difference
     ours: Result = field(default_factory=dict)
     theirs: Result = field(default_factory=dict)
+    ends: tuple[int, ...] = ()
 
 
 class Match:
@@ -65,6 +71,7 @@ class Match:
         refused = self.refusals(script.case, script.num_envs)
         if refused[0] or refused[1]:
             return _of_refusals(script, *refused)
+        ends = np.full(script.num_envs, -1)
         for start in range(0, len(script.events), CHUNK):
             part = replace(script, events=script.events[start : start + CHUNK])
             if time.monotonic() > deadline:
@@ -74,7 +81,7 @@ class Match:
             theirs = self.theirs.finish()
             ours = self.ours.finish()
             self.steps += part.steps
-            found = self._compare(script, start, ours, theirs)
+            found = self._compare(script, start, ours, theirs, ends)
             if found is not None:
                 return found
             if see is not None:
@@ -84,12 +91,21 @@ class Match:
         return None
 
     def _compare(
-        self, script: Script, start: int, ours: list[Result], theirs: list[Result]
+        self,
+        script: Script,
+        start: int,
+        ours: list[Result],
+        theirs: list[Result],
+        ends: Array,
     ) -> Finding | None:
+        """Returns the first difference of a part; notes the ends of episodes before it."""
         for at, (one, other) in enumerate(zip(ours, theirs, strict=False)):
             difference = result_difference(one, other, self.tolerance)
             if difference is not None:
-                return Finding(script.prefix(start + at + 1), difference, one, other)
+                before = tuple(ends.tolist())
+                return Finding(script.prefix(start + at + 1), difference, one, other, before)
+            if "terminated" in one:
+                ends[one["terminated"] | one["truncated"]] = start + at
         return None
 
 

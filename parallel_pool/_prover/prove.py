@@ -208,7 +208,7 @@ class _Run:
         self._not_covered: list[str] = []
         deadline = begun + settings.seconds
         defaults = {each.name: each.default for each in ours.facts.options}
-        self._search = Search(self._match, self._empty_plan(), deadline, defaults)
+        self._search = Search(self._match, deadline, defaults)
 
     def outcome(self) -> Outcome:
         """Does all of it."""
@@ -225,9 +225,6 @@ class _Run:
     def _names(self) -> str:
         return f"{self._env} and {self._facts[1].name}"
 
-    def _empty_plan(self) -> Plan:
-        return Plan([{}], tuple(self._settings.modes), steps=self._settings.steps)
-
     def _surface(self) -> Finding | None:
         found = surface.surface_difference(*self._facts)
         if found is None:
@@ -240,7 +237,7 @@ class _Run:
         if found is not None:
             return found
         space = self._facts[1].action_space
-        self._search.plan = Plan(
+        plan = Plan(
             combinations,
             tuple(self._settings.modes),
             steps=self._settings.steps,
@@ -248,7 +245,7 @@ class _Run:
             draws=self._facts[0].draws and self._facts[1].draws,
             scripts=[of_sequence(seed, rows, space) for seed, rows in self._settings.sequences],
         )
-        return self._search.run()
+        return self._search.run(plan)
 
     def _combinations(self) -> tuple[list[dict[str, Any]], Finding | None]:
         """Returns the options to play; of guessed ones those that no side refuses."""

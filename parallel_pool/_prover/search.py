@@ -29,7 +29,7 @@ WIDTH, TAIL, COLUMNS = 96, 64, 4
 # new cells of these rounds, fewer than which make cells finer
 FEW_NEW = 24
 # rounds of our side alone before both sides play
-ROUNDS = 3
+ROUNDS = 6
 # what a round costs at least, so that rounds end
 LEAST_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
@@ -65,7 +65,6 @@ class Search:
 
     Attributes:
         match: both sides.
-        plan: what to play.
         deadline: on the clock of time.monotonic.
         defaults: of options, for the tally.
         tally: what was compared.
@@ -75,7 +74,6 @@ class Search:
     """
 
     match: Match
-    plan: Plan
     deadline: float
     defaults: dict[str, Any]
     tally: Tally = field(default_factory=Tally)
@@ -86,10 +84,10 @@ class Search:
         facts = self.match.theirs.facts
         self.archive = Archive(facts.observation_space)
         self._spaces = facts.observation_space, facts.action_space
-        self._rng = np.random.default_rng(self.plan.seed)
 
-    def run(self) -> Finding | None:
+    def run(self, plan: Plan) -> Finding | None:
         """Returns the first difference, None if there was none."""
+        self.plan, self._rng = plan, np.random.default_rng(plan.seed)
         for script in self.plan.scripts:
             if (found := self._play(script)) is not None:
                 return found
@@ -244,6 +242,8 @@ class Search:
         assert seeds is not None
         taken = np.stack(actions)
         last, lives = self._new_cells(seeds, taken, results)
+        for at, step in self.archive.keep_outer(results[1:], lives, seeds, taken).items():
+            last[at] = max(last.get(at, 0), step)
         for at, life in enumerate(lives):
             sequence = taken[: max(life - int(self._rng.integers(CUT)), 1), at].copy()
             if self.archive.keep_long(seeds[at], sequence):

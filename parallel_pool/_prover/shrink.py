@@ -14,10 +14,12 @@ from parallel_pool._prover import policies
 from parallel_pool._prover.comparison import Path
 from parallel_pool._prover.match import Finding, Match
 from parallel_pool._prover.player import PROCESS
-from parallel_pool._prover.script import Case, Event, Reset, Script, Step
+from parallel_pool._prover.script import MODES, Case, Event, Reset, Script, Step, of_segments
 
 # tries and steps that shrinking takes at most; what ends the process costs a new one each time
 MOST_TRIES, MOST_STEPS, MOST_CRASHES = 150, 20_000, 12
+# steps for which the actions of one episode are tried with other seeds, and most seeds
+EPISODES, OTHER_SEEDS = 3000, 64
 # runs of actions that are simplified one by one
 MOST_RUNS = 24
 # times the steps of a long script that may be played in any case
@@ -46,6 +48,7 @@ class Shrinker:
             self._settings()
             self._fewer_envs()
             self._later_start()
+            self._last_episode()
             self._constant_actions()
             self._fewer_events()
             self._simpler_actions()
@@ -103,6 +106,31 @@ class Shrinker:
                 rest = replace(script, events=script.events[at:])
                 if self._try(rest):
                     return
+
+    def _last_episode(self) -> None:
+        """Tries single episodes with other seeds: the actions of the last one, and others."""
+        script, end = self.best.script, self.best.ends[0]
+        actions = [each.actions for each in script.events[end + 1 :] if isinstance(each, Step)]
+        if script.num_envs > 1 or end < 0 or not actions:
+            return
+        # of the step after an end that is a reset, the action is of no use
+        last = np.stack(actions[script.case.mode == MODES[0] :] or actions)
+        count = min(max(EPISODES // len(last), 1), OTHER_SEEDS)
+        if not self._try_episodes(np.repeat(last, count, axis=1)):
+            space, rng = self._match.theirs.facts.action_space, np.random.default_rng(0)
+            any(
+                self._try_episodes(policies.actions(space, policy, len(last) + 1, count, rng))
+                for policy in policies.NAMES
+            )
+
+    def _try_episodes(self, actions: Array) -> bool:
+        """Tries actions, of shape (steps, environments, ...), and then the best environment."""
+        seeds, best = tuple(range(actions.shape[1])), self.best
+        script = of_segments(best.script.case, [(seeds, actions)], best.script.policy)
+        is_found = self._try(script)
+        if is_found:
+            self._fewer_envs()
+        return is_found
 
     def _constant_actions(self) -> None:
         for action in self._simple_actions():
