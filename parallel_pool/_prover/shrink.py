@@ -17,7 +17,7 @@ from parallel_pool._prover.player import PROCESS
 from parallel_pool._prover.script import MODES, Case, Event, Reset, Script, Step, of_segments
 
 # tries and steps that shrinking takes at most; what ends the process costs a new one each time
-MOST_TRIES, MOST_STEPS, MOST_CRASHES = 150, 20_000, 12
+MOST_TRIES, MOST_STEPS, MOST_CRASHES = 150, 30_000, 12
 # steps for which the actions of one episode are tried with other seeds, and most seeds
 EPISODES, OTHER_SEEDS = 3000, 64
 # runs of actions that are simplified one by one

@@ -190,7 +190,8 @@ PLANTED = [
             ),
             (
                 "MIN_POSITION, MAX_POSITION);\n\n",
-                "MIN_POSITION, MAX_POSITION);\n  velocity = clip(velocity, -MAX_SPEED, MAX_SPEED);\n\n",
+                "MIN_POSITION, MAX_POSITION);\n"
+                "  velocity = clip(velocity, -MAX_SPEED, MAX_SPEED);\n\n",
             ),
         ),
         "",
@@ -201,7 +202,9 @@ PLANTED = [
         (
             (
                 "  cart *it = env->state;\n  double force",
-                '  cart *it = env->state;\n  if (*env->elapsed > 150) return pp_fail(env->error, PP_ERR_ENV, "too late");\n  double force',
+                "  cart *it = env->state;\n"
+                '  if (*env->elapsed > 150) return pp_fail(env->error, PP_ERR_ENV, "too late");\n'
+                "  double force",
             ),
         ),
         "error",
@@ -237,7 +240,9 @@ PLANTED = [
             ("  int32_t steps;\n", "  int32_t steps;\n  pp_rng first;\n"),
             (
                 "  it->height = (float)pp_rng_uniform",
-                "  if (!it->first.inc_low) it->first = *env->rng;\n  else if (how->forced) *env->rng = it->first;\n  it->height = (float)pp_rng_uniform",
+                "  if (!it->first.inc_low) it->first = *env->rng;\n"
+                "  else if (how->forced) *env->rng = it->first;\n"
+                "  it->height = (float)pp_rng_uniform",
             ),
         ),
         "",

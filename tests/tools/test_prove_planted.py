@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from parallel_pool._prover.prove import Settings, run, write_program
-from tests.tools.planted_ports import PLANTED, PORT_TEXTS, REFERENCES, ROOT, Planted
+from tests.tools.planted_ports import PLANTED, REFERENCES, ROOT, Planted
 
 # of single environments
 STEPS = 20_000
@@ -43,7 +44,7 @@ def test_a_planted_difference_is_found_and_repeated(planted: Planted) -> None:
         [sys.executable, path],
         capture_output=True,
         text=True,
-        env={**__import__("os").environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     print(done.stdout, done.stderr)
     assert done.returncode == 1, done.stderr
