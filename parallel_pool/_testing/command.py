@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parallel_pool._engine.arguments import MAX_NAME, named, quote
+from parallel_pool._prover import command as proving
 from parallel_pool._prover.contract_error import ContractError
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
@@ -50,6 +51,7 @@ def add_check(command: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds for one check ({TIMEOUT:g})",
     )
+    proving.add_arguments(command)
     command.set_defaults(run=check)
 
 
@@ -59,6 +61,8 @@ def check(options: argparse.Namespace) -> int:
         given = read_options(options.option)
         if not options.timeout > 0:
             raise ValueError(f"--timeout {options.timeout:g}: give seconds above 0")
+        if options.against is not None:
+            return proving.prove(options, read_values(options.option))
         if Path(options.target).suffix == ".py":
             return check_python(Path(options.target), given, options.timeout)
         jobs, source = read_target(options.target, given)
@@ -108,6 +112,16 @@ def read_options(words: list[str]) -> dict[str, Any]:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
             found[name] = value
+    return found
+
+
+def read_values(words: list[str]) -> dict[str, Any]:
+    """Returns options from NAME=VALUE,VALUE, each with a list of its values."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        each = [read_options([f"{name}{equals}{value}"])[name] for value in values.split(",")]
+        found[name] = [*found.get(name, []), *each]
     return found
 
 
