@@ -50,11 +50,11 @@ class Player:
         if isinstance(event, Reset):
             seeds = None if event.seeds is None else list(event.seeds)
             return dict(zip(OF_RESET, self.envs.reset(seed=seeds), strict=True))
-        result = dict(zip(OF_STEP, self.envs.step(event.actions), strict=True))
+        result: Result = {**dict(zip(OF_STEP, self.envs.step(event.actions), strict=True))}
         ended = np.logical_or(result["terminated"], result["truncated"])
         if self._case.mode == "disabled" and ended.any():
             made = self.envs.reset(options={"reset_mask": ended})
-            result |= zip((AFTER + name for name in OF_RESET), made, strict=True)
+            result |= {AFTER + name: each for name, each in zip(OF_RESET, made, strict=True)}
         return result
 
     def close(self) -> None:

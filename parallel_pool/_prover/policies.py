@@ -35,21 +35,20 @@ def uniform(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Arra
     Raises:
         TypeError: actions are no arrays of numbers.
     """
+    low, high = corners(space)
     shape = (*size, *space.shape)
     if isinstance(space, spaces.Box) and space.dtype is not None and space.dtype.kind == "f":
-        low, high = bounds(space)
         drawn = low + (high - low) * rng.random(shape)
         clipped: Array = np.clip(drawn.astype(space.dtype), low, high)
         return clipped
-    low, high = corners(space)
     numbers: Array = rng.integers(low, high, shape, endpoint=True).astype(space.dtype)
     return numbers
 
 
 def extreme(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Array:
     """Returns actions of bounds, corners and the middle."""
-    shape = (*size, *space.shape)
     low, high = corners(space)
+    shape = (*size, *space.shape)
     is_low = rng.random(shape) < 0.5
     drawn = np.where(is_low, low, high)
     if isinstance(space, spaces.Box):

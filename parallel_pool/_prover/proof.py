@@ -11,10 +11,12 @@ class Proof:
     """What `prove` has compared without finding a difference.
 
     Attributes:
-        ours, reference: what was compared.
+        ours: what was compared, as it was given.
+        reference: what it was compared with.
         tolerance: by which floats could differ; 0: the bits are the same.
         seed: of the search.
-        steps, episodes: of single environments, and how many episodes ended.
+        steps: of single environments, with the same results on both sides.
+        episodes: how many ended.
         ends: episodes by "terminated", "truncated" and "both".
         longest: steps of the longest episode.
         observations: the least and the greatest value of each component.
@@ -22,8 +24,10 @@ class Proof:
         infos: how many results had each key.
         options: steps with each value of each option.
         cells: coarse cells of states that were reached.
-        lines, lines_reached: of the source in C with code; both 0 if not measured.
-        branches, branches_reached: directions of its conditions.
+        lines: of the source in C that have code; 0 if not measured.
+        lines_reached: how many of them were reached.
+        branches: directions that its conditions can take.
+        branches_reached: how many of them were taken.
         lines_missed: number and text of each line that was not reached.
         not_covered: what this proof says nothing of, in sentences.
         sequences: seeds, each with actions that reached something rare, for `prove(sequences=...)`.

@@ -18,8 +18,8 @@ MOST_SHOWN = 600
 def one_line(finding: Finding) -> str:
     """Returns what differs, and where, in a line."""
     found = finding.difference
-    values = f"{_shown(found.ours)}, and of the reference {_shown(found.theirs)}"
-    return f"{_where(found)} is {values}{_distance(found)}{_when(finding)}".replace("\n", " ")
+    values = f"ours {_shown(found.ours)}, reference {_shown(found.theirs)}"
+    return f"{_where(found)}{_when(finding)}: {values}{_distance(found)}".replace("\n", " ")
 
 
 def full(finding: Finding) -> str:
@@ -76,12 +76,13 @@ def _shown(value: Any) -> str:
 
 
 def _float(value: Any) -> str:
-    # the shortest text that reads as the same number of this type
-    return (
-        f"{value.dtype}({np.format_float_positional(value, unique=True, trim='0')})"
-        if (1e-5 <= abs(value) < 1e17 or value == 0)
-        else f"{value.dtype}({np.format_float_scientific(value, unique=True)})"
-    )
+    """Returns the shortest text that reads as the same number of this type."""
+    size = abs(float(value))
+    if size == 0 or 1e-5 <= size < 1e17:
+        text = np.format_float_positional(value, unique=True, trim="0")
+    else:
+        text = np.format_float_scientific(value, unique=True)
+    return f"{value.dtype}({text})"
 
 
 def _whole(value: Any) -> str:

@@ -18,15 +18,19 @@ class Side(Protocol):
 
     def open(self, case: Case, num_envs: int) -> str:
         """Makes environments in place of those before; returns why it can't, "" if it can."""
+        ...
 
     def begin(self, events: Sequence[Event]) -> None:
         """Begins to play events."""
+        ...
 
     def finish(self) -> list[Result]:
         """Returns the results of what was begun, up to the first error."""
+        ...
 
     def close(self) -> None:
         """Ends it."""
+        ...
 
 
 class Local:
