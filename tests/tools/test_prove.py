@@ -21,7 +21,7 @@ from parallel_pool._prover.player import Player
 from parallel_pool._prover.script import Case, Reset, Step
 from parallel_pool.errors import SourceError
 from tests.support.sampling import thinned
-from tests.tools.planted_ports import PORT_TEXTS, PORTS, REFERENCES, ROOT
+from benchmarks.studies.planted_ports import PORT_TEXTS, PORTS, REFERENCES, ROOT
 
 F = np.float32
 STEPS = 2000
