@@ -106,8 +106,8 @@ def _report(rows: list[str], results: list[Found], options: argparse.Namespace) 
             "| --- | --- | ---: | ---: | ---: | --- |",
             *rows,
             "",
-            f"{repeated} of {len(results)} were found, and repeated by the program that was printed;"
-            f" {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at most, with"
+            f"{repeated} of {len(results)} were found, and repeated by the program that was"
+            f" printed; {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at most, with"
             " compilation and shrinking.",
             "",
         ]

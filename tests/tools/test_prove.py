@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from benchmarks.studies.planted_ports import PORT_TEXTS, PORTS, REFERENCES, ROOT
 from parallel_pool import __main__ as cli
 from parallel_pool import testing
 from parallel_pool._engine import registry
@@ -21,7 +22,6 @@ from parallel_pool._prover.player import Player
 from parallel_pool._prover.script import Case, Reset, Step
 from parallel_pool.errors import SourceError
 from tests.support.sampling import thinned
-from benchmarks.studies.planted_ports import PORT_TEXTS, PORTS, REFERENCES, ROOT
 
 F = np.float32
 STEPS = 2000
