@@ -246,6 +246,19 @@ PLANTED = [
             ),
         ),
         "",
+        mode="next_step",
+    ),
+    Planted(
+        "a counter that outlives episodes",
+        "cart",
+        (
+            ("x, x_dot, theta, theta_dot;", "x, x_dot, theta, theta_dot;\n  int32_t total;"),
+            (
+                "  result->terminated =",
+                "  if (++it->total > 5000) it->x = 0;\n  result->terminated =",
+            ),
+        ),
+        "observation[",
     ),
     Planted(
         "a wrong bound of a space",

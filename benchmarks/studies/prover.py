@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from benchmarks.studies.planted_ports import PLANTED, REFERENCES, ROOT, Planted
 from parallel_pool._bench import machine
-from parallel_pool._prover.prove import Settings, run, write_program
+from parallel_pool._prover.prove import run, write_program
+from parallel_pool._prover.settings import Settings
 
 
 class Found(NamedTuple):
@@ -107,8 +108,8 @@ def _report(rows: list[str], results: list[Found], options: argparse.Namespace) 
             *rows,
             "",
             f"{repeated} of {len(results)} were found, and repeated by the program that was"
-            f" printed; {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at most, with"
-            " compilation and shrinking.",
+            f" printed; {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at"
+            " most, with compilation and shrinking.",
             "",
         ]
     )

@@ -6,12 +6,14 @@ import argparse
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import quote
-from parallel_pool._prover import committed
-from parallel_pool._prover.prove import SECONDS, STEPS, Outcome, Settings, run, write_program
+from parallel_pool._prover.settings import SECONDS, STEPS, Settings
+
+if TYPE_CHECKING:
+    from parallel_pool._prover.prove import Outcome
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -57,6 +59,9 @@ def prove(options: argparse.Namespace, values: Mapping[str, Any]) -> int:
     Raises:
         SourceError, MissingDependencyError, ValueError, TypeError: as `testing.prove`.
     """
+    # here, because it takes Gymnasium
+    from parallel_pool._prover.prove import run, write_program
+
     for path in filter(None, (options.report, options.write_test, options.program)):
         try:
             outputs.check_file(path)
@@ -100,6 +105,8 @@ def _print_proof(outcome: Outcome) -> None:
 
 
 def _write_files(options: argparse.Namespace, settings: Settings, outcome: Outcome) -> None:
+    from parallel_pool._prover import committed
+
     if options.report is not None:
         options.report.write_text(outcome.proof.report)
         print(f"the report is in {options.report}")

@@ -24,6 +24,7 @@ class Proof:
         infos: how many results had each key.
         options: steps with each value of each option.
         cells: coarse cells of states that were reached.
+        pictures: how many were compared.
         lines: of the source in C that have code; 0 if not measured.
         lines_reached: how many of them were reached.
         branches: directions that its conditions can take.
@@ -53,6 +54,7 @@ class Proof:
     infos: Mapping[str, int]
     options: Mapping[str, Mapping[str, int]]
     cells: int
+    pictures: int
     lines: int
     lines_reached: int
     branches: int

@@ -21,6 +21,7 @@ from parallel_pool._prover.remote import Remote
 from parallel_pool._prover.report import Summary, report_text
 from parallel_pool._prover.script import MODES, Case, Script, of_sequence
 from parallel_pool._prover.search import Plan, Search
+from parallel_pool._prover.settings import SECONDS, STEPS, TIMEOUT, Settings
 from parallel_pool._prover.shrink import Shrinker
 from parallel_pool._prover.sides import Local, Side
 from parallel_pool._prover.tally import Range
@@ -29,37 +30,10 @@ from parallel_pool._prover.target import Native, Reference
 if TYPE_CHECKING:
     import gymnasium
 
-STEPS, SECONDS, TIMEOUT = 100_000, 30.0, 10.0
 # seconds that shrinking and counting lines may take beyond those of the search
 MOST_AFTER = 20.0
 # sequences of a proof that a committed test plays
 MOST_SEQUENCES = 8
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a caller of `prove` chooses; see there."""
-
-    options: Mapping[str, Any] | None = None
-    steps: int = STEPS
-    seconds: float = SECONDS
-    seed: int = 0
-    tolerance: float = 0.0
-    modes: Sequence[str] = MODES
-    sequences: Sequence[tuple[int, Sequence[Any]]] = ()
-    coverage: bool = True
-    timeout: float = TIMEOUT
-
-    def check(self) -> None:
-        """Raises ValueError for what is out of range."""
-        for name in ("steps", "seconds", "timeout"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)}: give a number above 0")
-        if not self.tolerance >= 0:
-            raise ValueError(f"tolerance={self.tolerance}: give 0 or a number above it")
-        unknown = [mode for mode in self.modes if mode not in MODES]
-        if unknown or not self.modes:
-            raise ValueError(f"modes={list(self.modes)}: choose from {', '.join(MODES)}")
 
 
 @dataclass(frozen=True)
@@ -312,6 +286,7 @@ class _Run:
             infos=dict(tally.infos),
             options={name: dict(values) for name, values in tally.options.items()},
             cells=len(search.archive.cells),
+            pictures=tally.pictures,
             lines=lines.total,
             lines_reached=lines.reached,
             branches=lines.branches,
@@ -327,6 +302,10 @@ class _Run:
         """Returns what was not covered, in sentences."""
         tally, found = self._search.tally, list(self._not_covered)
         ours, theirs = self._facts
+        if tally.errors:
+            found.append(
+                f"what follows {tally.errors} errors that both sides raised: {tally.error}"
+            )
         if self._search.is_cut:
             found.append("the rest of the search: its seconds were over")
         found += [

@@ -42,6 +42,7 @@ class Tally:
         ends: of episodes, by kind.
         longest: steps of the longest episode.
         errors: results that were an error on both sides.
+        error: the last of them, in the reference's words.
         observations: the range of each component.
         rewards: the range of rewards.
         infos: how many results had each key.
@@ -57,6 +58,7 @@ class Tally:
     ends: Counter[str] = field(default_factory=Counter)
     longest: int = 0
     errors: int = 0
+    error: str = ""
     observations: dict[str, Range] = field(default_factory=dict)
     rewards: Range = field(default_factory=Range)
     infos: Counter[str] = field(default_factory=Counter)
@@ -95,6 +97,7 @@ class Tally:
         for result in results:
             if ERROR in result:
                 self.errors += 1
+                self.error = result[ERROR]
                 continue
             self._add_result(result, script.case.mode)
         rows = [each["observation"] for each in results if "observation" in each]
