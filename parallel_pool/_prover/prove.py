@@ -303,9 +303,8 @@ class _Run:
         tally, found = self._search.tally, list(self._not_covered)
         ours, theirs = self._facts
         if tally.errors:
-            found.append(
-                f"what follows {tally.errors} errors that both sides raised: {tally.error}"
-            )
+            count = f"{tally.errors} errors that both sides raised"
+            found.append(f"what follows {count}, the last: {tally.error}")
         if self._search.is_cut:
             found.append("the rest of the search: its seconds were over")
         found += [

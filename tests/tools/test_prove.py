@@ -133,12 +133,13 @@ def test_a_difference_is_an_error_with_a_program() -> None:
 
 
 def test_a_difference_is_shrunk() -> None:
-    env = write("cart", ("it->x = it->x", "it->x = *(const int64_t *)action * 1e-9 + it->x"))
+    env = write("cart", ("it->x = it->x", "it->x = *(const int64_t *)action * 0.001 + it->x"))
     outcome = prove.run(env, "CartPole-v1", Settings(steps=STEPS, coverage=False))
     assert outcome.finding is not None
     script = outcome.finding.script
     assert (script.num_envs, len(script.events), script.case) == (1, 2, Case()), outcome.text
     assert "[([0], [1])]" in outcome.program
+    assert "found.append(result[0][0][0])" in outcome.program
 
 
 def test_given_sequences_are_played() -> None:
@@ -168,23 +169,16 @@ def test_given_sequences_are_played() -> None:
 
 
 def test_errors_of_both_sides_are_named() -> None:
-    Path("failing.py").write_text(
-        (PORTS / "glider.py")
-        .read_text()
-        .replace(
-            "        self.steps += 1\n", "        self.steps += 1\n        assert self.steps < 9\n"
-        )
-    )
+    text, step = (PORTS / "glider.py").read_text(), "        self.steps += 1\n"
+    Path("failing.py").write_text(text.replace(step, f"{step}        assert self.steps < 9\n"))
+    fails = 'if (it->steps >= 9) return pp_fail(env->error, PP_ERR_ENV, "no");'
     env = write(
         "glider",
         ('#include "pp_env.h"', '#include "base/fail.h"\n#include "pp_env.h"'),
-        (
-            "  it->steps++;",
-            '  it->steps++;\n  if (it->steps >= 9) return pp_fail(env->error, PP_ERR_ENV, "no");',
-        ),
+        ("  it->steps++;", f"  it->steps++;\n  {fails}"),
     )
     proof = testing.prove(env, "failing.py", steps=600, coverage=False)
-    assert "errors that both sides raised: AssertionError" in " ".join(proof.not_covered)
+    assert "errors that both sides raised, the last: AssertionError" in " ".join(proof.not_covered)
 
 
 def test_a_tolerance_is_kept_and_said() -> None:
