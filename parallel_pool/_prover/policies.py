@@ -33,7 +33,7 @@ def uniform(space: Any, size: tuple[int, int], rng: np.random.Generator) -> Arra
     """Returns actions from the whole space.
 
     Raises:
-        TypeError: actions are no arrays of numbers.
+        ValueError: actions are no arrays of numbers.
     """
     low, high = corners(space)
     shape = (*size, *space.shape)
@@ -66,7 +66,7 @@ def corners(space: Any) -> tuple[Any, Any]:
     """Returns the lowest and the highest action.
 
     Raises:
-        TypeError: actions are no arrays of numbers.
+        ValueError: actions are no arrays of numbers.
     """
     if isinstance(space, spaces.Discrete):
         return space.start, space.start + space.n - 1
@@ -76,7 +76,7 @@ def corners(space: Any) -> tuple[Any, Any]:
         return 0, 1
     if isinstance(space, spaces.Box):
         return bounds(space)
-    raise TypeError(
+    raise ValueError(
         f"the action space is {a_type(space)}: the prover takes Discrete, MultiDiscrete,"
         " MultiBinary and Box"
     )

@@ -20,7 +20,7 @@ from parallel_pool._prover.comparison import Path as Place
 from parallel_pool._prover.match import CONSTRUCTION, Finding
 from parallel_pool._prover.player import AFTER, ERROR, OF_RESET, OF_STEP, PICTURES, PROCESS
 from parallel_pool._prover.script import Case, Reset, Script
-from parallel_pool._prover.target import LIBRARIES, Native, Reference, value_of
+from parallel_pool._prover.target import LIBRARIES, RENDER_MODE, Native, Reference, value_of
 
 # characters of a list of actions, which is packed if it is longer
 LONGEST = 2000
@@ -104,7 +104,7 @@ def _settings(case: Case) -> str:
     if case.limit is not None:
         settings["max_episode_steps"] = case.limit
     if case.pictures:
-        settings["render_mode"] = "rgb_array"
+        settings["render_mode"] = RENDER_MODE
     return "".join(f", {name}={_literal(value)}" for name, value in settings.items())
 
 

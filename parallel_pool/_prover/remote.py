@@ -36,7 +36,6 @@ class Remote:
 
     Attributes:
         facts: of the definition.
-        crashes: how often the process ended while it played.
     """
 
     facts: Facts
@@ -58,7 +57,6 @@ class Remote:
         self._opened: tuple[Case, int] | None = None
         self._played: list[Event] = []
         self._begun: Sequence[Event] = ()
-        self.crashes = 0
         self._start()
 
     def _start(self) -> None:
@@ -104,7 +102,6 @@ class Remote:
             self._send(("open", case, num_envs))
             return str(self._receive(self._timeout))
         except _Ended as error:
-            self.crashes += 1
             return str(error)
 
     def begin(self, events: Sequence[Event]) -> None:
@@ -117,7 +114,6 @@ class Remote:
         try:
             results = unpack_results(self._receive(self._timeout))
         except _Ended as error:
-            self.crashes += 1
             (count,) = PROGRESS.unpack_from(self._progress, 0)
             return [*self._replay(count), {PROCESS: str(error)}]
         self._played += self._begun
@@ -139,6 +135,7 @@ class Remote:
             return []
 
     def _send(self, request: Any) -> None:
+        self._is_busy = True
         try:
             pickle.dump(request, self._requests, pickle.HIGHEST_PROTOCOL)
             self._requests.flush()
@@ -154,7 +151,9 @@ class Remote:
         """
         deadline = time.monotonic() + timeout
         (size,) = LENGTH.unpack(self._read(LENGTH.size, deadline, timeout))
-        return pickle.loads(self._read(size, deadline, timeout))
+        answer = pickle.loads(self._read(size, deadline, timeout))
+        self._is_busy = False
+        return answer
 
     def _read(self, size: int, deadline: float, timeout: float) -> bytes:
         data = bytearray()
@@ -189,7 +188,9 @@ class Remote:
         return "\n".join([f"the process ended with status {status}", *lines[-SHOWN_LINES:]])
 
     def close(self) -> None:
-        """Ends the process, which writes what it has counted before."""
+        """Ends the process, which writes what it has counted before, unless it is in a step."""
+        if self._is_busy:
+            self._process.kill()
         for stream in (self._requests, self._answers):
             try:
                 stream.close()

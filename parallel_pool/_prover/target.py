@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SOURCES = (*toolchain.C_SUFFIXES, *toolchain.CPP_SUFFIXES)
 LIBRARIES = (".so", ".dylib")
-PICTURES = "rgb_array"
+RENDER_MODE = "rgb_array"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ class Native:
         if not self.file:
             return registry.find(self.name).id
         if Path(self.file).suffix in LIBRARIES:
-            return registry.load(self.file, self.name or _only(_symbols(self.file), self.file)).id
+            return registry.load(
+                self.file, self.name or _only(toolchain.exported(Path(self.file)), self.file)
+            ).id
         from parallel_pool._source import load as sources
         from parallel_pool._translator import load as translator
 
@@ -129,7 +131,7 @@ class Native:
         envs = self.make(Case(), 1)
         try:
             spaces = envs.single_observation_space, envs.single_action_space
-            draws = PICTURES in envs.metadata.get("render_modes", ())
+            draws = RENDER_MODE in envs.metadata.get("render_modes", ())
         finally:
             envs.close()
         return Facts(
@@ -150,7 +152,7 @@ class Native:
         if case.limit is not None:
             settings["max_episode_steps"] = case.limit
         if case.pictures:
-            settings["render_mode"] = PICTURES
+            settings["render_mode"] = RENDER_MODE
         return make_vec(
             self.env_id,
             num_envs,
@@ -159,16 +161,6 @@ class Native:
             autoreset_mode=value_of(case.mode),
             **settings,
         )
-
-
-def _symbols(library: str) -> list[str]:
-    """Returns the names of definitions in a library."""
-    import re
-
-    data = Path(library).read_bytes()
-    return list(
-        dict.fromkeys(each.decode() for each in re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
-    )
 
 
 def _only(names: list[str], file: str) -> str:
@@ -213,7 +205,7 @@ class Reference:
                 threshold=env.spec.reward_threshold if has_spec else None,
                 parameters=_parameters(type(env.unwrapped)),
                 has_limit=has_spec,
-                draws=PICTURES in env.metadata.get("render_modes", ()),
+                draws=RENDER_MODE in env.metadata.get("render_modes", ()),
             )
         finally:
             env.close()
@@ -224,7 +216,7 @@ class Reference:
 
         settings: dict[str, Any] = {**case.options}
         if case.pictures:
-            settings["render_mode"] = PICTURES
+            settings["render_mode"] = RENDER_MODE
         if self.env_id:
             if case.limit is not None:
                 settings["max_episode_steps"] = case.limit

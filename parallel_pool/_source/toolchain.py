@@ -169,6 +169,23 @@ def symbols(source: Path) -> list[str]:
     return [each["name"] for each in found]
 
 
+def exported(library: Path) -> list[str]:
+    """Returns the names of what may be definitions in a library.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        data = library.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
+    found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
+    names = [name.decode() for name in found]
+    if not names:
+        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
+    return names
+
+
 def build(
     source: Path, folder: Path, *, sanitize: bool = False, coverage: bool = False
 ) -> tuple[Path, list[Path], str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -140,7 +139,7 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         library = str(built.library)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], path
     if path.suffix in (".so", ".dylib") or is_file(path):
-        names = exported(path)
+        names = toolchain.exported(path)
         library = os.path.abspath(path)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], None
     if len(target) > MAX_NAME:
@@ -155,23 +154,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def exported(library: Path) -> list[str]:
-    """Returns the names of what may be definitions in a library.
-
-    Raises:
-        ValueError: there is none.
-    """
-    try:
-        data = library.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
-    found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
-    names = [name.decode() for name in found]
-    if not names:
-        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
-    return names
 
 
 def check_one(job: Job, source: Path | None, timeout: float, name: str = "") -> bool:

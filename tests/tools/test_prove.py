@@ -355,7 +355,7 @@ def test_actions_lie_in_their_space() -> None:
             assert drawn.shape == (40, 3, *space.shape) and drawn.dtype == space.dtype
             assert all(space.contains(drawn[at, 0]) for at in range(40))
         assert space.contains(policies.simplest(space)[()])
-    with pytest.raises(TypeError, match="the prover takes Discrete"):
+    with pytest.raises(ValueError, match="the prover takes Discrete"):
         policies.actions(gymnasium.spaces.Text(3), "random", 2, 1, rng)
 
 
