@@ -48,7 +48,7 @@ def main(reader: int, writer: int, progress: int, parent: int) -> None:
 
 def _run(side: Local, request: Any, note: Any) -> Any:
     if request[0] == "open":
-        return side.open(*request[1:])
+        return side.open(*request[1:]), side.spaces
     results: list[Result] = []
     player = side.player
     assert isinstance(player, Player)

@@ -210,9 +210,10 @@ class _Run:
         combinations, found = self._combinations()
         if found is not None:
             return found
-        space = self._facts[1].action_space
+        space = combinations[0][1][1]
         plan = Plan(
-            combinations,
+            [options for options, _ in combinations],
+            [spaces for _, spaces in combinations],
             tuple(self._settings.modes),
             steps=self._settings.steps,
             seed=self._settings.seed,
@@ -221,8 +222,8 @@ class _Run:
         )
         return self._search.run(plan)
 
-    def _combinations(self) -> tuple[list[dict[str, Any]], Finding | None]:
-        """Returns the options to play; of guessed ones those that no side refuses."""
+    def _combinations(self) -> tuple[list[tuple[dict[str, Any], Any]], Finding | None]:
+        """Returns the options to play with their spaces; guessed ones if no side refuses them."""
         given = self._settings.options
         if given is not None:
             wanted, unvaried = choices.combined(given), list[str]()
@@ -236,7 +237,11 @@ class _Run:
         for options in wanted[: choices.MOST]:
             refused = self._match.refusals(Case(options), 1)
             if not any(refused):
-                played.append(options)
+                ours, theirs = self._match.ours.spaces, self._match.theirs.spaces
+                difference = surface.spaces_difference(ours, theirs)
+                if difference is not None:
+                    return [], Finding(Script(Case(options), 1, ()), difference)
+                played.append((options, theirs))
             elif given is None and options:
                 self._not_covered.append(f"options {options}, refused: {refused[0] or refused[1]}")
             elif not all(refused):

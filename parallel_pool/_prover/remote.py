@@ -36,9 +36,11 @@ class Remote:
 
     Attributes:
         facts: of the definition.
+        spaces: of an observation and an action of the case that was opened.
     """
 
     facts: Facts
+    spaces: tuple[Any, Any]
 
     def __init__(
         self, target: Native, timeout: float, environment: Mapping[str, str] | None = None
@@ -100,7 +102,8 @@ class Remote:
         self._opened, self._played = (case, num_envs), []
         try:
             self._send(("open", case, num_envs))
-            return str(self._receive(self._timeout))
+            refused, self.spaces = self._receive(self._timeout)
+            return str(refused)
         except _Ended as error:
             return str(error)
 

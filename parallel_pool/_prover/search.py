@@ -42,6 +42,7 @@ class Plan:
 
     Attributes:
         combinations: of options; the first is what searches for new states play.
+        spaces: of an observation and an action with each of them.
         modes: autoreset modes.
         num_envs: environments of a sweep.
         steps: of single environments that both sides play, about.
@@ -51,6 +52,7 @@ class Plan:
     """
 
     combinations: Sequence[dict[str, Any]]
+    spaces: Sequence[tuple[Any, Any]]
     modes: Sequence[str] = MODES
     num_envs: int = 3
     steps: int = 100_000
@@ -81,13 +83,14 @@ class Search:
     is_cut: bool = False
 
     def __post_init__(self) -> None:
-        facts = self.match.theirs.facts
-        self.archive = Archive(facts.observation_space)
-        self._spaces = facts.observation_space, facts.action_space
+        # of no use before `run`
+        self.archive = Archive(self.match.theirs.facts.observation_space)
 
     def run(self, plan: Plan) -> Finding | None:
         """Returns the first difference, None if there was none."""
         self.plan, self._rng = plan, np.random.default_rng(plan.seed)
+        self._spaces = plan.spaces[0]
+        self.archive = Archive(self._spaces[0])
         for script in self.plan.scripts:
             if (found := self._play(script)) is not None:
                 return found
@@ -101,7 +104,11 @@ class Search:
         return self.match.play(script, deadline=self.deadline, see=self._see)
 
     def _see(self, part: Script, results: list[Result]) -> None:
-        self.tally.add(part, results, self._spaces)
+        self.tally.add(part, results, self._spaces_of(part.case))
+
+    def _spaces_of(self, case: Case) -> tuple[Any, Any]:
+        known = list(self.plan.combinations)
+        return self.plan.spaces[known.index(dict(case.options))] if case.options else self._spaces
 
     def _is_late(self) -> bool:
         self.is_cut |= time.monotonic() > self.deadline
@@ -110,8 +117,9 @@ class Search:
     def _seeds(self, count: int) -> tuple[int, ...]:
         return tuple(self._rng.integers(2**31, size=count).tolist())
 
-    def _actions(self, policy: str, steps: int, num_envs: int) -> Array:
-        return policies.actions(self._spaces[1], policy, steps, num_envs, self._rng)
+    def _actions(self, policy: str, steps: int, num_envs: int, space: Any = None) -> Array:
+        space = self._spaces[1] if space is None else space
+        return policies.actions(space, policy, steps, num_envs, self._rng)
 
     # -------------------------------------------------------------------------------- sweeps --
 
@@ -144,8 +152,9 @@ class Search:
         lengths = (steps - 2 * (steps // 4), steps // 4, steps // 4)
         num_envs = self.plan.num_envs
         seeds = (self._seeds(num_envs), None, self._seeds(num_envs))
+        space = self._spaces_of(case)[1]
         segments = [
-            (each, self._actions(policy, length, num_envs))
+            (each, self._actions(policy, length, num_envs, space))
             for each, length in zip(seeds, lengths, strict=True)
         ]
         return of_segments(case, segments, policy)

@@ -36,7 +36,7 @@ class Shrinker:
 
     def __init__(self, match: Match, found: Finding, deadline: float, modes: Sequence[str]) -> None:
         self.best, self.tries = found, 0
-        self._mode = modes[0]
+        self._mode, self._space = modes[0], match.theirs.spaces[1]
         self._most_steps = max(MOST_STEPS, LEAST_PLAYS * found.script.steps)
         self._match, self._deadline = match, deadline
         self._steps = match.steps
@@ -70,7 +70,7 @@ class Shrinker:
             return False
         if (found.difference.kind == PROCESS) != (self.best.difference.kind == PROCESS):
             return False
-        self.best = found
+        self.best, self._space = found, self._match.theirs.spaces[1]
         return True
 
     def _settings(self) -> None:
@@ -117,7 +117,7 @@ class Shrinker:
         last = np.stack(actions[script.case.mode == MODES[0] :] or actions)
         count = min(max(EPISODES // len(last), 1), OTHER_SEEDS)
         if not self._try_episodes(np.repeat(last, count, axis=1)):
-            space, rng = self._match.theirs.facts.action_space, np.random.default_rng(0)
+            space, rng = self._space, np.random.default_rng(0)
             any(
                 self._try_episodes(policies.actions(space, policy, len(last) + 1, count, rng))
                 for policy in policies.NAMES
@@ -138,7 +138,7 @@ class Shrinker:
                 return
 
     def _simple_actions(self) -> Iterator[Array]:
-        space = self._match.theirs.facts.action_space
+        space = self._space
         simple = policies.simplest(space)
         yield simple
         for each in policies.corners(space):
@@ -163,7 +163,7 @@ class Shrinker:
 
     def _simpler_actions(self) -> None:
         """Tries the simplest action in ever shorter runs of steps."""
-        simple = policies.simplest(self._match.theirs.facts.action_space)
+        simple = policies.simplest(self._space)
         size = max(len(self.best.script.events) // 2, 1)
         # of many actions single ones are not worth a try each
         least = max(size // MOST_RUNS, 1)

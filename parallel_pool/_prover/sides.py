@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from parallel_pool._prover.player import Player, Result
 from parallel_pool._prover.script import Case, Event
@@ -12,9 +12,15 @@ from parallel_pool._prover.target import Facts, Native, Reference
 
 
 class Side(Protocol):
-    """One of the two that are compared; one case at a time."""
+    """One of the two that are compared; one case at a time.
+
+    Attributes:
+        facts: with the defaults of all options.
+        spaces: of an observation and an action of the case that was opened.
+    """
 
     facts: Facts
+    spaces: tuple[Any, Any]
 
     def open(self, case: Case, num_envs: int) -> str:
         """Makes environments in place of those before; returns why it can't, "" if it can."""
@@ -38,6 +44,7 @@ class Local:
 
     def __init__(self, target: Native | Reference) -> None:
         self.facts = target.facts()
+        self.spaces = self.facts.observation_space, self.facts.action_space
         self._target = target
         self.player: Player | None = None
         self._events: Sequence[Event] = ()
@@ -46,7 +53,9 @@ class Local:
         """As Side.open."""
         self.close()
         try:
-            self.player = Player(self._target.make(case, num_envs), case)
+            envs = self._target.make(case, num_envs)
+            self.player = Player(envs, case)
+            self.spaces = envs.single_observation_space, envs.single_action_space
         except Exception as error:
             return f"{type(error).__name__}: {error}"
         return ""

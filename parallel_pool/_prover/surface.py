@@ -21,15 +21,25 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
 
 def surface_difference(ours: Facts, theirs: Facts) -> Difference | None:
     """Returns where spaces or the registration differ first."""
-    for name in ("observation_space", "action_space"):
-        found = space_difference(getattr(ours, name), getattr(theirs, name))
-        if found is not None:
-            return found.under(Attribute(f"single_{name}"))
+    sides = ((it.observation_space, it.action_space) for it in (ours, theirs))
+    found = spaces_difference(*sides)
+    if found is not None:
+        return found
     if theirs.has_limit and ours.limit != theirs.limit:
         return _of_spec("max_episode_steps", ours.limit, theirs.limit)
     thresholds = ours.threshold, theirs.threshold
     if None not in thresholds and thresholds[0] != thresholds[1]:
         return _of_spec("reward_threshold", *thresholds)
+    return None
+
+
+def spaces_difference(ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Difference | None:
+    """Returns where the spaces of an observation and an action differ first."""
+    names = ("single_observation_space", "single_action_space")
+    for name, one, other in zip(names, ours, theirs, strict=True):
+        found = space_difference(one, other)
+        if found is not None:
+            return found.under(Attribute(name))
     return None
 
 
