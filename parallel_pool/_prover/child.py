@@ -1,4 +1,4 @@
-"""Child: the process that plays a native side, so that a crash or an endless step ends only it.
+"""Child: the process that plays a side, so that a crash or an endless step ends only it.
 
 It ends with its parent process, whatever it is doing.
 """
@@ -16,7 +16,7 @@ from parallel_pool._native import lib
 from parallel_pool._prover.packing import pack_results, unpack_events
 from parallel_pool._prover.player import Player, Result
 from parallel_pool._prover.sides import Local
-from parallel_pool._prover.target import Native
+from parallel_pool._prover.target import Native, Reference
 
 # of the file in memory: the event that the child plays
 PROGRESS = struct.Struct("q")
@@ -34,7 +34,7 @@ def main(reader: int, writer: int, progress: int, parent: int) -> None:
         PROGRESS.pack_into(memory, 0, count)
 
     with os.fdopen(reader, "rb") as requests, os.fdopen(writer, "wb") as answers:
-        target: Native = pickle.load(requests)
+        target: Native | Reference = pickle.load(requests)
         try:
             side = Local(target)
         except Exception as error:

@@ -157,6 +157,9 @@ def _other_side(
     if isinstance(other, Native):
         other.prepare()
         return Remote(other, timeout), other
+    if other.is_gymnasiums:
+        return Remote(other, timeout), other
+    # of the caller's own program, which another process may not know
     if not other.env_id:
         other = replace(other, limit=ours.facts.limit)
     return Local(other), other
@@ -321,6 +324,8 @@ class _Run:
             found.append(f"the options of reset: {', '.join(ours.reset_options)}")
         if not (ours.draws and theirs.draws):
             found.append("pictures: not both sides make them")
+        if self._search.no_pictures:
+            found.append(f"pictures: the reference fails: {self._search.no_pictures}")
         if lines.reason:
             found.append(f"lines of the source: {lines.reason}")
         found.append("actions outside of their space, and other dtypes of actions")

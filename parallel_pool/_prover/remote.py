@@ -1,4 +1,4 @@
-"""Remote: a native side in a process of its own, which may crash or never return."""
+"""Remote: a side in a process of its own, which may crash or never return."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parallel_pool._prover.child import LENGTH, PROGRESS
 from parallel_pool._prover.packing import pack_events, unpack_results
 from parallel_pool._prover.player import PROCESS, Result
 from parallel_pool._prover.script import Case, Event
-from parallel_pool._prover.target import Facts, Native
+from parallel_pool._prover.target import Facts, Native, Reference
 from parallel_pool._workers.start import anonymous_file
 
 # seconds that a process has to start and to load a library
@@ -32,10 +32,10 @@ class _Ended(Exception):
 
 
 class Remote:
-    """A native side.
+    """A side in another process.
 
     Attributes:
-        facts: of the definition.
+        facts: as a side has them.
         spaces: of an observation and an action of the case that was opened.
     """
 
@@ -43,7 +43,10 @@ class Remote:
     spaces: tuple[Any, Any]
 
     def __init__(
-        self, target: Native, timeout: float, environment: Mapping[str, str] | None = None
+        self,
+        target: Native | Reference,
+        timeout: float,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Starts the process.
 
@@ -89,7 +92,7 @@ class Remote:
             answer = self._receive(START)
         except _Ended as error:
             self.close()
-            raise ValueError(f"{self._target.file or self._target.name}: {error}") from None
+            raise ValueError(f"{self._target.place}: {error}") from None
         if isinstance(answer, Exception):
             self.close()
             raise answer

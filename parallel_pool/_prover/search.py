@@ -73,6 +73,7 @@ class Search:
         played: all scripts.
         archive: sequences that reached new states.
         is_cut: whether the deadline ended it.
+        no_pictures: why the reference made none although it says that it can; "": it did.
     """
 
     match: Match
@@ -81,6 +82,7 @@ class Search:
     tally: Tally = field(default_factory=Tally)
     played: list[Script] = field(default_factory=list)
     is_cut: bool = False
+    no_pictures: str = ""
 
     def __post_init__(self) -> None:
         # of no use before `run`
@@ -175,7 +177,13 @@ class Search:
             return None
         case = Case(self.plan.combinations[0], self.plan.modes[0], pictures=True)
         segments = [(self._seeds(2), self._actions("random", 12, 2)), (None, [])]
-        return self._play(of_segments(case, segments, "pictures"))
+        found = self._play(of_segments(case, segments, "pictures"))
+        failure = found and (found.theirs.get(ERROR) or found.theirs.get(PROCESS))
+        if failure and found.difference.kind in (ERROR, PROCESS):
+            # this machine may lack what the reference draws with
+            self.no_pictures = failure
+            return None
+        return found
 
     # ---------------------------------------------------------------------------- new states --
 

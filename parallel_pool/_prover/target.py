@@ -70,6 +70,11 @@ class Native:
     name: str = ""
     library: str = ""
 
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return self.file or self.name
+
     @cached_property
     def env_id(self) -> str:
         """The id, under which it is loaded into this process at first use.
@@ -191,6 +196,17 @@ class Reference:
     folder: str = ""
     module: str = ""
     name: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return self.env_id or self.name
+
+    @property
+    def is_gymnasiums(self) -> bool:
+        """Whether every process finds it, because it is Gymnasium's own."""
+        found = _gymnasium_ids().get(self.env_id)
+        return found is not None and str(found.entry_point).startswith("gymnasium.envs.")
 
     def facts(self) -> Facts:
         """Returns what an environment says."""

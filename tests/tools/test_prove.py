@@ -181,6 +181,18 @@ def test_errors_of_both_sides_are_named() -> None:
     assert "errors that both sides raised, the last: AssertionError" in " ".join(proof.not_covered)
 
 
+def test_a_reference_that_can_not_draw_is_named() -> None:
+    Path("blind.py").write_text(
+        "from gymnasium.envs.classic_control.cartpole import CartPoleEnv\n\n\n"
+        "class Blind(CartPoleEnv):\n"
+        "    def render(self):\n"
+        "        raise RuntimeError('no display')\n"
+    )
+    proof = testing.prove("CartPole-v1", "blind.py:Blind", steps=300)
+    assert proof.pictures == 0
+    assert "the reference fails: RuntimeError: no display" in " ".join(proof.not_covered)
+
+
 def test_a_tolerance_is_kept_and_said() -> None:
     env = write("cart", ("it->x = it->x + 0.02 *", "it->x = it->x + 1e-9 + 0.02 *"))
     proof = testing.prove(env, "CartPole-v1", steps=600, tolerance=1e-4, coverage=False)
