@@ -97,6 +97,7 @@ class Remote:
             self.close()
             raise answer
         self.facts = answer
+        self.spaces = self.facts.observation_space, self.facts.action_space
 
     def open(self, case: Case, num_envs: int) -> str:
         """As Side.open."""

@@ -178,10 +178,9 @@ class Search:
         case = Case(self.plan.combinations[0], self.plan.modes[0], pictures=True)
         segments = [(self._seeds(2), self._actions("random", 12, 2)), (None, [])]
         found = self._play(of_segments(case, segments, "pictures"))
-        failure = found and (found.theirs.get(ERROR) or found.theirs.get(PROCESS))
-        if failure and found.difference.kind in (ERROR, PROCESS):
+        if found is not None and (ERROR in found.theirs or PROCESS in found.theirs):
             # this machine may lack what the reference draws with
-            self.no_pictures = failure
+            self.no_pictures = found.theirs.get(ERROR) or found.theirs[PROCESS]
             return None
         return found
 
