@@ -7,6 +7,7 @@ With pytest, for an environment of your own:
         check("mine/MyEnv-v0")
 
 `PYTHON_CHECKS` are those for a function that makes a `gymnasium.Env`. `check` runs all of them.
+`prove` compares a port with the environment that it is a port of.
 `inspect` returns what a pool and its workers are doing.
 """
 
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
+    from parallel_pool._prover.contract_error import ContractError
+    from parallel_pool._prover.proof import Proof
+    from parallel_pool._prover.prove import prove
     from parallel_pool._testing.inspection import Inspection, inspect
-    from parallel_pool._testing.play import ContractError
     from parallel_pool._testing.suite import NATIVE_CHECKS, PYTHON_CHECKS, Check, check
 
 __all__ = [
@@ -27,15 +30,19 @@ __all__ = [
     "Check",
     "ContractError",
     "Inspection",
+    "Proof",
     "check",
     "inspect",
+    "prove",
 ]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "parallel_pool._prover.contract_error": ("ContractError",),
+        "parallel_pool._prover.proof": ("Proof",),
+        "parallel_pool._prover.prove": ("prove",),
         "parallel_pool._testing.inspection": ("Inspection", "inspect"),
-        "parallel_pool._testing.play": ("ContractError",),
         "parallel_pool._testing.suite": (
             "Check",
             "NATIVE_CHECKS",

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from parallel_pool._engine.arguments import quote
@@ -43,8 +44,8 @@ class Done(NamedTuple):
     err: str
 
 
-def run(command: Sequence[str]) -> Done:
-    """Runs a program without input.
+def run(command: Sequence[str], folder: Path | None = None) -> Done:
+    """Runs a program without input, in a folder or in the current one.
 
     It leads a process group, so that its children (a compiler's passes) end with it at the deadline
     and at Ctrl-C, which the terminal does not send to that group.
@@ -52,7 +53,7 @@ def run(command: Sequence[str]) -> Done:
     Raises:
         SourceError: it can't be started, or has not ended in time.
     """
-    call = _Call(command, seconds())
+    call = _Call(command, seconds(), folder)
     try:
         call.start()
         # not join, which takes a thread for ended if Ctrl-C interrupts it (before Python 3.13)
@@ -76,12 +77,12 @@ class _Call(threading.Thread):
         done, error: what became of it.
     """
 
-    def __init__(self, command: Sequence[str], limit: float) -> None:
+    def __init__(self, command: Sequence[str], limit: float, folder: Path | None) -> None:
         super().__init__(name="pp-compiler")
         self.is_unwanted, self.has_ended = threading.Event(), threading.Event()
         self.done: Done | None = None
         self.error: BaseException | None = None
-        self._command, self._limit = command, limit
+        self._command, self._limit, self._folder = command, limit, folder
 
     def run(self) -> None:
         try:
@@ -101,6 +102,7 @@ class _Call(threading.Thread):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
+                cwd=self._folder,
                 process_group=0,
             )
         except (OSError, ValueError) as error:

@@ -35,6 +35,8 @@ COMMON = ("-O3", "-fPIC", "-pthread", "-Wall")
 # a callback with another ABI's arguments must not compile; newer compilers and C++ refuse it anyway
 C_ERRORS = ("-Werror=incompatible-pointer-types",)
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+# without optimization, which would merge lines
+COVERAGE = ("--coverage", "-fprofile-update=atomic", "-O0")
 # only definitions leave the library: a function named like one of libc's is not replaced by that,
 # and variables of C++ templates are not shared with an older version of the library
 EXPORTS = "{ global: pp_env_*; local: *; };\n"
@@ -167,13 +169,34 @@ def symbols(source: Path) -> list[str]:
     return [each["name"] for each in found]
 
 
-def build(source: Path, folder: Path, *, sanitize: bool = False) -> tuple[Path, list[Path], str]:
+def exported(library: Path) -> list[str]:
+    """Returns the names of what may be definitions in a library.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        data = library.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
+    found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
+    names = [name.decode() for name in found]
+    if not names:
+        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
+    return names
+
+
+def build(
+    source: Path, folder: Path, *, sanitize: bool = False, coverage: bool = False
+) -> tuple[Path, list[Path], str]:
     """Compiles a file and links it to a library.
 
     Args:
         source: the file.
         folder: for the library and what is made on the way.
         sanitize: with AddressSanitizer, UndefinedBehaviorSanitizer and line numbers.
+        coverage: with counters for gcov, of the file and not of `base/`; they are written beside
+            own.o when the process ends.
 
     Returns:
         The library, the files that it was made of (system headers left out), and the compiler's
@@ -190,7 +213,8 @@ def build(source: Path, folder: Path, *, sanitize: bool = False) -> tuple[Path, 
     listed = folder / "own.d"
     # a fixed target: that of a path may contain what ends it
     command = [*found.command, *found.flags, *extra, "-MMD", "-MT", "own", "-MF", str(listed)]
-    warnings = run([*command, "-c", _as_argument(source)], source, objects[0])
+    counted = COVERAGE if coverage else ()
+    warnings = run([*command, *counted, "-c", _as_argument(source)], source, objects[0])
     depends = dependencies(made(listed, command))
     for helper in helpers(depends):
         # these are C, whatever the environment is
@@ -200,7 +224,7 @@ def build(source: Path, folder: Path, *, sanitize: bool = False) -> tuple[Path, 
         run([*own.command, *arguments], source, objects[-1])
         depends.append(helper)
     library = folder / "library.so"
-    linked = [*found.command, "-shared", "-pthread", *(SANITIZE if sanitize else ())]
+    linked = [*found.command, "-shared", "-pthread", *(SANITIZE if sanitize else ()), *counted]
     if sys.platform == "darwin":
         linked += ["-undefined", "dynamic_lookup", "-Wl,-exported_symbol,_pp_env_*"]
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from parallel_pool._engine.arguments import MAX_NAME, named, quote
+from parallel_pool._prover import command as proving
+from parallel_pool._prover.contract_error import ContractError
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
 from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
-from parallel_pool._testing.play import ContractError
 from parallel_pool._testing.supervisor import Line
 from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
 
@@ -50,6 +50,7 @@ def add_check(command: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds for one check ({TIMEOUT:g})",
     )
+    proving.add_arguments(command)
     command.set_defaults(run=check)
 
 
@@ -59,6 +60,8 @@ def check(options: argparse.Namespace) -> int:
         given = read_options(options.option)
         if not options.timeout > 0:
             raise ValueError(f"--timeout {options.timeout:g}: give seconds above 0")
+        if options.against is not None:
+            return proving.prove(options, read_values(options.option))
         if Path(options.target).suffix == ".py":
             return check_python(Path(options.target), given, options.timeout)
         jobs, source = read_target(options.target, given)
@@ -111,6 +114,16 @@ def read_options(words: list[str]) -> dict[str, Any]:
     return found
 
 
+def read_values(words: list[str]) -> dict[str, Any]:
+    """Returns options from NAME=VALUE,VALUE, each with a list of its values."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        each = [read_options([f"{name}{equals}{value}"])[name] for value in values.split(",")]
+        found[name] = [*found.get(name, []), *each]
+    return found
+
+
 def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Path | None]:
     """Returns a job for each environment of a target, and the source file if it is one.
 
@@ -126,7 +139,7 @@ def read_target(target: str, options: Mapping[str, Any]) -> tuple[list[Job], Pat
         library = str(built.library)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], path
     if path.suffix in (".so", ".dylib") or is_file(path):
-        names = exported(path)
+        names = toolchain.exported(path)
         library = os.path.abspath(path)
         return [Job(library=library, symbol=name, options=dict(options)) for name in names], None
     if len(target) > MAX_NAME:
@@ -141,23 +154,6 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def exported(library: Path) -> list[str]:
-    """Returns the names of what may be definitions in a library.
-
-    Raises:
-        ValueError: there is none.
-    """
-    try:
-        data = library.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{named(library)} can't be read: {error.strerror}") from None
-    found = dict.fromkeys(re.findall(rb"(?<=\0)pp_env_\w+(?=\0)", data))
-    names = [name.decode() for name in found]
-    if not names:
-        raise ValueError(f"{named(library)} has no symbol pp_env_NAME: is the definition static?")
-    return names
 
 
 def check_one(job: Job, source: Path | None, timeout: float, name: str = "") -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.pool import Pool
+from parallel_pool._prover.contract_error import ContractError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Column
@@ -18,10 +19,6 @@ SEED = 11
 ID_COLUMNS = ("env_id", "players.env_id")
 
 Row = tuple[bytes, ...]
-
-
-class ContractError(AssertionError):
-    """An environment breaks a rule that the engine relies on; the message says which, and where."""
 
 
 def require(condition: Any, message: str) -> None:

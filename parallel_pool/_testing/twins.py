@@ -10,38 +10,12 @@ import numpy as np
 from gymnasium.wrappers import TimeLimit
 
 from parallel_pool._apis.gymnasium.make import make_vec
-from parallel_pool._testing.play import ContractError
+from parallel_pool._prover.comparison import is_same
+from parallel_pool._prover.contract_error import ContractError
 
 NUM_ENVS = 3
 STEPS = 300
 NAMES = ("observation", "reward", "terminated", "truncated", "info")
-
-
-def is_same(one: Any, other: Any, *, of_infos: bool = False) -> bool:
-    """Returns whether two results have the same keys, dtypes, shapes and numbers, bit by bit.
-
-    All NaN count as equal: which of them a sum gives is not defined. An info that is an int in some
-    results and a float in others is always a float in a native environment; in Gymnasium's array
-    it is what the first environment gives, and others are cut off.
-    """
-    if isinstance(one, dict):
-        return (
-            isinstance(other, dict)
-            and one.keys() == other.keys()
-            and all(is_same(one[key], other[key], of_infos=of_infos) for key in one)
-        )
-    if isinstance(one, tuple):
-        return isinstance(other, tuple) and len(one) == len(other) and all(map(is_same, one, other))
-    one, other = np.asarray(one), np.asarray(other)
-    if of_infos and one.dtype == np.int64 and other.dtype == np.float64:
-        one, other = one.astype(np.float64), np.trunc(other)
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    if one.dtype.kind != "f":
-        return bool(one.tobytes() == other.tobytes())
-    is_nan = np.isnan(one)
-    signs = np.signbit(one) == np.signbit(other)
-    return bool(((one == other) & signs | is_nan & np.isnan(other)).all())
 
 
 def compare(
@@ -98,5 +72,26 @@ def _check(
     expected: tuple[Any, ...], found: tuple[Any, ...], what: str, names: tuple[str, ...]
 ) -> None:
     for name, one, other in zip(names, expected, found, strict=True):
-        if not is_same(one, other, of_infos=name == "info"):
+        if name == "info":
+            one, other = _with_floats(one, other)
+        if not is_same(one, other):
             raise ContractError(f"{what}: {name} is\n{other}\nand in Python\n{one}")
+
+
+def _with_floats(expected: Any, found: Any) -> tuple[Any, Any]:
+    """Returns infos, where those agree that are ints in some results and floats in others.
+
+    They are always floats in a native environment. In Gymnasium's array they have the dtype that
+    the first environment gives, which cuts off the others.
+    """
+    if isinstance(expected, dict) and isinstance(found, dict):
+        pairs = {key: _with_floats(expected[key], found.get(key)) for key in expected}
+        rest = {key: value for key, value in found.items() if key not in expected}
+        return (
+            {key: one for key, (one, _) in pairs.items()},
+            {**{key: other for key, (_, other) in pairs.items() if key in found}, **rest},
+        )
+    one, other = np.asarray(expected), np.asarray(found)
+    if one.dtype == np.int64 and other.dtype == np.float64:
+        return one.astype(np.float64), np.trunc(other)
+    return expected, found

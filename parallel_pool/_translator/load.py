@@ -205,18 +205,22 @@ def _check_kept(cls: type, name: str, value: Any) -> None:
         )
 
 
-def load_translated(made: Translated) -> list[str]:
+def load_translated(made: Translated, library: Path | None = None) -> list[str]:
     """Compiles and loads a class that was translated; returns its id, in a list.
+
+    Args:
+        made: the class.
+        library: made of its C file; None: the cache's.
 
     Raises:
         SourceError: it does not compile, or does not return what the class returns.
     """
-    built = cache.build(made.path)
+    library = library or cache.build(made.path).library
     files.classes_by_id[made.env_id] = made.cls
-    definition, _ = registry.open_library(built.library, made.symbol)
+    definition, _ = registry.open_library(library, made.symbol)
     marker = made.path.with_suffix(".verified")
     verification.verify(made.cls, definition, made.options, marker)
-    ids = load.load_built(made.path, built.library, made.file)
+    ids = load.load_built(made.path, library, made.file)
     for each in ids:
         registry.entry_points_by_id[each] = f"{made.cls.__module__}:{made.cls.__qualname__}"
     return ids

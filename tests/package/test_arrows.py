@@ -24,7 +24,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {
     "gymnasium": (
         *("_apis/", "_families/", "_workers/", "_testing/", "_bench/", "_demo"),
-        "_translator/",
+        *("_prover/", "_translator/"),
         *("_engine/registry.py", "_engine/specs.py"),
     ),
     "torch": ("_apis/sb3/vec_env.py", "_apis/torch/"),
@@ -87,8 +87,9 @@ LAYERS: dict[str, set[str]] = {
     "_workers": {*CORE, "_tracing"},
     # backend="compiled" translates
     "_apis": {*CORE, "_families", "_translator", "_workers"},
-    # the contract compares with Gymnasium's own loop
-    "_testing": {*CORE, "_apis", "_source", "_translator", "_workers"},
+    # both compare with Gymnasium's own loop
+    "_prover": {*CORE, "_apis", "_source", "_translator", "_workers"},
+    "_testing": {*CORE, "_apis", "_prover", "_source", "_translator", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
     "_demo": {*CORE, "_bench", "parallel_pool"},

@@ -18,8 +18,8 @@ import parallel_pool
 from parallel_pool import __main__ as cli
 from parallel_pool import testing
 from parallel_pool._engine import registry
-from parallel_pool._source import start
-from parallel_pool._testing import command, supervisor, twins
+from parallel_pool._source import start, toolchain
+from parallel_pool._testing import supervisor, twins
 from parallel_pool._testing.messages import ADD_CHECK
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
@@ -56,8 +56,6 @@ def check(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 
 def runs_sanitizers() -> bool:
-    from parallel_pool._source import toolchain
-
     return toolchain.compiler(cpp=False).runtime("libasan.so") is not None
 
 
@@ -450,7 +448,7 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
     assert cli.main(["build", "my_env.c", "--out", "my_env.so"]) == 0
     assert cli.main(["check", "my_env.so"]) == 0
     assert "sanitizers: not run, they need the source" in capsys.readouterr().out
-    assert command.exported(Path("my_env.so")) == ["pp_env_my_env"]
+    assert toolchain.exported(Path("my_env.so")) == ["pp_env_my_env"]
     assert cli.main(["check", "test/Nothing-v0"]) == 1
     assert "no environment 'test/Nothing-v0'" in capsys.readouterr().out
     assert cli.main(["check", "none.py"]) == 1
@@ -472,7 +470,7 @@ def test_a_class_in_python_is_checked_and_compared(
     assert "ok    the class and its translation return the same, bit by bit" in printed
     assert cli.main(["build", "cart_env.py", "--out", "cart.so"]) == 0
     assert "translated and compiled" in capsys.readouterr().out
-    assert command.exported(Path("cart.so")) == ["pp_env_cartenv_v0"]
+    assert toolchain.exported(Path("cart.so")) == ["pp_env_cartenv_v0"]
     Path("cart_env.py").write_text("import gymnasium\n")
     assert cli.main(["build", "cart_env.py"]) == 1
     assert "cart_env.py defines no environment" in capsys.readouterr().err

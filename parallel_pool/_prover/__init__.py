@@ -1,0 +1,1 @@
+"""The prover of ports: plays an environment and its reference, and compares all they return."""
