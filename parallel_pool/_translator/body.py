@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import (
+    aliasing,
     arrays,
     calls,
     containers,
@@ -62,7 +63,15 @@ class Body:
         self.function = function
         self.lines: list[Any] = []
         self.variables: dict[str, str] = {}
-        self.names: Names = {}
+        self.names: Names = {aliasing.FLOW: aliasing.Flow()}
+        # C variables of names, and the memories to which parameters refer
+        self.places: dict[str, set[str]] = {}
+        self.parameters: dict[str, set[aliasing.Region]] = {}
+        self.effects = aliasing.Effects()
+        self.notes_copies = True
+        # what all returns refer to, if each returns a part of the environment
+        self.found_references: list[Value | None] = []
+        self.returns_reference = False
         self.alive = True
         self.loops: list[Loop] = []
         self.loop_ends: dict[str, list[Pending]] = {}
@@ -144,10 +153,15 @@ class Body:
         if isinstance(value, Arr) and not value.is_read_only:
             # what nothing else refers to is not changed
             is_own = value.pointer and value.root is None and not value.is_foreign
-            return value if is_own else self.fresh(value)
+            if is_own:
+                return value
+            made = self.fresh(value)
+            self.note_stored(value.type, made.pointer, value)
+            return made
         if isinstance(value, Opt):
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
+            self.note_stored(value.optional, name, value)
             return Opt(value.optional, name)
         if isinstance(value, Uni):
             name = self.variable("t", value.union)
@@ -204,7 +218,7 @@ class Body:
         """Returns the value of one that could be None; raises TypeError in the program if it is."""
         if isinstance(value, Opt):
             self.check(f"{value.place}.some", "TypeError", "None is no value to compute with")
-            return storage.load(self, value.optional.item, f"{value.place}.v")
+            return storage.load(self, value.optional.item, f"{value.place}.v", value.root)
         if isinstance(value, Maybe):
             return value.value
         return value
@@ -278,6 +292,27 @@ class Body:
 
     # what modules need of those that use them
 
+    def note_stored(self, of: Type, place: str, value: Value, is_pointer: bool = False) -> None:
+        aliasing.stored(self, of, place, value, is_pointer)
+
+    def changed(self, value: Value) -> None:
+        """Notes that an object changes in place."""
+        aliasing.changed(self, value)
+
+    def items_moved(self, value: Value) -> None:
+        """Notes that the items of a container are about to move in memory."""
+        aliasing.moved(self, value)
+
+    def may_change(self, of: Type) -> bool:
+        """Returns whether objects of a type, or what they hold, can change in place."""
+        if not isinstance(of, List):
+            return bool(aliasing.kinds_of(of))
+        return bool(aliasing.kinds_of(of.item))
+
+    def items_shared(self, made: Value, value: Value) -> None:
+        """Notes that a new container has the items of another one."""
+        aliasing.items_shared(self, made, value)
+
     def made_of(self, value: Generator) -> Lst:
         return containers.made_of(self, value)
 
@@ -346,9 +381,14 @@ class Body:
 
     def assign(self, name: str, value: Value) -> None:
         """Makes a name mean a value."""
-        self.detach(("variable", name), name)
         if isinstance(value, Maybe):
             value = value.value
+        if displays.is_repeated(value) and self.may_change(value.type):
+            assert isinstance(value, Tup)
+            value = containers.list_of(self, value.items)
+        self.detach(("variable", name), name)
+        self._keep_display(name)
+        aliasing.assigned(self, name, value)
         if isinstance(value, Num):
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")
@@ -357,6 +397,9 @@ class Body:
             # another name for the same memory
             self.names[name] = value
         elif isinstance(value, (Fixed, Self, Generator)) or self.is_reference(value):
+            self.names[name] = value
+        elif any(value is each for each in self.names.values()):
+            # another name for a list that is only written down so far
             self.names[name] = value
         elif isinstance(value, displays.ListDisplay):
             # a tuple, until it changes
@@ -370,6 +413,7 @@ class Body:
             (isinstance(value, (Lst, Mapping)) and value.root is not None)
             or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
             or (isinstance(value, Uni) and not value.is_number and value.root is not None)
+            or (isinstance(value, Opt) and value.root is not None and self.may_change(value.type))
             or value.__class__.__name__ in ("Span", "Bound", "Method", "Rng", "Flat")
         )
 
@@ -388,18 +432,50 @@ class Body:
             return "(*result)"
         place = f"v_{name}_{self.program.types.key(of)}"
         self.variables[place] = self.program.types.c(of)
+        self.places.setdefault(name, set()).add(place)
         return place
+
+    def listed(self, name: str) -> Value:
+        """Makes a list of one that was only written down so far, for all its names."""
+        display = self.names[name]
+        assert isinstance(display, displays.ListDisplay)
+        self.changed(display)
+        names = [each for each, value in self.names.items() if value is display]
+        made = containers.list_of(self, display.items)
+        for each in names:
+            del self.names[each]
+        self.assign(name, made)
+        for each in names:
+            self.names[each] = self.names[name]
+        return self.names[name]
+
+    def _keep_display(self, name: str) -> None:
+        """Lets other names keep a list that is only written down, and is in the memory of one."""
+        display = self.names.get(name)
+        others = [each for each, value in self.names.items() if value is display and each != name]
+        if isinstance(display, displays.ListDisplay) and others:
+            kept = self.in_variable(others[0], Tup(display.items))
+            like = displays.like(display, containers.items(self, kept) or ())
+            for each in others:
+                self.names[each] = like
 
     def detach(self, root: tuple[str, str], but: str = "") -> None:
         """Copies what other names hold of a memory that is about to be assigned anew."""
-        for name, value in list(self.names.items()):
+        held: list[tuple[str, Value]] = []
+        for name, value in self.names.items():
             inner = value.value if isinstance(value, Maybe) else value
-            if name == but or getattr(inner, "root", None) != root:
+            if name == but or root == ("variable", name):
                 continue
-            if isinstance(inner, (Arr, Rec, Lst, Mapping, Uni)):
-                if root == ("variable", name):
-                    continue
-                self.names[name] = self.in_variable(name, inner, self.unbounded(inner))
+            if not aliasing.is_of(getattr(inner, "root", None), root):
+                continue
+            if isinstance(inner, (Arr, Rec, Lst, Mapping, Uni, Opt)):
+                held.append((name, inner))
+        memory = (
+            {root}
+            if root[0] == "attribute"
+            else {("memory", each) for each in self.places.get(root[1], ())}
+        )
+        aliasing.separate(self, held, memory)
 
     def unbounded(self, value: Value) -> Type:
         """Returns the type in which a value is copied into the memory of the call."""
@@ -423,6 +499,8 @@ class Body:
         return result
 
     def _join(self, name: str, one: Value | None, other: Value | None) -> Value:
+        if isinstance(one, aliasing.Flow) and isinstance(other, aliasing.Flow):
+            return one.joined(other)
         if one is None or other is None or isinstance(one, Maybe) or isinstance(other, Maybe):
             present = [
                 each.value if isinstance(each, Maybe) else each
@@ -437,6 +515,8 @@ class Body:
             return Maybe(value, flag)
         if self._same(one, other):
             return one
+        if aliasing.is_reference(one) and aliasing.is_reference(other) and one.type == other.type:
+            return self.through_pointer(f"ref_{name}", one, aliasing.joined_root(one, other))
         if type(one) is type(other) and isinstance(one, (Self,)):
             return one
         try:
@@ -450,10 +530,23 @@ class Body:
 
     def _is_own(self, name: str, value: Value) -> bool:
         return isinstance(value, (Fixed, Self)) or self._same(
-            value, self._at(name, self._type(value))
+            value, self._canonical(name, value)
         )
 
+    def through_pointer(self, name: str, like: Value, root: tuple[str, str]) -> Value:
+        """Returns what a C pointer refers to, which may be different objects of one type."""
+        pointer = f"{name}_{self.program.types.key(like.type)}"
+        self.variables[pointer] = f"{aliasing.pointed_type(self, like)} *"
+        if isinstance(like, Arr):
+            return storage.memory_array(like.item, like.dims, pointer, root)
+        found = storage.load(self, like.type, f"(*{pointer})", root)
+        if isinstance(found, (Lst, Mapping)):
+            found.c = pointer
+        return found
+
     def _canonical(self, name: str, value: Value) -> Value:
+        if aliasing.is_reference(value):
+            return self.through_pointer(f"ref_{name}", value, getattr(value, "root"))  # noqa: B009
         return self._at(name, self._type(value))
 
     def _at(self, name: str, of: Type) -> Value:
@@ -484,6 +577,8 @@ class Body:
         """Stores what names mean now where the target has it."""
         for name, wanted in target.items():
             have = self.names.get(name)
+            if isinstance(wanted, aliasing.Flow):
+                continue
             if isinstance(wanted, Maybe):
                 if isinstance(have, Maybe):
                     if have.flag != wanted.flag:
@@ -494,6 +589,11 @@ class Body:
             if isinstance(have, Maybe):
                 have = have.value
             if have is None or self._same(have, wanted):
+                continue
+            if aliasing.is_reference(wanted) and aliasing.pointer_of(wanted).lstrip("&(*").startswith(
+                f"ref_{name}_"
+            ):
+                aliasing.point(self, aliasing.pointer_of(wanted).strip("&(*)"), have)
                 continue
             of = self._type(wanted)
             if isinstance(of, Constant):
@@ -566,6 +666,9 @@ class Body:
         value = self.value(tree.value)
         for target in tree.targets:
             self.assign_to(target, value)
+            if len(tree.targets) > 1 and isinstance(target, (ast.Name, ast.Attribute)):
+                # the next one is another name of the same object
+                value = self.value(_as_read(target))
 
     def _annassign(self, tree: ast.AnnAssign) -> None:
         if tree.value is not None:
@@ -632,6 +735,7 @@ class Body:
     def _return(self, tree: ast.Return) -> None:
         if self.entry is not None:
             self.entry(self, tree.value)
+            aliasing.returned(self, None)
             self.emit("return PP_OK;")
             self.alive = False
             return
@@ -641,6 +745,12 @@ class Body:
     def give(self, value: Value) -> None:
         """Returns from the function."""
         value = self.program.returned(self, value)
+        if self.returns_reference:
+            self.emit(f"*result = {aliasing.pointer_of(value)};")
+            self.emit("return PP_OK;")
+            aliasing.returned(self, None)
+            self.alive = False
+            return
         of = self._type(value)
         self.found_returns.append(of)
         root = getattr(value, "root", None)
@@ -650,6 +760,13 @@ class Body:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")
             self.emit("return PP_OK;")
+        else:
+            self.note_stored(of, "(*result)", value)
+        aliasing.returned(self, value)
+        is_part = root is not None and root[0] in ("attribute", "several")
+        self.found_references.append(
+            value if is_part and aliasing.is_reference(value) else None
+        )
         self.alive = False
 
     def _if(self, tree: ast.If) -> None:
@@ -845,6 +962,15 @@ class Body:
         for each in self.found_returns[1:]:
             result = storage.join(result, each)
         return result
+
+
+def _as_read(target: ast.Name | ast.Attribute) -> ast.expr:
+    """Returns the expression that reads what was assigned."""
+    read = ast.Name(target.id) if isinstance(target, ast.Name) else ast.Attribute(
+        target.value, target.attr
+    )
+    read.ctx = ast.Load()
+    return ast.copy_location(read, target)
 
 
 def _returned_name(function: Function) -> str:

@@ -29,7 +29,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
-from parallel_pool._translator.refusal import Dead
+from parallel_pool._translator.refusal import Dead, Wider
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
@@ -630,6 +630,7 @@ def _as_plain(body: Body, value: Lst) -> Lst:
     body.emit(
         f"memcpy({made.c}->v, {value.c}->v, (size_t){value.c}->count * sizeof(*{made.c}->v));"
     )
+    body.items_shared(made, value)
     return made
 
 
@@ -1176,9 +1177,11 @@ def _of_display(
     owner = tree.func.value if tree is not None and isinstance(tree.func, ast.Attribute) else None
     if not isinstance(owner, ast.Name):
         raise body.refuse(f"{name}() of {value.type} is not translated")
-    made = containers.list_of(body, body.items(value) or ())
-    body.assign(owner.id, made)
-    found = body.look_up(owner.id)
+    if isinstance(value, ListDisplay):
+        found = body.listed(owner.id)
+    else:
+        body.assign(owner.id, containers.list_of(body, body.items(value) or ()))
+        found = body.look_up(owner.id)
     assert isinstance(found, Lst)
     return _of_list(body, found, name, given, keywords)
 
@@ -1191,14 +1194,7 @@ def _grown(body: Body, value: Lst, item: Value) -> Lst:
         return value
     if value.root is not None and value.root[0] == "attribute":
         body.program.widen_list(value.root[1], of, wanted)
-    for name, held in list(body.names.items()):
-        if isinstance(held, Lst) and held.c == value.c:
-            made = containers.as_list(body, held, of.holding(wanted))
-            body.assign(name, made)
-            found = body.names[name]
-            assert isinstance(found, Lst)
-            return found
-    raise body.refuse(f"{of} gets {wanted}: make all its items of one type")
+    return containers.widened(body, value, Wider(value.c, wanted))
 
 
 def _of_list(
@@ -1241,8 +1237,11 @@ def _of_list(
         if given:
             return containers.taken(body, value, containers.place_in(body, value, given[0], "pop"))
         result = body.variable("t", of.item)
+        body.items_moved(value)
         body.emit(f"{result} = {value.c}->v[--{value.c}->count];")
         return storage.load(body, of.item, result)
+    if name in ("clear", "sort", "reverse"):
+        body.items_moved(value)
     if name == "clear":
         body.emit(f"{value.c}->count = 0;")
         return none
@@ -1321,7 +1320,7 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
         chosen = Choice(body)
         chosen.branch(
             f"({at} >= 0)",
-            lambda: storage.load(body, of.item, f"{value.c}->v[{at}]"),
+            lambda: storage.load(body, of.item, f"{value.c}->v[{at}]", value.root),
             lambda: default,
         )
         if name == "pop":
@@ -1329,6 +1328,7 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
                 containers.remove_key(body, value, at)
         return chosen.value()
     if name == "clear":
+        body.items_moved(value)
         body.emit(f"{value.c}->count = 0;")
         return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")

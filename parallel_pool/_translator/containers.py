@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._translator import arrays, displays, operators, storage
-from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.refusal import Refusal, Wider
 from parallel_pool._translator.types import (
     INT,
     Array,
@@ -215,7 +215,8 @@ def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Valu
     if found is None and isinstance(value, Lst) and not has_star:
         body.check(f"{value.c}->count == {count}", "ValueError", f"{count} values were expected")
         return tuple(
-            storage.load(body, value.list_type.item, f"{value.c}->v[{i}]") for i in range(count)
+            storage.load(body, value.list_type.item, f"{value.c}->v[{i}]", value.root)
+            for i in range(count)
         )
     if found is None:
         raise body.refuse(f"{value.type} can't be unpacked")
@@ -262,9 +263,12 @@ def list_of(body: Body, values: Sequence[Value], of: Type | None = None) -> Lst:
     if of is None:
         for each in values:
             item = storage.join_items(item, storage.item_type(each))
+    firsts = [next(i for i, one in enumerate(values) if one is each) for each in values]
     values = [body.kept(each) for each in values] if len(values) > 1 else values
     made = new_list(body, List(item), str(max(4, len(values))))
-    for i, each in enumerate(values):
+    for i, (each, first) in enumerate(zip(values, firsts, strict=True)):
+        if first < i and body.may_change(List(item)):
+            each = storage.load(body, item, f"{made.c}->v[{first}]")
         storage.store(body, item, f"{made.c}->v[{i}]", each, "an item")
     body.emit(f"{made.c}->count = {len(values)};")
     return made
@@ -366,6 +370,23 @@ def as_list(body: Body, value: Value, of: List) -> Lst:
     return list_of(body, found, of.item)
 
 
+def widened(body: Body, value: Value, wider: Wider) -> Lst:
+    """Returns a list of the call's memory after its items got another type, for all its names."""
+    if not isinstance(value, Lst):
+        raise body.refuse(str(wider))
+    if value.root is not None and value.root[0] == "parameter":
+        raise Wider(value.c, wider.item)
+    names = [n for n, held in body.names.items() if isinstance(held, Lst) and held.c == value.c]
+    if not names:
+        raise body.refuse(f"{value.type} gets {wider.item}: make all its items of one type")
+    body.assign(names[0], as_list(body, value, value.list_type.holding(wider.item)))
+    for name in names:
+        body.names[name] = body.names[names[0]]
+    found = body.names[names[0]]
+    assert isinstance(found, Lst)
+    return found
+
+
 def _differ(one: List, other: List) -> bool:
     """Returns whether lists in the memory of a call have different structs."""
     return not one.capacity and not other.capacity and one != other
@@ -376,6 +397,7 @@ def _moved(body: Body, value: Lst, of: List) -> Lst:
     size = f"(size_t){value.c}->count * sizeof(*{made.c}->v)"
     body.emit(f"memcpy({made.c}->v, {value.c}->v, {size});")
     body.emit(f"{made.c}->count = {value.c}->count;")
+    body.items_shared(made, value)
     return made
 
 
@@ -417,6 +439,7 @@ def copied(body: Body, value: Lst) -> Lst:
     size = f"(size_t){value.c}->count * sizeof(*{made.c}->v)"
     body.emit(f"memcpy({made.c}->v, {value.c}->v, {size});")
     body.emit(f"{made.c}->count = {value.c}->count;")
+    body.items_shared(made, value)
     return made
 
 
@@ -430,6 +453,7 @@ def changeable(body: Body, value: Value) -> None:
         raise body.refuse("a tuple can't be changed")
     if isinstance(of, (List, Map)) and of.is_constant:
         raise body.refuse("this is the same for all environments: copy it before it is changed")
+    body.changed(value)
 
 
 def grow(body: Body, value: Lst, count: str = "1") -> None:
@@ -459,6 +483,7 @@ def append(body: Body, value: Lst, item: Value) -> None:
     of = value.list_type
     item = body.kept(item) if isinstance(item, Tup) else item
     if of.most:
+        body.items_moved(value)
         with body.block(f"if ({value.c}->count == {of.most}) {{"):
             _shift_left(body, value, "0")
     grow(body, value)
@@ -469,6 +494,7 @@ def append(body: Body, value: Lst, item: Value) -> None:
 def insert(body: Body, value: Lst, at: str, item: Value) -> None:
     of = value.list_type
     kept = body.kept(item)
+    body.items_moved(value)
     if of.most:
         body.emit(f"if ({value.c}->count == {of.most}) {value.c}->count--;")
     grow(body, value)
@@ -481,6 +507,7 @@ def insert(body: Body, value: Lst, at: str, item: Value) -> None:
 
 
 def _shift_left(body: Body, value: Lst, at: str) -> None:
+    body.items_moved(value)
     body.emit(f"{value.c}->count--;")
     body.emit(
         f"memmove({value.c}->v + {at}, {value.c}->v + {at} + 1,"
@@ -583,6 +610,7 @@ def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
     value = _wide_enough(body, value, key, item)
     of = value.map_type
     key, item = body.kept(key), body.kept(item)
+    body.items_moved(value)
     at = find_key(body, value, key)
     with body.block(f"if ({at} < 0) {{"):
         if of.capacity:
@@ -609,6 +637,7 @@ def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
 
 
 def remove_key(body: Body, value: Mapping, at: str) -> None:
+    body.items_moved(value)
     body.emit(f"{value.c}->count--;")
     for part in "kv":
         body.emit(
@@ -758,6 +787,8 @@ def _repeated(body: Body, one: Lst, count: str) -> Lst:
     times = body.temporary("int64_t", count)
     body.emit(f"if ({times} < 0) {times} = 0;")
     made = new_list(body, one.list_type, f"{one.c}->count * {times} + 1")
+    body.items_shared(made, one)
+    body.items_shared(made, made)
     index = body.c_variable("i", "int64_t")
     with body.block(f"for ({index} = 0; {index} < {times} * {one.c}->count; {index}++) {{"):
         body.emit(f"{made.c}->v[{index}] = {one.c}->v[{index} % {one.c}->count];")

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import arrays, purity, reader, storage
+from parallel_pool._translator import aliasing, arrays, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program, Restart
@@ -533,6 +533,7 @@ class _Definition:
         step = self._entry("step", {"action": action}, self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
+        aliasing.check(program)
         initial = self._initial()
         checks = self._checks()
         fields = self._fields()

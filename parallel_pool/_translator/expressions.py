@@ -221,7 +221,8 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
                 name = tree.left.id
     value = body.names.get(name) if name else None
     if name and isinstance(value, Opt):
-        inner = storage.load(body, value.optional.item, f"{value.place}.v", ("variable", name))
+        root = value.root or ("variable", name)
+        inner = storage.load(body, value.optional.item, f"{value.place}.v", root)
         body.names[name] = inner
 
 
@@ -686,6 +687,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
         f"memcpy({made.c}->v, {value.c}->v + {first}, (size_t){count} * sizeof(*{made.c}->v));"
     )
     body.emit(f"{made.c}->count = {count};")
+    body.items_shared(made, value)
     return made
 
 
@@ -706,6 +708,8 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
             at = owner.keys.index(target.attr)
             owner = _wide_enough(body, target.value, owner, at, value)
             assert owner.stored is not None
+            body.changed(owner)
+            body.items_moved(owner)
             storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, target.attr)
             return
         raise body.refuse(f"an attribute of {owner.type} can't be assigned")
@@ -734,6 +738,7 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     containers.changeable(body, owner)
     if isinstance(owner, Lst) and isinstance(key, Value):
         place = containers.place_in(body, owner, key, "list assignment")
+        body.items_moved(owner)
         storage.store(body, owner.list_type.item, f"{owner.c}->v[{place}]", value, "an item")
         return
     if isinstance(owner, Mapping) and isinstance(key, Value):
@@ -779,8 +784,7 @@ def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) 
 def _changeable(body: Body, tree: ast.expr, owner: Value) -> Value:
     """Returns a value that is kept in memory, for a list that was only written down so far."""
     if isinstance(owner, ListDisplay) and isinstance(tree, ast.Name):
-        body.assign(tree.id, containers.list_of(body, owner.items))
-        return body.look_up(tree.id)
+        return body.listed(tree.id)
     if isinstance(owner, Fixed) and isinstance(owner.value, (list, np.ndarray, dict)):
         name = body.program.constant_name(body, tree)
         if name is not None:
@@ -794,13 +798,19 @@ def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> N
     if owner.place and key in owner.keys:
         at = owner.keys.index(key)
         assert owner.stored is not None
+        body.changed(owner)
+        body.items_moved(owner)
         storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, repr(key))
         return
     if isinstance(tree, ast.Name):
         # a dict of this function: it becomes another one
         keys, items = list(owner.keys), list(owner.items)
         _put(keys, items, key, value)
+        body.changed(owner)
+        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
         body.assign(tree.id, Rec(tuple(keys), tuple(items)))
+        for name in names if owner.place else ():
+            body.names[name] = body.names[tree.id]
         return
     raise body.refuse(f"the key {key!r} is new here: set it where the dict is made")
 
@@ -811,6 +821,8 @@ def _set_entry(body: Body, owner: Rec, key: Value, value: Value) -> None:
     body.emit(f"{at} = -1;")
     kept, value = body.kept(key), body.kept(value)
     assert owner.stored is not None
+    body.changed(owner)
+    body.items_moved(owner)
     for i, each in enumerate(owner.keys):
         same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
         if same is not False:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parallel_pool._translator import arrays, containers, storage
+from parallel_pool._translator import aliasing, arrays, containers, storage
 from parallel_pool._translator.flow import Loop, Maybe, Pending
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import INT, Empty
@@ -166,7 +166,11 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
     """Returns the length of something to loop over, and what its items are by their index."""
     if isinstance(over, Lst):
         it = over
-        return f"{it.c}->count", lambda i: storage.load(body, it.list_type.item, f"{it.c}->v[{i}]")
+        root = it.root or ("memory", it.c)
+        return (
+            f"{it.c}->count",
+            lambda i: storage.load(body, it.list_type.item, f"{it.c}->v[{i}]", root),
+        )
     if isinstance(over, Mapping):
         held = over
         return (
@@ -223,7 +227,8 @@ def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
     if isinstance(held, Mapping):
 
         def value(i: str) -> Value:
-            return storage.load(body, held.map_type.item, f"{held.c}->v[{i}]")
+            root = held.root or ("memory", held.c)
+            return storage.load(body, held.map_type.item, f"{held.c}->v[{i}]", root)
 
         if over.kind == "values":
             return f"{held.c}->count", value
@@ -283,7 +288,7 @@ def _meet(body: Body, label: str, leaving: list[Pending]) -> None:
 
 def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: bool = True) -> None:
     """Translates a loop until what names mean at its head is found."""
-    entry, indent = dict(body.names), body.indent
+    entry, indent, mark = dict(body.names), body.indent, aliasing.mark(body)
     header = dict(entry)
     start = len(body.lines)
     for _ in range(MOST_PASSES):
@@ -307,7 +312,9 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
         body.loops.pop()
         going = loop.going
         joined = body.joined([header, *(each.names for each in going)])
-        if _equal(body, joined, header):
+        is_found = _equal(body, joined, header, mark)
+        header[aliasing.FLOW] = joined[aliasing.FLOW]
+        if is_found:
             body.settle(going, header)
             break
         header = joined
@@ -320,8 +327,12 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
     _meet(body, label, leaving)
 
 
-def _equal(body: Body, one: dict[str, Value], other: dict[str, Value]) -> bool:
+def _equal(
+    body: Body, one: dict[str, Value], other: dict[str, Value], mark: aliasing.Mark
+) -> bool:
     def same(a: Value, b: Value) -> bool:
+        if isinstance(a, aliasing.Flow) and isinstance(b, aliasing.Flow):
+            return a.before(mark) == b.before(mark)
         if isinstance(a, Maybe) and isinstance(b, Maybe):
             return a.flag == b.flag and body._same(a.value, b.value)
         return body._same(a, b)

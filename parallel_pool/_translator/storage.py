@@ -179,7 +179,7 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
     if isinstance(of, Map):
         return Mapping(of, f"(&{place})" if of.capacity else place, root)
     if isinstance(of, Optional):
-        return Opt(of, place)
+        return Opt(of, place, root)
     if isinstance(of, Union):
         return Uni(of, place, root)
     if isinstance(of, Text):
@@ -198,6 +198,8 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
     program = body.program
     if isinstance(of, Constant):
         return
+    if not isinstance(of, (Number, Tuple, Optional, Union)):
+        body.note_stored(of, place, value, _is_pointer(of, value))
     if isinstance(of, Union):
         _store_union(body, of, place, value, what)
     elif isinstance(value, Uni) and not isinstance(of, Optional):
@@ -230,6 +232,7 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
             store(body, kind, f"{place}.f{i}", kept[record.keys.index(key)], what)
     elif isinstance(of, Optional):
         if isinstance(value, Opt) and value.optional == of:
+            body.note_stored(of, place, value)
             body.emit(f"{place} = {value.place};")
         elif isinstance(value, Fixed) and value.value is None:
             body.emit(f"{place}.some = false;")
@@ -237,7 +240,10 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
             body.emit(f"{place}.some = {value.place}.some;")
             with body.block(f"if ({value.place}.some) {{"):
                 store(
-                    body, of.item, f"{place}.v", load(body, value.optional.item, f"{value.place}.v")
+                    body,
+                    of.item,
+                    f"{place}.v",
+                    load(body, value.optional.item, f"{value.place}.v", value.root),
                 )
         else:
             store(body, of.item, f"{place}.v", value, what)
@@ -254,8 +260,17 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         raise Refusal(f"{what} is {of}, which can't be kept")
 
 
+def _is_pointer(of: Type, value: Value) -> bool:
+    """Returns whether a value of a type is stored as a pointer to it."""
+    if isinstance(of, DynamicArray):
+        return isinstance(value, Arr) and bool(value.pointer) and value.item.c == of.item.c
+    is_open = isinstance(of, (List, Map)) and not of.capacity
+    return is_open and isinstance(value, (Lst, Mapping)) and value.type == of
+
+
 def _store_union(body: Body, of: Union, place: str, value: Value, what: str) -> None:
     if isinstance(value, Uni) and value.union == of:
+        body.note_stored(of, place, value)
         body.emit(f"{place} = {value.place};")
         return
     if isinstance(value, Uni):

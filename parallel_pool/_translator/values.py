@@ -193,10 +193,11 @@ class Mapping(Value):
 
 @dataclass
 class Opt(Value):
-    """A value or None; place: the C lvalue that holds it."""
+    """A value or None; place: the C lvalue that holds it; root: what holds the memory."""
 
     optional: Optional
     place: str
+    root: tuple[str, str] | None = None
 
     @property
     def type(self) -> Type:
