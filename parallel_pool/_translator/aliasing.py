@@ -324,6 +324,9 @@ def separate(
     for name, value in held:
         regions = regions_of(body, value)
         kinds = kinds_of(value.type)
+        if _is_pointer(value):
+            body.names[name] = body.in_variable(name, value)
+            continue
         with unnoted(body):
             body.names[name] = body.in_variable(name, value, body.unbounded(value))
         places = {("memory", each) for each in body.places[name]}

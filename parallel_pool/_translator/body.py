@@ -15,6 +15,7 @@ from parallel_pool._translator import (
     displays,
     expressions,
     loops,
+    objects,
     operators,
     storage,
     unions,
@@ -22,6 +23,7 @@ from parallel_pool._translator import (
 from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.template import may_change
 from parallel_pool._translator.types import (
     NONE,
     Array,
@@ -69,6 +71,7 @@ class Body:
         self.parameters: dict[str, set[aliasing.Region]] = {}
         self.effects = aliasing.Effects()
         self.notes_copies = True
+        self.is_any_order = False
         # what all returns refer to, if each returns a part of the environment
         self.found_references: list[Value | None] = []
         self.returns_reference = False
@@ -303,6 +306,43 @@ class Body:
         """Notes that the items of a container are about to move in memory."""
         aliasing.moved(self, value)
 
+    def special(self, value: Value, name: str, *given: Value) -> Value | None:
+        return objects.special(self, value, name, *given)
+
+    def own_operator(self, op: ast.AST, one: Value, other: Value) -> Value | None:
+        return objects.operator(self, op, one, other)
+
+    def objects_equal(self, one: Value, other: Value) -> str | bool | None:
+        return objects.equal(self, one, other)
+
+    def equal(self, one: Value, other: Value) -> str | bool:
+        return operators.equal(self, one, other)
+
+    def both(self, one: str | bool, other: str | bool) -> str | bool:
+        return operators.both(self, one, other)
+
+    def find_key(self, value: Mapping, key: Value) -> str:
+        return containers.find_key(self, value, key)
+
+    @contextlib.contextmanager
+    def any_order(self, holds: bool = True) -> Iterator[None]:
+        """Lets the items of sets come in any order: the result does not depend on it."""
+        kept, self.is_any_order = self.is_any_order, holds
+        yield
+        self.is_any_order = kept
+
+    def check_order(self, value: Value) -> None:
+        """Raises Refusal if the order of items can't be known."""
+        if not self.is_any_order and containers.is_set(value):
+            raise self.refuse(
+                "the order of a set is not translated, as it depends on how Python hashes: write"
+                " sorted(...) of it"
+            )
+
+    def without_notes(self) -> contextlib.AbstractContextManager[None]:
+        """Lets copies be objects of their own."""
+        return aliasing.unnoted(self)
+
     def may_change(self, of: Type) -> bool:
         """Returns whether objects of a type, or what they hold, can change in place."""
         if not isinstance(of, List):
@@ -400,6 +440,12 @@ class Body:
             self.names[name] = value
         elif any(value is each for each in self.names.values()):
             # another name for a list that is only written down so far
+            held = next(key for key, each in self.names.items() if each is value)
+            tree = self.function.tree
+            if isinstance(value, displays.ListDisplay) and (
+                may_change(tree, name) or may_change(tree, held)
+            ):
+                value = self.listed(held)
             self.names[name] = value
         elif isinstance(value, displays.ListDisplay):
             # a tuple, until it changes
@@ -590,11 +636,11 @@ class Body:
                 have = have.value
             if have is None or self._same(have, wanted):
                 continue
-            if aliasing.is_reference(wanted) and aliasing.pointer_of(wanted).lstrip("&(*").startswith(
-                f"ref_{name}_"
-            ):
-                aliasing.point(self, aliasing.pointer_of(wanted).strip("&(*)"), have)
-                continue
+            if aliasing.is_reference(wanted):
+                pointer = aliasing.pointer_of(wanted).strip("&(*)")
+                if pointer.startswith(f"ref_{name}_"):
+                    aliasing.point(self, pointer, have)
+                    continue
             of = self._type(wanted)
             if isinstance(of, Constant):
                 continue
@@ -880,6 +926,11 @@ class Body:
     def _try(self, tree: ast.Try) -> None:
         if tree.finalbody:
             raise self.refuse("finally is not translated")
+        part_of_try = ast.Module(tree.body, [])
+        for name, held in list(self.names.items()):
+            if isinstance(held, displays.ListDisplay) and may_change(part_of_try, name):
+                # what it is when an exception comes must be one list
+                self.listed(name)
         entry = dict(self.names)
         changed = {
             each.id

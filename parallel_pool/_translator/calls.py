@@ -23,6 +23,7 @@ from parallel_pool._translator import (
     containers,
     loops,
     numpy_calls,
+    objects,
     operators,
     random_draws,
     storage,
@@ -35,6 +36,7 @@ from parallel_pool._translator.types import (
     FLOAT,
     INT,
     NP_INT,
+    Constant,
     Empty,
     List,
     Member,
@@ -114,6 +116,9 @@ def apply(
         return body.program.call(body, function, arguments, keywords)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
+    if (cls := objects.class_of(function)) and (own := objects.written(cls, "__call__")):
+        method = body.program.method_of(own, function)
+        return body.program.call(body, method, arguments, keywords)
     if isinstance(function, Self):
         raise body.refuse("the environment can't be called")
     if isinstance(function, Fixed):
@@ -121,8 +126,25 @@ def apply(
     raise body.refuse(f"{function.type} can't be called")
 
 
+# functions whose result does not depend on the order of what they are given
+ORDERLESS = (sorted, min, max, any, all, set, frozenset, len)
+
+
 def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Calls a function that is known before the program runs."""
+    is_sum = function is sum and _is_set_of_ints(body.plain(arguments[0]))
+    if is_sum or (_is_hashable(function) and function in ORDERLESS and "key" not in keywords):
+        with body.any_order():
+            return _known(body, function, arguments, keywords)
+    return _known(body, function, arguments, keywords)
+
+
+def _is_set_of_ints(value: Value) -> bool:
+    of = value.list_type if isinstance(value, Lst) else None
+    return of is not None and of.is_set and isinstance(of.item, Number) and of.item.kind in "bi"
+
+
+def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     own = PYTHON.get(function) if _is_hashable(function) else None
     if own is not None and function in KEEPING:
         return own(body, arguments, keywords)
@@ -281,6 +303,9 @@ def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
 
 def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     value = body.plain(given[0])
+    own = body.special(value, "len")
+    if own is not None:
+        return own
     if isinstance(value, (Lst, Mapping)):
         return Fixed(0) if value.is_always_empty else Num(INT, f"{value.c}->count")
     if isinstance(value, Arr):
@@ -831,12 +856,39 @@ def _super_reset(body: Body, given: list[Value], keywords: dict[str, Value]) -> 
 
 
 def _copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """copy.copy."""
     value = body.plain(given[0])
     if isinstance(value, Arr):
         return body.fresh(value)
     if isinstance(value, Lst):
         return containers.copied(body, value)
-    return value
+    return value if isinstance(value, Fixed) else _in_memory(body, value)
+
+
+def _in_memory(body: Body, value: Value) -> Value:
+    """Returns a copy of a value in memory of its own; what is in it has two names."""
+    of = body.unbounded(value)
+    if isinstance(of, Constant) or not body.may_change(of):
+        return value
+    place = body.variable("t", of)
+    # the object itself is new: only its parts are shared
+    for part in value.items if isinstance(value, (Rec, Tup)) else ():
+        body.note_stored(body.unbounded(part), f"{place}.part", part)
+    with body.without_notes():
+        storage.store(body, of, place, value)
+    return storage.load(body, of, place)
+
+
+def _deep_copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """copy.deepcopy."""
+    value = body.plain(given[0])
+    of = body.unbounded(value)
+    if isinstance(value, Fixed) and not isinstance(value.value, (list, dict, np.ndarray)):
+        return value
+    if isinstance(value, Lst) and not value.list_type.capacity and body.may_change(of):
+        raise body.refuse("deepcopy() of a list of lists is not translated: write a comprehension")
+    with body.without_notes():
+        return _copy(body, [value], keywords)
 
 
 def _replace(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -1050,7 +1102,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     hasattr: lambda body, given, keywords: _hasattr(body, given),
     dataclasses.replace: lambda body, given, keywords: _replace(body, given, keywords),
     copy.copy: _copy,
-    copy.deepcopy: _copy,
+    copy.deepcopy: _deep_copy,
     gymnasium.Env.reset: _super_reset,
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
@@ -1223,11 +1275,13 @@ def _of_list(
         for other in given:
             other = body.plain(other)
             if of.is_set or name == "update":
-                each_item(body, other, lambda item: containers.add(body, value, item))
+                with body.any_order():
+                    each_item(body, other, lambda item: containers.add(body, value, item))
             else:
                 extend_with(body, _extended(body, value, other), other)
         return none
     if name in ("pop", "popleft"):
+        body.check_order(value)
         empty = f"pop from an empty {_kind(of)}"
         if value.is_always_empty:
             raise Dead(empty)

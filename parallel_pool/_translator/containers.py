@@ -134,6 +134,7 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Uni):
         return _items_of_types(body, value)
     if isinstance(value, Fixed):
+        body.check_order(value)
         if isinstance(value.value, (tuple, list, range, str, frozenset, set)) or (
             isinstance(value.value, type) and issubclass(value.value, enum.Enum)
         ):
@@ -144,7 +145,7 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
             return tuple(Fixed(each) for each in value.value)
         return None
     if isinstance(value, Rec):
-        return tuple(Fixed(key) for key in value.keys)
+        return tuple(Fixed(key) for key in value.keys) if value.cls is None else None
     if isinstance(value, Arr) and value.dims and isinstance(value.dims[0], int):
         array = value if value.is_place or len(value.dims) == 1 else arrays.in_memory(body, value)
         return tuple(arrays.row(body, array, str(i)) for i in range(value.dims[0]))
@@ -165,6 +166,24 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
         span = range(value.start.value, value.stop.value, value.step)
         return tuple(Fixed(each) for each in span)
     return None
+
+
+def is_set(value: Value) -> bool:
+    """Returns whether a value is a set whose order Python may choose otherwise."""
+    if isinstance(value, Lst):
+        return value.list_type.is_set
+    return (
+        isinstance(value, Fixed)
+        and isinstance(value.value, (set, frozenset))
+        and not all(map(_has_known_hash, value.value))
+    )
+
+
+def _has_known_hash(value: Any) -> bool:
+    """Returns whether the hash of an object is the same in all processes."""
+    if isinstance(value, tuple):
+        return all(map(_has_known_hash, value))
+    return isinstance(value, (int, float)) and not isinstance(value, enum.Enum)
 
 
 def _items_of_types(body: Body, value: Uni) -> tuple[Value, ...] | None:
@@ -297,15 +316,16 @@ def made_of(body: Body, generator: Generator) -> Lst:
         found.append(storage.item_type(value))
 
     kept = dict(body.names), body.alive
-    with body.buffer():
+    is_set = isinstance(generator.tree, ast.SetComp)
+    with body.buffer(), body.any_order(is_set):
         repeat(body, generator, note)
     body.names, body.alive = kept
     item: Type = Empty()
     for each in found:
         item = storage.join_items(item, each)
-    is_set = isinstance(generator.tree, ast.SetComp)
     made = new_list(body, List(item, is_set=is_set), "8")
-    repeat(body, generator, lambda value: (add if is_set else append)(body, made, value))
+    with body.any_order(is_set):
+        repeat(body, generator, lambda value: (add if is_set else append)(body, made, value))
     return made
 
 
@@ -495,8 +515,11 @@ def insert(body: Body, value: Lst, at: str, item: Value) -> None:
     of = value.list_type
     kept = body.kept(item)
     body.items_moved(value)
-    if of.most:
+    if of.most and at == "0":
         body.emit(f"if ({value.c}->count == {of.most}) {value.c}->count--;")
+    elif of.most:
+        full = f"{value.c}->count < {of.most}"
+        body.check(full, "IndexError", "deque already at its maximum size")
     grow(body, value)
     body.emit(
         f"memmove({value.c}->v + {at} + 1, {value.c}->v + {at},"
@@ -667,6 +690,14 @@ def delete(body: Body, target: ast.expr) -> None:
 
 def contains(body: Body, value: Value, item: Value) -> str | bool:
     """item in value."""
+    own = body.special(value, "contains", item)
+    if own is not None:
+        return body.truth(own)
+    with body.any_order():
+        return _contains(body, value, item)
+
+
+def _contains(body: Body, value: Value, item: Value) -> str | bool:
     if isinstance(value, Fixed) and isinstance(value.value, bytes) and isinstance(item, Txt):
         value = Fixed(tuple(bytes([each]) for each in value.value))
     if isinstance(value, Lst):

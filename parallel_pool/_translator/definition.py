@@ -91,7 +91,9 @@ class Field:
 
     @property
     def member(self) -> str:
-        return ("o_" if self.space is not None else "i_") + re.sub(r"\W", "_", self.name)
+        kind = "o_" if self.space is not None else "i_"
+        # other letters by their numbers: no two names become one
+        return kind + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", self.name)
 
 
 @dataclass

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, calls, containers, numpy_calls, operators, storage
+from parallel_pool._translator import (
+    arrays,
+    calls,
+    containers,
+    numpy_calls,
+    objects,
+    operators,
+    storage,
+)
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.types import INT, Record, unbounded
@@ -508,6 +516,11 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if not isinstance(key, Value):
         raise body.refuse("this index is not translated")
     is_dict = isinstance(value, Rec) or (isinstance(value, Fixed) and isinstance(value.value, dict))
+    own = body.special(value, "getitem", key)
+    if own is not None:
+        return own
+    if isinstance(value, Rec) and value.cls is not None:
+        raise body.refuse(f"{value.cls.__name__} has no __getitem__")
     key = key if is_dict else body.plain(key)
     if isinstance(value, Lst):
         at = containers.place_in(body, value, key)
@@ -735,6 +748,10 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         _assign_element(body, owner, index, value)
         return
     key = index[0] if len(index) == 1 else Tup(tuple(index))
+    if isinstance(owner, Rec) and owner.cls is not None:
+        if not isinstance(key, Value) or body.special(owner, "setitem", key, value) is None:
+            raise body.refuse(f"{owner.cls.__name__} has no __setitem__")
+        return
     containers.changeable(body, owner)
     if isinstance(owner, Lst) and isinstance(key, Value):
         place = containers.place_in(body, owner, key, "list assignment")
@@ -860,6 +877,9 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         containers.changeable(body, old)
         calls.extend_with(body, old, body.plain(value))
         return
+    own = f"__i{objects.OPERATORS.get(type(tree.op), '')}__"
+    if objects.written(objects.class_of(old), own) is not None:
+        raise body.refuse(f"{own} is not translated: write a = a + b")
     if isinstance(old, (Num, Uni)):
         old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
     body.assign_to(target, operators.binary(body, tree.op, old, value))

@@ -69,6 +69,7 @@ def iterate(
 ) -> None:
     """Repeats for each item of a value."""
     over = body.plain(over)
+    body.check_order(over)
     label = body.name("loop")
     if isinstance(over, Lst) and isinstance(over.list_type.item, Empty):
         # what its items are is not known yet
@@ -164,6 +165,7 @@ def _known_items(body: Body, over: Value) -> tuple[Value, ...] | None:
 
 def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None:
     """Returns the length of something to loop over, and what its items are by their index."""
+    body.check_order(over)
     if isinstance(over, Lst):
         it = over
         root = it.root or ("memory", it.c)

@@ -15,7 +15,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool._translator import aliasing, arrays, containers, expressions, reader, storage
+from parallel_pool._translator import (
+    aliasing,
+    arrays,
+    containers,
+    expressions,
+    objects,
+    reader,
+    storage,
+)
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.displays import ListDisplay
 from parallel_pool._translator.flow import Maybe
@@ -369,19 +377,41 @@ class Program:
                 f"objects of {cls.__name__} are not translated: make it a dataclass, or keep its"
                 " attributes in self"
             )
+        if reason := objects.check(cls):
+            raise body.refuse(reason)
         fields = dataclasses.fields(cls)
-        items: list[Value] = list(given)
-        for each in fields[len(given) :]:
+        positional = [each.name for each in fields if each.init and not each.kw_only]
+        keywords = {**keywords, **dict(zip(positional, given, strict=False))}
+        if len(given) > len(positional) or keywords.keys() - {e.name for e in fields if e.init}:
+            raise body.refuse(f"{cls.__name__} has no such arguments")
+        items: list[Value] = []
+        for each in fields:
             if each.name in keywords:
                 items.append(keywords[each.name])
             elif each.default is not dataclasses.MISSING:
                 items.append(Fixed(each.default))
             elif each.default_factory is not dataclasses.MISSING:
                 items.append(Fixed(each.default_factory()))
-            else:
+            elif each.init:
                 raise body.refuse(f"{cls.__name__} needs {each.name}")
+            else:
+                raise body.refuse(f"{cls.__name__}.{each.name} needs a default")
         kept = tuple(_number_if_known(body, body.kept(each)) for each in items)
-        return Rec(tuple(each.name for each in fields), kept, cls=cls)
+        made = Rec(tuple(each.name for each in fields), kept, cls=cls)
+        after = objects.written(cls, "__post_init__")
+        return made if after is None else self._after_init(body, made, after)
+
+    def method_of(self, function: Function, owner: Value) -> Bound:
+        """Returns a method of an object of the user's."""
+        return ObjectMethod(function, owner)
+
+    def _after_init(self, body: Body, made: Rec, after: Function) -> Value:
+        """Returns a new object after its __post_init__."""
+        place = body.variable("o", made.type)
+        storage.store(body, made.type, place, made)
+        found = storage.load(body, made.type, place, ("memory", place))
+        self.call(body, ObjectMethod(after, found), [], {})
+        return storage.load(body, made.type, place)
 
     def space_contains(self, body: Body, space: Any, item: Value) -> str | bool:
         """space.contains(action): the engine has checked the action."""

@@ -72,7 +72,7 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
     Raises:
         Refusal: its source can't be found.
     """
-    function = inspect.unwrap(function)
+    function = _undecorated(function, owner)
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "?"
@@ -95,6 +95,25 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
         if each.default is not each.empty
     }
     return Function(found, file, names, owner, kind, defaults)
+
+
+def _undecorated(function: Any, owner: type | None) -> Any:
+    """Returns the function whose source is translated.
+
+    Raises:
+        Refusal: another function runs, which a decorator made of it.
+    """
+    found = inspect.unwrap(function)
+    is_cache = isinstance(function, functools._lru_cache_wrapper) and owner is None
+    if found is function or is_cache:
+        return found
+    code = found.__code__
+    raise Refusal(
+        f"{found.__qualname__}() has a decorator that changes what it does, which is not"
+        " translated: call the other function where it is needed",
+        ast.Pass(lineno=code.co_firstlineno),
+        code.co_filename,
+    )
 
 
 def find(cls: type, name: str, after: type | None = None) -> Function | None:

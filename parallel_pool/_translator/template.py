@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._translator import aliasing, reader, storage
+from parallel_pool._translator import objects as own_objects
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     NONE,
@@ -331,6 +332,8 @@ class Template:
                 entry = storage.join_items(entry, self.type_of(name, each))
             return Map(key_type, entry)
         if dataclasses.is_dataclass(value):
+            if reason := own_objects.check(type(value)):
+                raise Refusal(reason)
             fields = dataclasses.fields(value)
             return Record(
                 tuple(each.name for each in fields),
@@ -369,7 +372,7 @@ def _identity(value: Any) -> int:
     return id(value)
 
 
-def may_change(tree: ast.FunctionDef, name: str) -> bool:
+def may_change(tree: ast.AST, name: str) -> bool:
     """Returns whether a function may change what it is given under a name."""
 
     def is_named(part: ast.expr) -> bool:
