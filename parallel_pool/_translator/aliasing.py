@@ -193,7 +193,11 @@ def regions_of(body: Body, value: Value) -> set[Region]:
         return regions_of(body, value.value)
     if isinstance(value, ListDisplay):
         inner = set().union(*(regions_of(body, each) for each in value.items))
-        return inner | {("memory", f"display {value.number}")}
+        is_named = any(
+            isinstance(each, ListDisplay) and each.number == value.number
+            for each in body.names.values()
+        )
+        return inner | {("memory", f"display {value.number}")} if is_named else inner
     if isinstance(value, Tup) or (isinstance(value, Rec) and not value.place):
         return set().union(*(regions_of(body, each) for each in value.items))
     if isinstance(value, Fixed):
@@ -433,18 +437,20 @@ def _reached(
     """
     edges = [each for each in flow.edges if kind is None or kind in each.kinds]
     found: set[tuple[Region, bool, int]] = set()
-    seen: set[tuple[Region, bool]] = set()
-    todo = [(start, False)]
-    for region, is_copy in todo:
+    seen: set[tuple[Region, bool, Any]] = set()
+    todo: list[tuple[Region, bool, Any]] = [(start, False, None)]
+    for region, is_copy, last in todo:
         for each in edges:
-            if not _touches(each, region):
-                continue
-            state = (_other_end(each, region), is_copy or each.is_copy)
-            found.add((*state, each.line))
             # back over the same edge is the object itself
-            if state not in seen and state[0] != start:
+            way = ({each.one, each.other}, each.line)
+            if not _touches(each, region) or (way == last and each.one != each.other):
+                continue
+            other = _other_end(each, region)
+            state = (other, is_copy or each.is_copy, (frozenset(way[0]), each.line))
+            found.add((*state[:2], each.line))
+            if state not in seen and other != start:
                 seen.add(state)
-                todo.append(state)
+                todo.append((*state[:2], way))
     selves = {each for each in edges if each.one == each.other}
     return {each for each in found if each[0] != start or selves}
 

@@ -72,6 +72,8 @@ class Body:
         self.effects = aliasing.Effects()
         self.notes_copies = True
         self.is_any_order = False
+        # it calls a function whose result is not known yet
+        self.is_unresolved = False
         # what all returns refer to, if each returns a part of the environment
         self.found_references: list[Value | None] = []
         self.returns_reference = False
@@ -152,7 +154,7 @@ class Body:
                 return value
             return Num(value.number, self.temporary(value.number.c, value.c), value.attribute)
         if isinstance(value, Tup):
-            return displays.like(value, tuple(self.kept(item) for item in value.items))
+            return displays.same(value, tuple(self.kept(item) for item in value.items))
         if isinstance(value, Arr) and not value.is_read_only:
             # what nothing else refers to is not changed
             is_own = value.pointer and value.root is None and not value.is_foreign
@@ -450,7 +452,7 @@ class Body:
         elif isinstance(value, displays.ListDisplay):
             # a tuple, until it changes
             kept = self.in_variable(name, Tup(value.items))
-            self.names[name] = displays.like(value, containers.items(self, kept) or ())
+            self.names[name] = displays.same(value, containers.items(self, kept) or ())
         else:
             self.names[name] = self.in_variable(name, value)
 
@@ -501,7 +503,7 @@ class Body:
         others = [each for each, value in self.names.items() if value is display and each != name]
         if isinstance(display, displays.ListDisplay) and others:
             kept = self.in_variable(others[0], Tup(display.items))
-            like = displays.like(display, containers.items(self, kept) or ())
+            like = displays.same(display, containers.items(self, kept) or ())
             for each in others:
                 self.names[each] = like
 

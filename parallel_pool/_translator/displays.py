@@ -32,6 +32,14 @@ class ListDisplay(Tup):
         return List(item)
 
 
+def same(one: Value, found: tuple[Value, ...]) -> Tup:
+    """Returns the same tuple or list, whose items are elsewhere now."""
+    result = like(one, found)
+    if isinstance(one, ListDisplay) and isinstance(result, ListDisplay):
+        result.number = one.number
+    return result
+
+
 def is_repeated(value: Value) -> bool:
     """Returns whether a list that was just written holds a list twice."""
     return isinstance(value, ListDisplay) and any(

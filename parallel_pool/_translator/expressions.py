@@ -889,10 +889,22 @@ def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) ->
     """array OP= value."""
     assert isinstance(old, Arr)
     arrays.writable(body, old)
-    given = body.array(operators.binary(body, tree.op, old, value))
+    given = _in_place(body, operators.binary(body, tree.op, old, value), old)
+    _copy_in_place(body, given, old, value)
+
+
+def _in_place(body: Body, value: Value, old: Arr) -> Arr:
+    """Returns what OP= stores in an array."""
+    given = body.array(value)
     if given.item.kind == "f" and old.item.kind != "f":
         raise body.refuse(f"Cannot cast ufunc output from {given.item.dtype} to {old.item.dtype}")
-    _copy_in_place(body, given, old, value)
+    return given
+
+
+def _is_chosen(body: Body, index: list[Any]) -> bool:
+    """Returns whether an index is an array, which chooses a copy."""
+    plain = [body.plain(each) for each in _spread(body, index) if isinstance(each, Value)]
+    return any(as_number(each) is None for each in plain)
 
 
 def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
@@ -911,8 +923,13 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if is_number(old):
         old = body.kept(old)
     if isinstance(old, Arr):
+        if isinstance(owner, Arr) and _is_chosen(body, index):
+            # a copy changes, and is stored
+            new = body.fresh(_in_place(body, operators.binary(body, tree.op, old, value), old))
+            arrays.assign(body, owner, _spread(body, index), new)
+            return
         arrays.writable(body, old)
-        given = body.array(operators.binary(body, tree.op, old, value))
+        given = _in_place(body, operators.binary(body, tree.op, old, value), old)
         _copy_in_place(body, given, old, value)
         return
     containers.changeable(body, owner)

@@ -709,7 +709,10 @@ class Program:
             compiled.is_recursive = True
             if compiled.result is None:
                 # what it returns is found at another place
+                body.is_unresolved = True
                 raise Dead
+        # one that must be translated again: so must the caller
+        body.is_unresolved = body.is_unresolved or key not in self._compiled
         regions = {
             f"p_{name}": aliasing.regions_of(body, value)
             | (aliasing.regions_of_text(body, c) if form[0] == "value" else set())
@@ -849,6 +852,10 @@ class Program:
         reference = compiled.reference
         body = self._translated(function, arguments, forms, compiled.result, reference=reference)
         compiled.effects = body.effects
+        if body.is_unresolved:
+            # it calls what is being translated: once more when that is known
+            del self._compiled[key]
+            return compiled
         compiled.is_done = True
         self._write(compiled, body, forms)
         return compiled
