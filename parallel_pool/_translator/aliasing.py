@@ -85,9 +85,7 @@ class Flow(Value):
     owned: frozenset[str] = frozenset()
 
     def joined(self, other: Flow) -> Flow:
-        return Flow(
-            self.edges | other.edges, self.points | other.points, self.owned & other.owned
-        )
+        return Flow(self.edges | other.edges, self.points | other.points, self.owned & other.owned)
 
     def before(self, mark: Mark) -> Flow:
         """Returns what is known of memories that have been there at a moment."""
@@ -149,7 +147,8 @@ def kinds_of(of: Type) -> Kinds:
 
 
 def _is_frozen(cls: Any) -> bool:
-    return cls is not None and bool(getattr(cls, "__dataclass_params__", None).frozen)
+    parameters = getattr(cls, "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.frozen)
 
 
 def items_of(of: Type) -> Kinds:
@@ -356,6 +355,15 @@ def moved(body: Body, value: Value) -> None:
             _separate_items(body, region, kinds, _text_of(value))
 
 
+def taken(body: Body, value: Value, place: str) -> None:
+    """Notes that an item was taken out of a container: it may have other names still."""
+    kinds = items_of(value.type)
+    for region in regions_of(body, value) if kinds else ():
+        touching = [each for each in flow_of(body).edges if _touches(each, region)]
+        others = {_other_end(each, region) for each in touching if each.kinds & kinds}
+        link(body, {("memory", place)}, others, kinds)
+
+
 def _separate_items(body: Body, region: Region, kinds: Kinds, text: str = "") -> None:
     held = [
         (name, inner)
@@ -425,9 +433,7 @@ def conflict(kind: Kind, line: int, since: int, at: ast.AST | None = None) -> Re
     )
 
 
-def _reached(
-    flow: Flow, start: Region, kind: Kind | None
-) -> set[tuple[Region, bool, int]]:
+def _reached(flow: Flow, start: Region, kind: Kind | None) -> set[tuple[Region, bool, int]]:
     """Returns the memories that hold objects of a memory, whether by a copy, and since which line.
 
     Args:
@@ -471,8 +477,7 @@ def is_used_later(body: Body, name: str) -> bool:
     around = [
         each
         for each in ast.walk(body.function.tree)
-        if isinstance(each, (ast.For, ast.While))
-        and each.lineno <= at[0] <= (each.end_lineno or 0)
+        if isinstance(each, (ast.For, ast.While)) and each.lineno <= at[0] <= (each.end_lineno or 0)
     ]
     return any(
         isinstance(each, ast.Name)
@@ -576,7 +581,7 @@ def is_reference(value: Value) -> bool:
             value.is_read_only or value.is_foreign
         )
     if isinstance(value, (Lst, Mapping)):
-        return value.root is not None and bool(value.type.capacity)
+        return value.root is not None and not _is_pointer(value)
     return isinstance(value, Rec) and value.root is not None and bool(value.place)
 
 
@@ -595,9 +600,15 @@ def pointed_type(body: Body, value: Value) -> str:
     return value.item.c if isinstance(value, Arr) else body.program.types.c(value.type)
 
 
+def root_of(value: Value) -> tuple[str, str]:
+    """Returns the root of a reference."""
+    found: tuple[str, str] = getattr(value, "root")  # noqa: B009
+    return found
+
+
 def joined_root(one: Value, other: Value) -> tuple[str, str]:
     """Returns the root of what may be either."""
-    roots = [each.root for each in (one, other)]
+    roots = [root_of(one), root_of(other)]
     if roots[0] == roots[1]:
         found: tuple[str, str] = roots[0]
         return found

@@ -72,6 +72,8 @@ class Body:
         self.effects = aliasing.Effects()
         self.notes_copies = True
         self.is_any_order = False
+        # parts of what loops go over
+        self.loop_items: list[tuple[Value, ...]] = []
         # it calls a function whose result is not known yet
         self.is_unresolved = False
         # what all returns refer to, if each returns a part of the environment
@@ -351,6 +353,10 @@ class Body:
             return bool(aliasing.kinds_of(of))
         return bool(aliasing.kinds_of(of.item))
 
+    def item_taken(self, value: Value, place: str) -> None:
+        """Notes that an item was taken out of a container."""
+        aliasing.taken(self, value, place)
+
     def items_shared(self, made: Value, value: Value) -> None:
         """Notes that a new container has the items of another one."""
         aliasing.items_shared(self, made, value)
@@ -577,9 +583,7 @@ class Body:
         return self.unbounded(value)
 
     def _is_own(self, name: str, value: Value) -> bool:
-        return isinstance(value, (Fixed, Self)) or self._same(
-            value, self._canonical(name, value)
-        )
+        return isinstance(value, (Fixed, Self)) or self._same(value, self._canonical(name, value))
 
     def through_pointer(self, name: str, like: Value, root: tuple[str, str]) -> Value:
         """Returns what a C pointer refers to, which may be different objects of one type."""
@@ -594,7 +598,7 @@ class Body:
 
     def _canonical(self, name: str, value: Value) -> Value:
         if aliasing.is_reference(value):
-            return self.through_pointer(f"ref_{name}", value, getattr(value, "root"))  # noqa: B009
+            return self.through_pointer(f"ref_{name}", value, aliasing.root_of(value))
         return self._at(name, self._type(value))
 
     def _at(self, name: str, of: Type) -> Value:
@@ -648,15 +652,24 @@ class Body:
                 continue
             storage.store(self, of, self.own(name, of), have, name)
 
+    def join_flows(self, one: Names, other: Names) -> Value:
+        """Returns what is known of memories on either of two ways."""
+        return self._join(aliasing.FLOW, one[aliasing.FLOW], other[aliasing.FLOW])
+
     def settle(self, pending: Sequence[Pending], target: Names) -> None:
         """Fills in what is stored on the ways to a place."""
         kept = self.names, self.indent
+        flow = target[aliasing.FLOW]
+        assert isinstance(flow, aliasing.Flow)
         for each in pending:
             with self.buffer() as lines:
                 self.names, self.indent = dict(each.names), each.indent
                 self.convert(target)
+                flow = flow.joined(aliasing.flow_of(self))
             each.lines[:] = lines
         self.names, self.indent = kept
+        # what was copied has two names from now on
+        target[aliasing.FLOW] = flow
 
     # ---------------------------------------------------------------------------- statements --
 
@@ -736,11 +749,17 @@ class Body:
         else:
             expressions.assign_place(self, target, value)
 
+    def assign_item(self, target: ast.expr, item: Value) -> None:
+        """Assigns an item of a loop: names refer to its parts."""
+        self.loop_items.append(item.items if isinstance(item, Tup) else ())
+        self.assign_to(target, item)
+        self.loop_items.pop()
+
     def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
         count = len(target.elts)
         starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
         items = containers.unpacked(self, value, count, bool(starred))
-        items = tuple(self.kept(item) for item in items) if count > 1 else items
+        items = tuple(self._apart(item) for item in items) if count > 1 else items
         if starred:
             at = starred[0]
             behind = count - at - 1
@@ -748,6 +767,11 @@ class Body:
             items = (*items[:at], containers.list_of(self, middle), *items[len(items) - behind :])
         for each, item in zip(target.elts, items, strict=True):
             self.assign_to(each, item)
+
+    def _apart(self, item: Value) -> Value:
+        """Returns an item that stays what it is while others are assigned to names."""
+        is_item = bool(self.loop_items) and any(item is each for each in self.loop_items[-1])
+        return item if is_item and aliasing.is_reference(item) else self.kept(item)
 
     def _delete(self, tree: ast.Delete) -> None:
         for target in tree.targets:
@@ -783,6 +807,8 @@ class Body:
     def _return(self, tree: ast.Return) -> None:
         if self.entry is not None:
             self.entry(self, tree.value)
+            if self.is_unresolved:
+                raise self.refuse("functions call each other in a way that is not translated")
             aliasing.returned(self, None)
             self.emit("return PP_OK;")
             self.alive = False
@@ -812,9 +838,7 @@ class Body:
             self.note_stored(of, "(*result)", value)
         aliasing.returned(self, value)
         is_part = root is not None and root[0] in ("attribute", "several")
-        self.found_references.append(
-            value if is_part and aliasing.is_reference(value) else None
-        )
+        self.found_references.append(value if is_part and aliasing.is_reference(value) else None)
         self.alive = False
 
     def _if(self, tree: ast.If) -> None:
@@ -1019,8 +1043,10 @@ class Body:
 
 def _as_read(target: ast.Name | ast.Attribute) -> ast.expr:
     """Returns the expression that reads what was assigned."""
-    read = ast.Name(target.id) if isinstance(target, ast.Name) else ast.Attribute(
-        target.value, target.attr
+    read = (
+        ast.Name(target.id)
+        if isinstance(target, ast.Name)
+        else ast.Attribute(target.value, target.attr)
     )
     read.ctx = ast.Load()
     return ast.copy_location(read, target)

@@ -44,6 +44,7 @@ from parallel_pool._translator.types import (
     Optional,
     Type,
     Union,
+    unbounded,
 )
 from parallel_pool._translator.values import (
     Arr,
@@ -1242,7 +1243,7 @@ def _grown(body: Body, value: Lst, item: Value) -> Lst:
     """Tells the program that a list has items of another type; returns the list."""
     of = value.list_type
     wanted = storage.join_items(of.item, storage.item_type(item))
-    if wanted == of.item:
+    if unbounded(wanted) == unbounded(of.item):
         return value
     if value.root is not None and value.root[0] == "attribute":
         body.program.widen_list(value.root[1], of, wanted)
@@ -1293,6 +1294,7 @@ def _of_list(
         result = body.variable("t", of.item)
         body.items_moved(value)
         body.emit(f"{result} = {value.c}->v[--{value.c}->count];")
+        body.item_taken(value, result)
         return storage.load(body, of.item, result)
     if name in ("clear", "sort", "reverse"):
         body.items_moved(value)
@@ -1347,7 +1349,7 @@ def _extended(body: Body, value: Lst, other: Value) -> Lst:
     for item in kinds[:1]:
         with body.buffer():
             wanted = storage.join_items(value.list_type.item, storage.item_type(item))
-        if wanted != value.list_type.item:
+        if unbounded(wanted) != unbounded(value.list_type.item):
             return _grown(body, value, item)
     return value
 
@@ -1369,6 +1371,7 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
             result = body.variable("t", of.item)
             body.emit(f"{result} = {value.c}->v[{at}];")
             containers.remove_key(body, value, at)
+            body.item_taken(value, result)
             return storage.load(body, of.item, result)
         default = given[1] if len(given) > 1 else Fixed(None)
         chosen = Choice(body)

@@ -544,6 +544,7 @@ def taken(body: Body, value: Lst, at: str) -> Value:
     name = body.variable("t", of.item)
     body.emit(f"{name} = {value.c}->v[{at}];")
     _shift_left(body, value, at)
+    body.item_taken(value, name)
     return storage.load(body, of.item, name)
 
 

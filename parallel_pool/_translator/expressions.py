@@ -925,8 +925,8 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if isinstance(old, Arr):
         if isinstance(owner, Arr) and _is_chosen(body, index):
             # a copy changes, and is stored
-            new = body.fresh(_in_place(body, operators.binary(body, tree.op, old, value), old))
-            arrays.assign(body, owner, _spread(body, index), new)
+            chosen = body.fresh(_in_place(body, operators.binary(body, tree.op, old, value), old))
+            arrays.assign(body, owner, _spread(body, index), chosen)
             return
         arrays.writable(body, old)
         given = _in_place(body, operators.binary(body, tree.op, old, value), old)

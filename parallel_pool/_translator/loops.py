@@ -54,7 +54,7 @@ def translate_for(body: Body, tree: ast.For) -> None:
     iterate(
         body,
         body.value(tree.iter),
-        lambda item: body.assign_to(tree.target, item),
+        lambda item: body.assign_item(tree.target, item),
         lambda: body.statements(tree.body),
         tree.orelse,
     )
@@ -297,6 +297,7 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
         del body.lines[start:]
         body.names, body.alive, body.indent = dict(entry), True, indent
         body.convert(header)
+        header[aliasing.FLOW] = body.join_flows(header, body.names)
         body.names = dict(header)
         loop = Loop(label)
         body.loops.append(loop)
@@ -314,10 +315,10 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
         body.loops.pop()
         going = loop.going
         joined = body.joined([header, *(each.names for each in going)])
+        body.settle(going, joined)
         is_found = _equal(body, joined, header, mark)
         header[aliasing.FLOW] = joined[aliasing.FLOW]
         if is_found:
-            body.settle(going, header)
             break
         header = joined
     else:
@@ -329,9 +330,7 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
     _meet(body, label, leaving)
 
 
-def _equal(
-    body: Body, one: dict[str, Value], other: dict[str, Value], mark: aliasing.Mark
-) -> bool:
+def _equal(body: Body, one: dict[str, Value], other: dict[str, Value], mark: aliasing.Mark) -> bool:
     def same(a: Value, b: Value) -> bool:
         if isinstance(a, aliasing.Flow) and isinstance(b, aliasing.Flow):
             return a.before(mark) == b.before(mark)

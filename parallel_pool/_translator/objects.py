@@ -56,7 +56,9 @@ def class_of(value: Value) -> type | None:
 
 def written(cls: type | None, name: str) -> reader.Function | None:
     """Returns a special method that the user wrote; None if there is none."""
-    for each in cls.__mro__ if cls is not None else ():
+    if cls is None:
+        return None
+    for each in cls.__mro__:
         function = vars(each).get(name)
         if function is not None and reader.is_own(each):
             is_written = inspect.isfunction(function) and not _is_generated(function)
@@ -115,8 +117,9 @@ def equal(body: Body, one: Value, other: Value) -> str | bool | None:
     if a.cls is not b.cls or set(a.keys) != set(b.keys):
         return False
     if a.cls is not None and not getattr(a.cls, "__dataclass_params__").eq:  # noqa: B009
-        raise body.refuse(f"{a.cls.__name__} has eq=False: objects are compared by `is`, which is"
-                          " not translated")
+        raise body.refuse(
+            f"{a.cls.__name__} has eq=False: objects are compared by `is`, which is not translated"
+        )
     result: str | bool = True
     for key, item in zip(a.keys, a.items, strict=True):
         result = body.both(result, body.equal(item, b.items[b.keys.index(key)]))

@@ -120,6 +120,7 @@ class Program:
         self.reads_texts = False
         self.count = 0
         self._compiled: dict[Any, Compiled] = {}
+        self._function_names: dict[Any, str] = {}
         self._arrays: dict[Any, str] = {}
         self._fixed_tables: dict[Any, str] = {}
         self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
@@ -830,7 +831,8 @@ class Program:
         same = [each for each in self._compiled if each[:3] == key[:3]]
         if len(same) > MOST_FORMS:
             raise Refusal(f"{function.name}() is called with too many kinds of arguments")
-        compiled = Compiled(self.name(f"f_{function.name.strip('_')}"))
+        name = self._function_names.setdefault(key, self.name(f"f_{function.name.strip('_')}"))
+        compiled = Compiled(name)
         self._compiled[key] = compiled
         result: Type | None = None
         for _ in range(6):
@@ -984,10 +986,10 @@ class Program:
         target, body.call_target = body.call_target, None
         if compiled.reference is not None:
             place = body.through_pointer(
-                body.name("ref"), compiled.reference, compiled.reference.root  # type: ignore[attr-defined]
+                body.name("ref"), compiled.reference, aliasing.root_of(compiled.reference)
             )
             result = aliasing.pointer_of(place).strip("&(*)")
-            aliasing.point_to_root(body, result, place.root)
+            aliasing.point_to_root(body, result, aliasing.root_of(place))
             arguments.append(f"&{result}")
         elif target is not None and target[0] == compiled.result:
             result = f"(*({self.types.c(compiled.result)} *){target[1]})"

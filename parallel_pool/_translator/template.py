@@ -249,9 +249,7 @@ class Template:
             seen.add(id(each))
         return found
 
-    def _edge(
-        self, name: str, other: aliasing.Region, value: Any, line: int
-    ) -> set[aliasing.Edge]:
+    def _edge(self, name: str, other: aliasing.Region, value: Any, line: int) -> set[aliasing.Edge]:
         try:
             kind = aliasing.kind_of(self.type_of(name, value))
         except Refusal:
