@@ -20,6 +20,7 @@ import numpy as np
 
 from parallel_pool._translator.displays import NUMBERS, ListDisplay
 from parallel_pool._translator.flow import Maybe
+from parallel_pool._translator.liveness import is_read_later
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     Array,
@@ -106,13 +107,13 @@ class Effects:
     """What a function does to memories of its caller.
 
     Attributes:
-        changes: what changes in place, and in which line.
+        changes: what changes in place, and in which line of which file.
         edges: what is one object after it.
         moves: containers whose items move in memory, and the kinds of the items.
         rebinds: attributes that it assigns.
     """
 
-    changes: set[tuple[Region, Kind, int]] = field(default_factory=set)
+    changes: set[tuple[Region, Kind, str, int]] = field(default_factory=set)
     edges: set[Edge] = field(default_factory=set)
     moves: set[tuple[Region, Kinds]] = field(default_factory=set)
     rebinds: set[str] = field(default_factory=set)
@@ -241,9 +242,33 @@ def stored(body: Body, of: Type, place: str, value: Value, is_pointer: bool) -> 
         _update(body, points=frozenset(points))
         return
     targets = regions_of_text(body, place)
-    if is_whole:
+    if "[" not in place:
         sources -= targets
+    elif not is_pointer:
+        _stored_again(body, sources, targets, kinds)
     link(body, sources, targets, kinds, not is_pointer)
+
+
+def _stored_again(body: Body, sources: set[Region], targets: set[Region], kinds: Kinds) -> None:
+    """Notes which memories hold an object twice now."""
+    edges = [each for each in flow_of(body).edges if each.kinds & kinds and each.is_copy]
+    for one in targets:
+        if any(
+            {e.one, e.other} == {one, each}
+            for e in edges
+            for each in sources
+            if _is_one(body, each)
+        ):
+            link(body, {one}, {one}, kinds)
+
+
+def _is_one(body: Body, region: Region) -> bool:
+    """Returns whether a memory holds one object, not several."""
+    if region[0] == "attribute":
+        of = body.program.template.state.get(region[1])
+        return isinstance(of, (Array, Record))
+    kind = body.variables.get(region[1], "")
+    return region[1].startswith("v_") and kind.startswith(("array", "record"))
 
 
 def link(
@@ -401,15 +426,15 @@ def changed(body: Body, value: Value) -> None:
     if kind is not None:
         line = getattr(body.at, "lineno", 0)
         for region in regions_of(body, value):
-            _changed(body, region, kind, line)
+            _changed(body, region, kind, body.function.file, line)
 
 
-def _changed(body: Body, region: Region, kind: Kind, line: int) -> None:
+def _changed(body: Body, region: Region, kind: Kind, file: str, line: int) -> None:
     flow = flow_of(body)
     if not (region[0] == "attribute" and region[1] in flow.owned):
-        body.effects.changes.add((region, kind, line))
+        body.effects.changes.add((region, kind, file, line))
         if region[0] == "attribute":
-            body.program.changes.add((region, kind, body.function.file, line))
+            body.program.changes.add((region, kind, file, line))
     for other, is_copy, since in _reached(flow, region, kind):
         if is_copy and _is_read_later(body, other):
             raise conflict(kind, line, since, body.at)
@@ -448,11 +473,11 @@ def _reached(flow: Flow, start: Region, kind: Kind | None) -> set[tuple[Region, 
     for region, is_copy, last in todo:
         for each in edges:
             # back over the same edge is the object itself
-            way = ({each.one, each.other}, each.line)
+            way = frozenset({each.one, each.other})
             if not _touches(each, region) or (way == last and each.one != each.other):
                 continue
             other = _other_end(each, region)
-            state = (other, is_copy or each.is_copy, (frozenset(way[0]), each.line))
+            state = (other, is_copy or each.is_copy, way)
             found.add((*state[:2], each.line))
             if state not in seen and other != start:
                 seen.add(state)
@@ -465,30 +490,10 @@ def _is_read_later(body: Body, region: Region) -> bool:
     if region[0] != "memory" or region[1].startswith("p_"):
         return True
     return any(
-        region in regions_of(body, value) and is_used_later(body, name)
+        region in regions_of(body, value) and is_read_later(body.function.tree, body.at, name)
         for name, value in body.names.items()
         if name != FLOW
     )
-
-
-def is_used_later(body: Body, name: str) -> bool:
-    """Returns whether a function reads a name after the statement that is translated."""
-    at = (getattr(body.at, "lineno", 0), getattr(body.at, "col_offset", 0))
-    around = [
-        each
-        for each in ast.walk(body.function.tree)
-        if isinstance(each, (ast.For, ast.While)) and each.lineno <= at[0] <= (each.end_lineno or 0)
-    ]
-    return any(
-        isinstance(each, ast.Name)
-        and each.id == name
-        and ((each.lineno, each.col_offset) > at or any(_is_in(each, loop) for loop in around))
-        for each in ast.walk(body.function.tree)
-    )
-
-
-def _is_in(tree: ast.Name, loop: ast.For | ast.While) -> bool:
-    return loop.lineno <= tree.lineno <= (loop.end_lineno or 0)
 
 
 # ------------------------------------------------------------------------------------ calls --
@@ -526,9 +531,9 @@ def called(body: Body, effects: Effects, regions: dict[str, set[Region]]) -> Non
     def here(region: Region) -> set[Region]:
         return regions.get(region[1], set()) if region[0] == "memory" else {region}
 
-    for region, kind, _ in sorted(effects.changes, key=repr):
+    for region, kind, file, line in sorted(effects.changes, key=repr):
         for each in here(region):
-            _changed(body, each, kind, getattr(body.at, "lineno", 0))
+            _changed(body, each, kind, file, line)
     for edge in sorted(effects.edges, key=repr):
         link(body, here(edge.one), here(edge.other), edge.kinds, edge.is_copy)
     for region, kinds in effects.moves:

@@ -445,6 +445,8 @@ def as_map(body: Body, value: Value, of: Map) -> Mapping:
 
 def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
     made = new_map(body, of)
+    if value.is_always_empty:
+        return made
     index = body.c_variable("i", "int64_t")
     with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
         key = storage.load(body, value.map_type.key, f"{value.c}->k[{index}]")

@@ -791,8 +791,10 @@ def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) 
     if owner.root is not None and owner.root[0] == "attribute":
         body.program.widen_record(owner.root[1], owner.stored, of)
     if isinstance(tree, ast.Name):
-        made = body.in_variable(tree.id, owner, of)
-        body.names[tree.id] = made
+        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
+        with body.without_notes():
+            made = body.in_variable(tree.id, owner, of)
+        body.names.update(dict.fromkeys([tree.id, *names], made))
         assert isinstance(made, Rec)
         return made
     raise body.refuse(f"{have} gets {wanted}: make it one from the beginning")

@@ -72,7 +72,7 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
     Raises:
         Refusal: its source can't be found.
     """
-    function = _undecorated(function, owner)
+    function = _undecorated(function)
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "?"
@@ -97,15 +97,14 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
     return Function(found, file, names, owner, kind, defaults)
 
 
-def _undecorated(function: Any, owner: type | None) -> Any:
+def _undecorated(function: Any) -> Any:
     """Returns the function whose source is translated.
 
     Raises:
         Refusal: another function runs, which a decorator made of it.
     """
     found = inspect.unwrap(function)
-    is_cache = isinstance(function, functools._lru_cache_wrapper) and owner is None
-    if found is function or is_cache:
+    if found is function:
         return found
     code = found.__code__
     raise Refusal(
