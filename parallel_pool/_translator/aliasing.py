@@ -590,6 +590,11 @@ def is_reference(value: Value) -> bool:
     return isinstance(value, Rec) and value.root is not None and bool(value.place)
 
 
+def is_variable(value: Value) -> bool:
+    """Returns whether a value is what a C pointer of a name refers to, which may be set anew."""
+    return is_reference(value) and pointer_of(value).strip("&(*)").startswith("ref_")
+
+
 def pointer_of(value: Value) -> str:
     """Returns the C pointer to a value."""
     if isinstance(value, Arr):

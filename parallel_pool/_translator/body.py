@@ -441,6 +441,8 @@ class Body:
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")
             self.names[name] = Num(value.number, place, value.attribute)
+        elif aliasing.is_variable(value):
+            self.names[name] = self._pointing(f"ref_{name}", value)
         elif isinstance(value, Arr) and value.root is not None and value.is_place:
             # another name for the same memory
             self.names[name] = value
@@ -595,6 +597,12 @@ class Body:
         if isinstance(found, (Lst, Mapping)):
             found.c = pointer
         return found
+
+    def _pointing(self, name: str, value: Value) -> Value:
+        """Returns a reference that stays where it is when the other one's pointer is set anew."""
+        result = self.through_pointer(name, value, aliasing.root_of(value))
+        aliasing.point(self, aliasing.pointer_of(result).strip("&(*)"), value)
+        return result
 
     def _canonical(self, name: str, value: Value) -> Value:
         if aliasing.is_reference(value):
@@ -771,6 +779,8 @@ class Body:
     def _apart(self, item: Value) -> Value:
         """Returns an item that stays what it is while others are assigned to names."""
         is_item = bool(self.loop_items) and any(item is each for each in self.loop_items[-1])
+        if aliasing.is_variable(item):
+            return self._pointing(self.name("ref"), item)
         return item if is_item and aliasing.is_reference(item) else self.kept(item)
 
     def _delete(self, tree: ast.Delete) -> None:

@@ -278,6 +278,8 @@ class Program:
         body.detach(("attribute", name))
         aliasing.attribute_assigned(body, name, given)
         storage.store(body, have, f"s->a_{name}", value, f"self.{name}")
+        if value is not given:
+            body.note_stored(have, f"s->a_{name}", given)
         self.assigned.add(name)
         # the name from which it came means the same object from now on
         now = storage.load(body, have, f"s->a_{name}", ("attribute", name))

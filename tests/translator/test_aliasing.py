@@ -315,9 +315,46 @@ class RepeatedLists(Things):
         return [grid[1][0], grid[2][1], repeated[1][0], listed[2][2], len(listed), 0]
 
 
+class Pointers(Things):
+    """References that are set anew in loops."""
+
+    def values(self, action):
+        current, previous = self.bodies[0], self.bodies[1]
+        for body in self.bodies:
+            previous = current
+            current = body
+            previous.x += 1
+        current.x += 10
+        previous.x += 100
+        one, other = self.bodies[0], self.bodies[1]
+        for _ in range(3):
+            one, other = other, one
+            one.x += 2
+        best = second = self.bodies[0]
+        for body in self.bodies:
+            if body.x > best.x:
+                second = best
+                best = body
+        second.v += 1
+        items = self.a or self.b
+        items.append(1)
+        if len(items) > 20:
+            items.clear()
+        for each in (self.pos, self.arrays[0]):
+            each += 1
+        return [
+            self.bodies[0].x,
+            self.bodies[1].x + 100 * self.bodies[1].v,
+            self.bodies[2].x,
+            one.x,
+            len(self.a) + self.pos[0],
+            self.arrays[0][1],
+        ]
+
+
 PROBES = [
     *(LoopItems, WhatALoopLeaves, Returned, Chosen, TwoNames, Moved, Stored, Copies),
-    RepeatedLists,
+    *(RepeatedLists, Pointers),
 ]
 
 
@@ -435,6 +472,23 @@ class Multiplied(Things):
         return [self.rows[1][0], 0, 0, 0, 0, 0]
 
 
+class OfAList(Things):
+    def values(self, action):
+        self.one = self.bodies[1]
+        self.one.x += 1
+        return [self.bodies[1].x, 0, 0, 0, 0, 0]
+
+
+class ByBoth(Things):
+    def values(self, action):
+        body = Body(2.0)
+        self.bodies.append(body)
+        self.one = body
+        for each in self.bodies:
+            each.x += 1
+        return [self.one.x, 0, 0, 0, 0, 0]
+
+
 class Given(Things):
     def values(self, action):
         first = self.queue[0]
@@ -445,7 +499,7 @@ class Given(Things):
 
 REFUSED = [
     *(Attributes, Assigned, InReset, InInit, OnceMore, ByMethods, InTuple, InList, InALoop),
-    *(OfTheClass, Shallow, Multiplied, Given),
+    *(OfTheClass, Shallow, Multiplied, Given, OfAList, ByBoth),
 ]
 
 
