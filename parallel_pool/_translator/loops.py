@@ -53,11 +53,21 @@ def translate_while(body: Body, tree: ast.While) -> None:
 def translate_for(body: Body, tree: ast.For) -> None:
     iterate(
         body,
-        body.value(tree.iter),
+        body.value(_as_list(tree.iter)),
         lambda item: body.assign_item(tree.target, item),
         lambda: body.statements(tree.body),
         tree.orelse,
     )
+
+
+def _as_list(tree: ast.expr) -> ast.expr:
+    """Returns a tuple of attributes to loop over as a list, which refers to them."""
+    is_of_parts = isinstance(tree, ast.Tuple) and all(
+        isinstance(each, (ast.Attribute, ast.Subscript)) for each in tree.elts
+    )
+    if not isinstance(tree, ast.Tuple) or not is_of_parts:
+        return tree
+    return ast.copy_location(ast.List(tree.elts, ast.Load()), tree)
 
 
 def iterate(
