@@ -156,7 +156,7 @@ def items_of(of: Type) -> Kinds:
     """Returns the kinds of the items of a container."""
     if isinstance(of, Record):
         return NOTHING.union(*map(kinds_of, of.items))
-    return kinds_of(of.item) if isinstance(of, (List, Map)) else NOTHING
+    return kinds_of(of.item) if isinstance(of, (List, Map, Optional)) else NOTHING
 
 
 # ---------------------------------------------------------------------------------- regions --
@@ -215,6 +215,8 @@ def _text_of(value: Value) -> str:
         return (value.pointer or value.key) if value.is_place else ""
     if isinstance(value, (Lst, Mapping)):
         return value.c
+    if isinstance(value, Opt) and value.pointer:
+        return value.pointer
     return value.place if isinstance(value, (Rec, Opt, Uni)) else ""
 
 
@@ -393,7 +395,7 @@ def _separate_items(body: Body, region: Region, kinds: Kinds, text: str = "") ->
     held = [
         (name, inner)
         for name, inner in _references(body)
-        if kind_of(inner.type) in kinds
+        if (items_of(inner.type) if isinstance(inner, Opt) else {kind_of(inner.type)}) & kinds
         and region in regions_of(body, inner)
         and _text_of(inner) != text
         and not _is_pointer(inner)
@@ -592,11 +594,34 @@ def is_reference(value: Value) -> bool:
 
 def is_variable(value: Value) -> bool:
     """Returns whether a value is what a C pointer of a name refers to, which may be set anew."""
-    return is_reference(value) and pointer_of(value).strip("&(*)").startswith("ref_")
+    is_pointer = is_reference(value) or (isinstance(value, Opt) and bool(value.pointer))
+    return is_pointer and pointer_of(value).strip("&(*)").startswith("ref_")
+
+
+def nullable(one: Value, other: Value) -> Opt | None:
+    """Returns what may be None or a reference; None if two values are something else."""
+    found: Opt | None = None
+    for value in (one, other):
+        if isinstance(value, Fixed) and value.value is None:
+            continue
+        target = value.target if isinstance(value, Opt) else value
+        if target is None or not is_reference(target):
+            return None
+        if found is None:
+            found = Opt(Optional(target.type), "", root_of(target), "NULL", target)
+        elif found.optional.item != target.type:
+            return None
+        else:
+            found.root = joined_root(found, target)
+    return found
 
 
 def pointer_of(value: Value) -> str:
     """Returns the C pointer to a value."""
+    if isinstance(value, Fixed):
+        return "NULL"
+    if isinstance(value, Opt):
+        return value.pointer
     if isinstance(value, Arr):
         return value.pointer
     if isinstance(value, (Lst, Mapping)):
@@ -607,6 +632,8 @@ def pointer_of(value: Value) -> str:
 
 def pointed_type(body: Body, value: Value) -> str:
     """Returns the C type to which a pointer to a value points."""
+    if isinstance(value, Opt) and value.target is not None:
+        return pointed_type(body, value.target)
     return value.item.c if isinstance(value, Arr) else body.program.types.c(value.type)
 
 

@@ -165,6 +165,8 @@ class Body:
             made = self.fresh(value)
             self.note_stored(value.type, made.pointer, value)
             return made
+        if isinstance(value, Opt) and value.pointer:
+            return self._pointing(self.name("ref"), value)
         if isinstance(value, Opt):
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
@@ -224,8 +226,8 @@ class Body:
     def plain(self, value: Value) -> Value:
         """Returns the value of one that could be None; raises TypeError in the program if it is."""
         if isinstance(value, Opt):
-            self.check(f"{value.place}.some", "TypeError", "None is no value to compute with")
-            return storage.load(self, value.optional.item, f"{value.place}.v", value.root)
+            self.check(value.some, "TypeError", "None is no value to compute with")
+            return storage.held(self, value)
         if isinstance(value, Maybe):
             return value.value
         return value
@@ -573,6 +575,8 @@ class Body:
             return one
         if aliasing.is_reference(one) and aliasing.is_reference(other) and one.type == other.type:
             return self.through_pointer(f"ref_{name}", one, aliasing.joined_root(one, other))
+        if (like := aliasing.nullable(one, other)) is not None:
+            return self.through_pointer(f"ref_{name}", like, aliasing.root_of(like))
         if type(one) is type(other) and isinstance(one, (Self,)):
             return one
         try:
@@ -589,6 +593,11 @@ class Body:
 
     def through_pointer(self, name: str, like: Value, root: tuple[str, str]) -> Value:
         """Returns what a C pointer refers to, which may be different objects of one type."""
+        if isinstance(like, Opt):
+            assert like.target is not None
+            target = self.through_pointer(name, like.target, root)
+            pointer = aliasing.pointer_of(target).strip("&(*)")
+            return Opt(like.optional, "", root, pointer, target)
         pointer = f"{name}_{self.program.types.key(like.type)}"
         self.variables[pointer] = f"{aliasing.pointed_type(self, like)} *"
         if isinstance(like, Arr):
@@ -605,7 +614,7 @@ class Body:
         return result
 
     def _canonical(self, name: str, value: Value) -> Value:
-        if aliasing.is_reference(value):
+        if aliasing.is_reference(value) or (isinstance(value, Opt) and value.pointer):
             return self.through_pointer(f"ref_{name}", value, aliasing.root_of(value))
         return self._at(name, self._type(value))
 
@@ -621,6 +630,8 @@ class Body:
             return one.key == other.key and one.type == other.type and one.key != ""
         if isinstance(one, displays.ListDisplay) != isinstance(other, displays.ListDisplay):
             return False
+        if isinstance(one, Opt) and isinstance(other, Opt) and one.pointer:
+            return one.pointer == other.pointer
         if isinstance(one, Fixed) and isinstance(other, Fixed):
             return one.type == other.type and (
                 not is_known_number(one) or repr(one.value) == repr(other.value)
@@ -650,7 +661,7 @@ class Body:
                 have = have.value
             if have is None or self._same(have, wanted):
                 continue
-            if aliasing.is_reference(wanted):
+            if aliasing.is_reference(wanted) or (isinstance(wanted, Opt) and wanted.pointer):
                 pointer = aliasing.pointer_of(wanted).strip("&(*)")
                 if pointer.startswith(f"ref_{name}_"):
                     aliasing.point(self, pointer, have)
@@ -847,8 +858,12 @@ class Body:
         else:
             self.note_stored(of, "(*result)", value)
         aliasing.returned(self, value)
-        is_part = root is not None and root[0] in ("attribute", "several")
-        self.found_references.append(value if is_part and aliasing.is_reference(value) else None)
+        is_part = root is not None and all(
+            each.startswith("attribute:") for each in aliasing.parts_of(root)
+        )
+        is_pointer = aliasing.is_reference(value) or (isinstance(value, Opt) and value.pointer)
+        is_none = isinstance(value, Fixed) and value.value is None
+        self.found_references.append(value if is_none or (is_part and is_pointer) else None)
         self.alive = False
 
     def _if(self, tree: ast.If) -> None:

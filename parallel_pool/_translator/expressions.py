@@ -229,9 +229,7 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
                 name = tree.left.id
     value = body.names.get(name) if name else None
     if name and isinstance(value, Opt):
-        root = value.root or ("variable", name)
-        inner = storage.load(body, value.optional.item, f"{value.place}.v", root)
-        body.names[name] = inner
+        body.names[name] = storage.held(body, value, ("variable", name))
 
 
 def _compare(body: Body, tree: ast.Compare) -> Value:

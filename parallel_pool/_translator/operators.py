@@ -77,8 +77,8 @@ def truth(body: Body, value: Value) -> str | bool:
     if isinstance(value, Fixed):
         return bool(value.value)
     if isinstance(value, Opt):
-        inner = truth(body, storage.load(body, value.optional.item, f"{value.place}.v"))
-        return both(body, f"{value.place}.some", inner)
+        inner = truth(body, storage.held(body, value))
+        return both(body, value.some, inner)
     if isinstance(value, (Lst, Mapping)):
         if value.is_always_empty:
             return False
@@ -490,7 +490,7 @@ def _is(body: Body, one: Value, other: Value) -> str | bool:
     for a, b in ((one, other), (other, one)):
         if isinstance(b, Fixed) and b.value is None:
             if isinstance(a, Opt):
-                return f"(!{a.place}.some)"
+                return f"(!{a.some})"
             return isinstance(a, Fixed) and a.value is None
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return one.value is other.value
@@ -511,16 +511,16 @@ def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
         one, other = other, one
     assert isinstance(one, Opt)
     if isinstance(other, Fixed) and other.value is None:
-        return f"(!{one.place}.some)"
-    inner = storage.load(body, one.optional.item, f"{one.place}.v")
+        return f"(!{one.some})"
+    inner = storage.held(body, one)
     if isinstance(other, Opt):
-        theirs = storage.load(body, other.optional.item, f"{other.place}.v")
-        some = f"{one.place}.some"
+        theirs = storage.held(body, other)
+        some = one.some
         same = equal(body, inner, theirs)
         if same is True:
-            return f"({some} == {other.place}.some)"
-        return f"({some} == {other.place}.some && (!{some} || {same}))"
-    return both(body, f"{one.place}.some", equal(body, inner, other))
+            return f"({some} == {other.some})"
+        return f"({some} == {other.some} && (!{some} || {same}))"
+    return both(body, one.some, equal(body, inner, other))
 
 
 def equal(body: Body, one: Value, other: Value) -> str | bool:

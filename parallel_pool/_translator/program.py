@@ -58,6 +58,7 @@ from parallel_pool._translator.values import (
     Mapping,
     Mem,
     Num,
+    Opt,
     Rec,
     Rng,
     Self,
@@ -1044,12 +1045,19 @@ def _lasting(root: tuple[str, str] | None) -> tuple[str, str] | None:
 
 def _reference(found: Sequence[Value | None]) -> Value | None:
     """Returns what a function returns, if all are parts of the environment of one type."""
-    result = found[0] if found else None
-    for each in found[1:]:
-        if result is None or each is None or each.type != result.type:
+    parts: list[Value] = []
+    for each in found:
+        if each is None:
             return None
+        if not isinstance(each, Fixed):
+            parts.append(each.target if isinstance(each, Opt) and each.target else each)
+    if not parts or any(each.type != parts[0].type for each in parts):
+        return None
+    result = parts[0]
+    for each in parts[1:]:
         result = dataclasses.replace(result, root=aliasing.joined_root(result, each))  # type: ignore[call-arg]
-    return result
+    may_be_none = any(isinstance(each, (Fixed, Opt)) for each in found)
+    return aliasing.nullable(Fixed(None), result) if may_be_none else result
 
 
 def _replaced(have: Type, of: Type, wanted: Type) -> Type:

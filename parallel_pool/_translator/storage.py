@@ -189,6 +189,13 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
     raise Refusal(f"{of} can't be kept")
 
 
+def held(body: Body, value: Opt, root: tuple[str, str] | None = None) -> Value:
+    """Returns what a value is that is not None."""
+    if value.target is not None:
+        return value.target
+    return load(body, value.optional.item, f"{value.place}.v", value.root or root)
+
+
 def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> None:
     """Stores a value in a C lvalue of a type.
 
@@ -231,19 +238,19 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         for i, (key, kind) in enumerate(zip(of.keys, of.items, strict=True)):
             store(body, kind, f"{place}.f{i}", kept[record.keys.index(key)], what)
     elif isinstance(of, Optional):
-        if isinstance(value, Opt) and value.optional == of:
+        if isinstance(value, Opt) and value.optional == of and not value.pointer:
             body.note_stored(of, place, value)
             body.emit(f"{place} = {value.place};")
         elif isinstance(value, Fixed) and value.value is None:
             body.emit(f"{place}.some = false;")
         elif isinstance(value, Opt):
-            body.emit(f"{place}.some = {value.place}.some;")
-            with body.block(f"if ({value.place}.some) {{"):
+            body.emit(f"{place}.some = {value.some};")
+            with body.block(f"if ({value.some}) {{"):
                 store(
                     body,
                     of.item,
                     f"{place}.v",
-                    load(body, value.optional.item, f"{value.place}.v", value.root),
+                    held(body, value),
                 )
         else:
             store(body, of.item, f"{place}.v", value, what)

@@ -193,11 +193,25 @@ class Mapping(Value):
 
 @dataclass
 class Opt(Value):
-    """A value or None; place: the C lvalue that holds it; root: what holds the memory."""
+    """A value or None.
+
+    Attributes:
+        place: the C lvalue that holds it.
+        root: what holds the memory, as of an array.
+        pointer: a C pointer to it, NULL for None, instead of a place.
+        target: what the pointer refers to.
+    """
 
     optional: Optional
     place: str
     root: tuple[str, str] | None = None
+    pointer: str = ""
+    target: Value | None = None
+
+    @property
+    def some(self) -> str:
+        """The C condition under which it is not None."""
+        return f"({self.pointer} != NULL)" if self.pointer else f"{self.place}.some"
 
     @property
     def type(self) -> Type:

@@ -352,9 +352,54 @@ class Pointers(Things):
         ]
 
 
+class OrNone(Things):
+    """References that may be None."""
+
+    def find(self, x):
+        for body in self.bodies:
+            if body.x > x:
+                return body
+        return None
+
+    def least(self):
+        best = None
+        for row in self.rows:
+            if best is None or row[0] < best[0]:
+                best = row
+        return best
+
+    def values(self, action):
+        found = self.find(1.5)
+        if found is not None:
+            found.x += 1
+        missing = self.find(1000)
+        row = self.least()
+        if row:
+            row[0] += 3
+        fast = None
+        for body in self.bodies:
+            if body.x > 6 and action[0] > 0:
+                fast = body
+        if fast is not None:
+            fast.v += 1
+            fast.x = 0.0
+        first = None
+        if action[1] > 0:
+            first = self.bodies[0]
+        self.bodies.append(self.bodies.pop(0))
+        return [
+            self.bodies[1].x,
+            1 if missing is None else 0,
+            self.rows[0][0],
+            self.bodies[2].v,
+            self.bodies[2].x,
+            -1.0 if first is None else first.x,
+        ]
+
+
 PROBES = [
     *(LoopItems, WhatALoopLeaves, Returned, Chosen, TwoNames, Moved, Stored, Copies),
-    *(RepeatedLists, Pointers),
+    *(RepeatedLists, Pointers, OrNone),
 ]
 
 
