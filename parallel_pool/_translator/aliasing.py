@@ -234,21 +234,30 @@ def unnoted(body: Body) -> Iterator[None]:
 def stored(body: Body, of: Type, place: str, value: Value, is_pointer: bool) -> None:
     """Notes that a value was stored in a C lvalue of a type."""
     kinds = kinds_of(of)
-    if not kinds or not body.notes_copies:
+    if not kinds or not body.notes_copies or _gets_its_type(body, value):
         return
     sources = regions_of(body, value)
-    is_whole = place.isidentifier()
-    if is_whole and is_pointer:
+    if place.isidentifier() and (is_pointer or _is_open(of)):
         points = {each for each in flow_of(body).points if each[0] != place}
-        points |= {(place, each) for each in sources if each != ("memory", place)}
-        _update(body, points=frozenset(points))
-        return
+        pointed = sources if is_pointer else {("memory", place)}
+        _update(body, points=frozenset(points | {(place, each) for each in pointed}))
+        if is_pointer:
+            return
     targets = regions_of_text(body, place)
     if "[" not in place:
         sources -= targets
     elif not is_pointer:
         _stored_again(body, sources, targets, kinds)
     link(body, sources, targets, kinds, not is_pointer)
+
+
+def _gets_its_type(body: Body, value: Value) -> bool:
+    """Returns whether a value is a list without items so far, which has one name."""
+    if not isinstance(value, (Lst, Mapping)) or not value.is_always_empty:
+        return False
+    inner = [getattr(each, "value", each) for each in body.names.values()]
+    names = [each for each in inner if isinstance(each, (Lst, Mapping)) and each.c == value.c]
+    return len(names) == 1
 
 
 def _stored_again(body: Body, sources: set[Region], targets: set[Region], kinds: Kinds) -> None:
@@ -405,7 +414,11 @@ def _separate_items(body: Body, region: Region, kinds: Kinds, text: str = "") ->
 
 def _is_pointer(value: Value) -> bool:
     """Returns whether a value is in the memory of the call, which does not move."""
-    return isinstance(value.type, (List, Map)) and not value.type.capacity
+    return _is_open(value.type)
+
+
+def _is_open(of: Type) -> bool:
+    return isinstance(of, (List, Map)) and not of.capacity
 
 
 def _references(body: Body) -> list[tuple[str, Value]]:

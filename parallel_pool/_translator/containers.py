@@ -620,15 +620,16 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
         return value
     if value.root is not None and value.root[0] == "attribute":
         body.program.widen_map(value.root[1], of, key_type, item_type)
-    for name, held in list(body.names.items()):
-        if isinstance(held, Mapping) and held.c == value.c:
-            made = new_map(body, Map(key_type, item_type))
-            if not value.is_always_empty:
-                raise body.refuse(f"{of} gets other keys or items: make all of one type")
-            body.assign(name, made)
-            found = body.names[name]
-            assert isinstance(found, Mapping)
-            return found
+    if value.root is not None and value.root[0] == "parameter":
+        raise body.refuse("a function puts the first key into this dict: return a dict")
+    names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
+    if names and value.is_always_empty:
+        body.assign(names[0], new_map(body, Map(key_type, item_type)))
+        for name in names:
+            body.names[name] = body.names[names[0]]
+        found = body.names[names[0]]
+        assert isinstance(found, Mapping)
+        return found
     raise body.refuse(f"{of} gets other keys or items: make all of one type")
 
 

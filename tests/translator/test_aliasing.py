@@ -220,7 +220,15 @@ class TwoNames(Things):
                 best = q
             p[0] += 10
             q[0] += 100
-        return [y[0], len(a), d["x"] + len(d), len(out), body.x, best[0]]
+        empty = []
+        again = empty
+        keys = {}
+        same_keys = keys
+        for i in range(3):
+            empty.append(i)
+            keys[i] = i
+        count = len(out) + 10 * len(again) + 100 * len(same_keys)
+        return [y[0], len(a), d["x"] + len(d), count, body.x, best[0]]
 
 
 class Moved(Things):
