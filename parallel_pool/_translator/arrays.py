@@ -512,7 +512,7 @@ def _chosen(body: Body, array: Arr, index: list[Any], at: int) -> Value:
                 inner.append(outer[len(before) + len(shape) + i - len(index)])
         return array.at(inner)
 
-    return Arr(array.item, dims, place, is_place=array.is_place, root=array.root)
+    return Arr(array.item, dims, place, bases=array.bases)
 
 
 def _check_indices(body: Body, chooser: Arr, length: Dim, axis: int) -> None:
@@ -606,6 +606,7 @@ def writable(body: Body, array: Arr) -> None:
         raise body.refuse("this array is the same for all environments: copy it first")
     if not array.is_place:
         raise body.refuse("this array is not kept in memory: give it a name first")
+    body.changed(array)
 
 
 # ------------------------------------------------------------------------------- reductions --

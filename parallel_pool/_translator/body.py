@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import (
+    aliasing,
     arrays,
     calls,
     containers,
     displays,
     expressions,
     loops,
+    objects,
     operators,
     order,
     seeding,
@@ -24,6 +26,7 @@ from parallel_pool._translator import (
 from parallel_pool._translator.flow import Loop, Lost, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.template import may_change
 from parallel_pool._translator.types import (
     NONE,
     Array,
@@ -80,7 +83,20 @@ class Body:
         self.function = function
         self.lines: list[Any] = []
         self.variables: dict[str, str] = {}
-        self.names: Names = {}
+        self.names: Names = {aliasing.FLOW: aliasing.Flow()}
+        # C variables of names, and the memories to which parameters refer
+        self.places: dict[str, set[str]] = {}
+        self.parameters: dict[str, set[aliasing.Region]] = {}
+        self.effects = aliasing.Effects()
+        self.notes_copies = True
+        self.is_any_order = False
+        # parts of what loops go over
+        self.loop_items: list[tuple[Value, ...]] = []
+        # it calls a function whose result is not known yet
+        self.is_unresolved = False
+        # what all returns refer to, if each returns a part of the environment
+        self.found_references: list[Value | None] = []
+        self.returns_reference = False
         self.alive = True
         self.loops: list[Loop] = []
         self.loop_ends: dict[str, list[Pending]] = {}
@@ -160,15 +176,22 @@ class Body:
                 return value
             return replace(value, c=self.temporary(value.number.c, value.c))
         if isinstance(value, Tup):
-            return displays.like(value, tuple(self.kept(item) for item in value.items))
+            return displays.same(value, tuple(self.kept(item) for item in value.items))
         if isinstance(value, Arr) and not value.is_read_only:
             # what nothing else refers to is not changed
             is_own = value.pointer and value.root is None and not value.is_foreign
-            return value if is_own else self.fresh(value)
+            if is_own:
+                return value
+            made = self.fresh(value)
+            self.note_stored(value.type, made.pointer, value)
+            return made
+        if isinstance(value, Opt) and value.pointer:
+            return self._pointing(self.name("ref"), value)
         if isinstance(value, Opt):
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
-            return replace(value, place=name)
+            self.note_stored(value.optional, name, value)
+            return Opt(value.optional, name, option=value.option)
         if isinstance(value, Uni):
             name = self.variable("t", value.union)
             self.emit(f"{name} = {value.place};")
@@ -247,8 +270,8 @@ class Body:
     def plain(self, value: Value) -> Value:
         """Returns the value of one that could be None; raises TypeError in the program if it is."""
         if isinstance(value, Opt):
-            self.check(f"{value.place}.some", "TypeError", "None is no value to compute with")
-            return storage.load(self, value.optional.item, f"{value.place}.v")
+            self.check(value.some, "TypeError", "None is no value to compute with")
+            return storage.held(self, value)
         if isinstance(value, Maybe):
             return value.value
         return value
@@ -323,6 +346,68 @@ class Body:
         return containers.as_map(self, value, of)
 
     # what modules need of those that use them
+
+    def note_stored(self, of: Type, place: str, value: Value, is_pointer: bool = False) -> None:
+        aliasing.stored(self, of, place, value, is_pointer)
+
+    def changed(self, value: Value) -> None:
+        """Notes that an object changes in place."""
+        aliasing.changed(self, value)
+
+    def items_moved(self, value: Value) -> None:
+        """Notes that the items of a container are about to move in memory."""
+        aliasing.moved(self, value)
+
+    def special(self, value: Value, name: str, *given: Value) -> Value | None:
+        return objects.special(self, value, name, *given)
+
+    def own_operator(self, op: ast.AST, one: Value, other: Value) -> Value | None:
+        return objects.operator(self, op, one, other)
+
+    def objects_equal(self, one: Value, other: Value) -> str | bool | None:
+        return objects.equal(self, one, other)
+
+    def equal(self, one: Value, other: Value) -> str | bool:
+        return operators.equal(self, one, other)
+
+    def both(self, one: str | bool, other: str | bool) -> str | bool:
+        return operators.both(self, one, other)
+
+    def find_key(self, value: Mapping, key: Value) -> str:
+        return containers.find_key(self, value, key)
+
+    @contextlib.contextmanager
+    def any_order(self, holds: bool = True) -> Iterator[None]:
+        """Lets the items of sets come in any order: the result does not depend on it."""
+        kept, self.is_any_order = self.is_any_order, holds
+        yield
+        self.is_any_order = kept
+
+    def check_order(self, value: Value) -> None:
+        """Raises Refusal if the order of items can't be known."""
+        if not self.is_any_order and containers.is_set(value):
+            raise self.refuse(
+                "the order of a set is not translated, as it depends on how Python hashes: write"
+                " sorted(...) of it"
+            )
+
+    def without_notes(self) -> contextlib.AbstractContextManager[None]:
+        """Lets copies be objects of their own."""
+        return aliasing.unnoted(self)
+
+    def may_change(self, of: Type) -> bool:
+        """Returns whether objects of a type, or what they hold, can change in place."""
+        if not isinstance(of, List):
+            return bool(aliasing.kinds_of(of))
+        return bool(aliasing.kinds_of(of.item))
+
+    def item_taken(self, value: Value, place: str) -> None:
+        """Notes that an item was taken out of a container."""
+        aliasing.taken(self, value, place)
+
+    def items_shared(self, made: Value, value: Value) -> None:
+        """Notes that a new container has the items of another one."""
+        aliasing.items_shared(self, made, value)
 
     def made_of(self, value: Generator) -> Lst:
         return containers.made_of(self, value)
@@ -401,28 +486,45 @@ class Body:
 
     def assign(self, name: str, value: Value) -> None:
         """Makes a name mean a value."""
-        self.detach(("variable", name), name)
         if isinstance(value, Maybe):
             value = value.value
         if is_iterator(value):
             value = expressions.begun(self, name, value)
+        if displays.is_repeated(value) and self.may_change(value.type):
+            assert isinstance(value, Tup)
+            value = containers.list_of(self, value.items)
+        self.detach(("variable", name), name)
+        self._keep_display(name)
+        aliasing.assigned(self, name, value)
         if isinstance(value, Num):
             place = self.own(name, value.number)
             self.emit(f"{place} = {value.c};")
             self.names[name] = replace(value, c=place)
+        elif aliasing.is_variable(value):
+            self.names[name] = self._pointing(f"ref_{name}", value)
         elif isinstance(value, Arr) and value.root is not None and value.is_place:
             # another name for the same memory
             self.names[name] = value
         elif isinstance(value, (Fixed, Self, Generator)) or self.is_reference(value):
             self.names[name] = value
+        elif any(value is each for each in self.names.values()):
+            # another name for a list that is only written down so far
+            held = next(key for key, each in self.names.items() if each is value)
+            tree = self.function.tree
+            if isinstance(value, displays.ListDisplay) and (
+                may_change(tree, name) or may_change(tree, held)
+            ):
+                value = self.listed(held)
+            self.names[name] = value
         elif isinstance(value, displays.ListDisplay):
             # a tuple, until it changes
             kept = self.in_variable(name, Tup(value.items))
-            self.names[name] = displays.like(value, containers.items(self, kept) or ())
+            self.names[name] = displays.same(value, containers.items(self, kept) or ())
         elif isinstance(value, Opt):
-            self.names[name] = held = self.in_variable(name, value)
-            if isinstance(held, Opt):
-                held.option = value.option
+            kept = self.in_variable(name, value)
+            if isinstance(kept, Opt):
+                kept.option = value.option
+            self.names[name] = kept
         else:
             self.names[name] = self.in_variable(name, value)
 
@@ -431,9 +533,9 @@ class Body:
             (isinstance(value, (Lst, Mapping)) and value.root is not None)
             or (isinstance(value, Rec) and bool(value.place) and value.root is not None)
             or (isinstance(value, Uni) and not value.is_number and value.root is not None)
+            or (isinstance(value, Opt) and value.root is not None and self.may_change(value.type))
             or (isinstance(value, (Tup, Rec)) and any(map(is_function, value.items)))
-            or value.__class__.__name__
-            in ("Functions", "Span", "Bound", "Method", "Rng", "Flat", "SeedArgument")
+            or isinstance(value, WITHOUT_MEMORY)
         )
 
     def in_variable(self, name: str, value: Value, of: Type | None = None) -> Value:
@@ -451,18 +553,50 @@ class Body:
             return "(*result)"
         place = f"v_{name}_{self.program.types.key(of)}"
         self.variables[place] = self.program.types.c(of)
+        self.places.setdefault(name, set()).add(place)
         return place
+
+    def listed(self, name: str) -> Value:
+        """Makes a list of one that was only written down so far, for all its names."""
+        display = self.names[name]
+        assert isinstance(display, displays.ListDisplay)
+        self.changed(display)
+        names = [each for each, value in self.names.items() if value is display]
+        made = containers.list_of(self, display.items)
+        for each in names:
+            del self.names[each]
+        self.assign(name, made)
+        for each in names:
+            self.names[each] = self.names[name]
+        return self.names[name]
+
+    def _keep_display(self, name: str) -> None:
+        """Lets other names keep a list that is only written down, and is in the memory of one."""
+        display = self.names.get(name)
+        others = [each for each, value in self.names.items() if value is display and each != name]
+        if isinstance(display, displays.ListDisplay) and others:
+            kept = self.in_variable(others[0], Tup(display.items))
+            like = displays.same(display, containers.items(self, kept) or ())
+            for each in others:
+                self.names[each] = like
 
     def detach(self, root: tuple[str, str], but: str = "") -> None:
         """Copies what other names hold of a memory that is about to be assigned anew."""
-        for name, value in list(self.names.items()):
+        held: list[tuple[str, Value]] = []
+        for name, value in self.names.items():
             inner = value.value if isinstance(value, Maybe) else value
-            if name == but or getattr(inner, "root", None) != root:
+            if name == but or root == ("variable", name):
                 continue
-            if isinstance(inner, (Arr, Rec, Lst, Mapping, Uni)):
-                if root == ("variable", name):
-                    continue
-                self.names[name] = self.in_variable(name, inner, self.unbounded(inner))
+            if not aliasing.is_of(getattr(inner, "root", None), root):
+                continue
+            if isinstance(inner, (Arr, Rec, Lst, Mapping, Uni, Opt)):
+                held.append((name, inner))
+        memory = (
+            {root}
+            if root[0] == "attribute"
+            else {("memory", each) for each in self.places.get(root[1], ())}
+        )
+        aliasing.separate(self, held, memory)
 
     def unbounded(self, value: Value) -> Type:
         """Returns the type in which a value is copied into the memory of the call."""
@@ -489,6 +623,8 @@ class Body:
         for each in (one, other):
             if isinstance(each, Lost):
                 return each
+        if isinstance(one, aliasing.Flow) and isinstance(other, aliasing.Flow):
+            return one.joined(other)
         if one is None or other is None or isinstance(one, Maybe) or isinstance(other, Maybe):
             present = [
                 each.value if isinstance(each, Maybe) else each
@@ -505,6 +641,10 @@ class Body:
             return replace(one, known=one.known & other.known)
         if self._same(one, other):
             return one
+        if aliasing.is_reference(one) and aliasing.is_reference(other) and one.type == other.type:
+            return self.through_pointer(f"ref_{name}", one, aliasing.joined_root(one, other))
+        if (like := aliasing.nullable(one, other)) is not None:
+            return self.through_pointer(f"ref_{name}", like, aliasing.root_of(like))
         if type(one) is type(other) and isinstance(one, (Self,)):
             return one
         self.program.reset_options.meet((one, other))
@@ -518,11 +658,33 @@ class Body:
         return self.unbounded(value)
 
     def _is_own(self, name: str, value: Value) -> bool:
-        return isinstance(value, (Fixed, Self)) or self._same(
-            value, self._at(name, self._type(value))
-        )
+        return isinstance(value, (Fixed, Self)) or self._same(value, self._canonical(name, value))
+
+    def through_pointer(self, name: str, like: Value, root: tuple[str, str]) -> Value:
+        """Returns what a C pointer refers to, which may be different objects of one type."""
+        if isinstance(like, Opt):
+            assert like.target is not None
+            target = self.through_pointer(name, like.target, root)
+            pointer = aliasing.pointer_of(target).strip("&(*)")
+            return Opt(like.optional, "", root, pointer, target)
+        pointer = f"{name}_{self.program.types.key(like.type)}"
+        self.variables[pointer] = f"{aliasing.pointed_type(self, like)} *"
+        if isinstance(like, Arr):
+            return storage.memory_array(like.item, like.dims, pointer, root)
+        found = storage.load(self, like.type, f"(*{pointer})", root)
+        if isinstance(found, (Lst, Mapping)):
+            found.c = pointer
+        return found
+
+    def _pointing(self, name: str, value: Value) -> Value:
+        """Returns a reference that stays where it is when the other one's pointer is set anew."""
+        result = self.through_pointer(name, value, aliasing.root_of(value))
+        aliasing.point(self, aliasing.pointer_of(result).strip("&(*)"), value)
+        return result
 
     def _canonical(self, name: str, value: Value) -> Value:
+        if aliasing.is_reference(value) or (isinstance(value, Opt) and value.pointer):
+            return self.through_pointer(f"ref_{name}", value, aliasing.root_of(value))
         return self._at(name, self._type(value))
 
     def _at(self, name: str, of: Type) -> Value:
@@ -537,6 +699,8 @@ class Body:
             return one.key == other.key and one.type == other.type and one.key != ""
         if isinstance(one, displays.ListDisplay) != isinstance(other, displays.ListDisplay):
             return False
+        if isinstance(one, Opt) and isinstance(other, Opt) and one.pointer:
+            return one.pointer == other.pointer
         if isinstance(one, Fixed) and isinstance(other, Fixed):
             return one.type == other.type and (
                 not is_known_number(one) or repr(one.value) == repr(other.value)
@@ -551,6 +715,8 @@ class Body:
         """Stores what names mean now where the target has it."""
         for name, wanted in target.items():
             have = self.names.get(name)
+            if isinstance(wanted, aliasing.Flow):
+                continue
             if isinstance(wanted, Maybe):
                 if isinstance(have, Maybe):
                     if have.flag != wanted.flag:
@@ -562,20 +728,34 @@ class Body:
                 have = have.value
             if have is None or isinstance(wanted, Lost) or self._same(have, wanted):
                 continue
+            if aliasing.is_reference(wanted) or (isinstance(wanted, Opt) and wanted.pointer):
+                pointer = aliasing.pointer_of(wanted).strip("&(*)")
+                if pointer.startswith(f"ref_{name}_"):
+                    aliasing.point(self, pointer, have)
+                    continue
             of = self._type(wanted)
             if isinstance(of, Constant) or (isinstance(have, Num) and have.c == self.own(name, of)):
                 continue
             storage.store(self, of, self.own(name, of), have, name)
 
+    def join_flows(self, one: Names, other: Names) -> Value:
+        """Returns what is known of memories on either of two ways."""
+        return self._join(aliasing.FLOW, one[aliasing.FLOW], other[aliasing.FLOW])
+
     def settle(self, pending: Sequence[Pending], target: Names) -> None:
         """Fills in what is stored on the ways to a place."""
         kept = self.names, self.indent
+        flow = target[aliasing.FLOW]
+        assert isinstance(flow, aliasing.Flow)
         for each in pending:
             with self.buffer() as lines:
                 self.names, self.indent = dict(each.names), each.indent
                 self.convert(target)
+                flow = flow.joined(aliasing.flow_of(self))
             each.lines[:] = lines
         self.names, self.indent = kept
+        # what was copied has two names from now on
+        target[aliasing.FLOW] = flow
 
     # ---------------------------------------------------------------------------- statements --
 
@@ -638,6 +818,9 @@ class Body:
         order.refuse_stale(self, tree, value)
         for target in tree.targets:
             self.assign_to(target, value)
+            if len(tree.targets) > 1 and isinstance(target, (ast.Name, ast.Attribute)):
+                # the next one is another name of the same object
+                value = self.value(_as_read(target))
 
     def _annassign(self, tree: ast.AnnAssign) -> None:
         if tree.value is not None:
@@ -657,12 +840,18 @@ class Body:
         else:
             expressions.assign_place(self, target, value)
 
+    def assign_item(self, target: ast.expr, item: Value) -> None:
+        """Assigns an item of a loop: names refer to its parts."""
+        self.loop_items.append(item.items if isinstance(item, Tup) else ())
+        self.assign_to(target, item)
+        self.loop_items.pop()
+
     def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
         count = len(target.elts)
         starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
         items = containers.unpacked(self, value, count, bool(starred))
         if count > 1:
-            items = tuple(order.taken(self, item, target.elts) for item in items)
+            items = tuple(self._apart(item, target.elts) for item in items)
         if starred:
             at = starred[0]
             behind = count - at - 1
@@ -670,6 +859,13 @@ class Body:
             items = (*items[:at], containers.list_of(self, middle), *items[len(items) - behind :])
         for each, item in zip(target.elts, items, strict=True):
             self.assign_to(each, item)
+
+    def _apart(self, item: Value, targets: Sequence[ast.expr]) -> Value:
+        """Returns an item that stays what it is while others are assigned to targets."""
+        is_item = bool(self.loop_items) and any(item is each for each in self.loop_items[-1])
+        if aliasing.is_variable(item):
+            return self._pointing(self.name("ref"), item)
+        return item if is_item and aliasing.is_reference(item) else order.taken(self, item, targets)
 
     def _delete(self, tree: ast.Delete) -> None:
         for target in tree.targets:
@@ -705,6 +901,9 @@ class Body:
     def _return(self, tree: ast.Return) -> None:
         if self.entry is not None:
             self.entry(self, tree.value)
+            if self.is_unresolved:
+                raise self.refuse("functions call each other in a way that is not translated")
+            aliasing.returned(self, None)
             self.emit("return PP_OK;")
             self.alive = False
             return
@@ -714,6 +913,12 @@ class Body:
     def give(self, value: Value) -> None:
         """Returns from the function."""
         value = self.program.returned(self, value)
+        if self.returns_reference:
+            self.emit(f"*result = {aliasing.pointer_of(value)};")
+            self.emit("return PP_OK;")
+            aliasing.returned(self, None)
+            self.alive = False
+            return
         of = self._type(value)
         self.found_returns.append(of)
         root = getattr(value, "root", None)
@@ -726,6 +931,15 @@ class Body:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")
             self.emit("return PP_OK;")
+        else:
+            self.note_stored(of, "(*result)", value)
+        aliasing.returned(self, value)
+        is_part = root is not None and all(
+            each.startswith("attribute:") for each in aliasing.parts_of(root)
+        )
+        is_pointer = aliasing.is_reference(value) or (isinstance(value, Opt) and value.pointer)
+        is_none = isinstance(value, Fixed) and value.value is None
+        self.found_references.append(value if is_none or (is_part and is_pointer) else None)
         self.alive = False
 
     def _if(self, tree: ast.If) -> None:
@@ -871,6 +1085,11 @@ class Body:
     def _try(self, tree: ast.Try) -> None:
         if tree.finalbody:
             raise self.refuse("finally is not translated")
+        part_of_try = ast.Module(tree.body, [])
+        for name, held in list(self.names.items()):
+            if isinstance(held, displays.ListDisplay) and may_change(part_of_try, name):
+                # what it is when an exception comes must be one list
+                self.listed(name)
         label, end = self.name("handler"), self.name("after")
         flows: list[Pending] = []
         first = len(self.lines)
@@ -944,6 +1163,17 @@ class Body:
         for each in self.found_returns[1:]:
             result = storage.join(result, each)
         return result
+
+
+def _as_read(target: ast.Name | ast.Attribute) -> ast.expr:
+    """Returns the expression that reads what was assigned."""
+    read = (
+        ast.Name(target.id)
+        if isinstance(target, ast.Name)
+        else ast.Attribute(target.value, target.attr)
+    )
+    read.ctx = ast.Load()
+    return ast.copy_location(read, target)
 
 
 def _returned_name(function: Function) -> str:

@@ -23,6 +23,7 @@ from parallel_pool._translator import (
     containers,
     loops,
     numpy_calls,
+    objects,
     operators,
     random_draws,
     reset_options,
@@ -30,12 +31,13 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
-from parallel_pool._translator.refusal import Dead
+from parallel_pool._translator.refusal import Dead, Wider
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
     INT,
     NP_INT,
+    Constant,
     Empty,
     List,
     Member,
@@ -43,6 +45,7 @@ from parallel_pool._translator.types import (
     Optional,
     Type,
     Union,
+    unbounded,
 )
 from parallel_pool._translator.values import (
     Arr,
@@ -125,6 +128,9 @@ def apply(
         return _method_of_types(body, function, arguments, keywords, tree)
     if isinstance(function, Functions):
         return _one_of_functions(body, function, arguments, keywords)
+    if (cls := objects.class_of(function)) and (own := objects.written(cls, "__call__")):
+        method = body.program.method_of(own, function)
+        return body.program.call(body, method, arguments, keywords)
     if isinstance(function, Self):
         raise body.refuse("the environment can't be called")
     if isinstance(function, Fixed):
@@ -153,8 +159,25 @@ def _one_of_functions(
     return chosen.value()
 
 
+# functions whose result does not depend on the order of what they are given
+ORDERLESS = (sorted, min, max, any, all, set, frozenset, len)
+
+
 def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Calls a function that is known before the program runs."""
+    is_sum = function is sum and _is_set_of_ints(body.plain(arguments[0]))
+    if is_sum or (_is_hashable(function) and function in ORDERLESS and "key" not in keywords):
+        with body.any_order():
+            return _known(body, function, arguments, keywords)
+    return _known(body, function, arguments, keywords)
+
+
+def _is_set_of_ints(value: Value) -> bool:
+    of = value.list_type if isinstance(value, Lst) else None
+    return of is not None and of.is_set and isinstance(of.item, Number) and of.item.kind in "bi"
+
+
+def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     own = PYTHON.get(function) if _is_hashable(function) else None
     if own is not None and function in KEEPING:
         return own(body, arguments, keywords)
@@ -314,6 +337,9 @@ def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
 
 def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     value = body.plain(given[0])
+    own = body.special(value, "len")
+    if own is not None:
+        return own
     if isinstance(value, (Lst, Mapping)):
         return Fixed(0) if value.is_always_empty else Num(INT, f"{value.c}->count")
     if isinstance(value, Arr):
@@ -663,6 +689,7 @@ def _as_plain(body: Body, value: Lst) -> Lst:
     body.emit(
         f"memcpy({made.c}->v, {value.c}->v, (size_t){value.c}->count * sizeof(*{made.c}->v));"
     )
+    body.items_shared(made, value)
     return made
 
 
@@ -879,12 +906,39 @@ def _super_reset(body: Body, given: list[Value], keywords: dict[str, Value]) -> 
 
 
 def _copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """copy.copy."""
     value = body.plain(given[0])
     if isinstance(value, Arr):
         return body.fresh(value)
     if isinstance(value, Lst):
         return containers.copied(body, value)
-    return value
+    return value if isinstance(value, Fixed) else _in_memory(body, value)
+
+
+def _in_memory(body: Body, value: Value) -> Value:
+    """Returns a copy of a value in memory of its own; what is in it has two names."""
+    of = body.unbounded(value)
+    if isinstance(of, Constant) or not body.may_change(of):
+        return value
+    place = body.variable("t", of)
+    # the object itself is new: only its parts are shared
+    for part in value.items if isinstance(value, (Rec, Tup)) else ():
+        body.note_stored(body.unbounded(part), f"{place}.part", part)
+    with body.without_notes():
+        storage.store(body, of, place, value)
+    return storage.load(body, of, place)
+
+
+def _deep_copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """copy.deepcopy."""
+    value = body.plain(given[0])
+    of = body.unbounded(value)
+    if isinstance(value, Fixed) and not isinstance(value.value, (list, dict, np.ndarray)):
+        return value
+    if isinstance(value, Lst) and not value.list_type.capacity and body.may_change(of):
+        raise body.refuse("deepcopy() of a list of lists is not translated: write a comprehension")
+    with body.without_notes():
+        return _copy(body, [value], keywords)
 
 
 def _replace(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -1130,7 +1184,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     hasattr: lambda body, given, keywords: _hasattr(body, given),
     dataclasses.replace: lambda body, given, keywords: _replace(body, given, keywords),
     copy.copy: _copy,
-    copy.deepcopy: _copy,
+    copy.deepcopy: _deep_copy,
     gymnasium.Env.reset: _super_reset,
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
@@ -1263,9 +1317,11 @@ def _of_display(
     owner = tree.func.value if tree is not None and isinstance(tree.func, ast.Attribute) else None
     if not isinstance(owner, ast.Name):
         raise body.refuse(f"{name}() of {value.type} is not translated")
-    made = containers.list_of(body, body.items(value) or ())
-    body.assign(owner.id, made)
-    found = body.look_up(owner.id)
+    if isinstance(value, ListDisplay):
+        found = body.listed(owner.id)
+    else:
+        body.assign(owner.id, containers.list_of(body, body.items(value) or ()))
+        found = body.look_up(owner.id)
     assert isinstance(found, Lst)
     return _of_list(body, found, name, given, keywords)
 
@@ -1274,18 +1330,11 @@ def _grown(body: Body, value: Lst, item: Value) -> Lst:
     """Tells the program that a list has items of another type; returns the list."""
     of = value.list_type
     wanted = storage.join_items(of.item, storage.item_type(item))
-    if wanted == of.item:
+    if unbounded(wanted) == unbounded(of.item):
         return value
     if value.root is not None and value.root[0] == "attribute":
         body.program.widen_list(value.root[1], of, wanted)
-    for name, held in list(body.names.items()):
-        if isinstance(held, Lst) and held.c == value.c:
-            made = containers.as_list(body, held, of.holding(wanted))
-            body.assign(name, made)
-            found = body.names[name]
-            assert isinstance(found, Lst)
-            return found
-    raise body.refuse(f"{of} gets {wanted}: make all its items of one type")
+    return containers.widened(body, value, Wider(value.c, wanted))
 
 
 def _of_list(
@@ -1314,11 +1363,13 @@ def _of_list(
         for other in given:
             other = body.plain(other)
             if of.is_set or name == "update":
-                each_item(body, other, lambda item: containers.add(body, value, item))
+                with body.any_order():
+                    each_item(body, other, lambda item: containers.add(body, value, item))
             else:
                 extend_with(body, _extended(body, value, other), other)
         return none
     if name in ("pop", "popleft"):
+        body.check_order(value)
         empty = f"pop from an empty {_kind(of)}"
         if value.is_always_empty:
             raise Dead(empty)
@@ -1328,8 +1379,12 @@ def _of_list(
         if given:
             return containers.taken(body, value, containers.place_in(body, value, given[0], "pop"))
         result = body.variable("t", of.item)
+        body.items_moved(value)
         body.emit(f"{result} = {value.c}->v[--{value.c}->count];")
+        body.item_taken(value, result)
         return storage.load(body, of.item, result)
+    if name in ("clear", "sort", "reverse"):
+        body.items_moved(value)
     if name == "clear":
         body.emit(f"{value.c}->count = 0;")
         return none
@@ -1381,7 +1436,7 @@ def _extended(body: Body, value: Lst, other: Value) -> Lst:
     for item in kinds[:1]:
         with body.buffer():
             wanted = storage.join_items(value.list_type.item, storage.item_type(item))
-        if wanted != value.list_type.item:
+        if unbounded(wanted) != unbounded(value.list_type.item):
             return _grown(body, value, item)
     return value
 
@@ -1403,12 +1458,13 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
             result = body.variable("t", of.item)
             body.emit(f"{result} = {value.c}->v[{at}];")
             containers.remove_key(body, value, at)
+            body.item_taken(value, result)
             return storage.load(body, of.item, result)
         default = given[1] if len(given) > 1 else Fixed(None)
         chosen = Choice(body)
         chosen.branch(
             f"({at} >= 0)",
-            lambda: storage.load(body, of.item, f"{value.c}->v[{at}]"),
+            lambda: storage.load(body, of.item, f"{value.c}->v[{at}]", value.root),
             lambda: default,
         )
         if name == "pop":
@@ -1416,6 +1472,7 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
                 containers.remove_key(body, value, at)
         return chosen.value()
     if name == "clear":
+        body.items_moved(value)
         body.emit(f"{value.c}->count = 0;")
         return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import storage
+from parallel_pool._translator import aliasing, storage
 from parallel_pool._translator.types import Constant
 from parallel_pool._translator.values import Fixed, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
+
+
+def _either(body: Body, condition: str, values: list[Value], ways: tuple[Any, Any]) -> Value:
+    """Returns what a C pointer refers to, which one of two ways sets."""
+    root = aliasing.joined_root(*values)
+    result = body.through_pointer(body.name("ref"), values[0], root)
+    pointer = aliasing.pointer_of(result).strip("&(*)")
+    then, otherwise = (lambda way=way: aliasing.point(body, pointer, way()) for way in ways)
+    body.branch(condition, then, otherwise)
+    return result
 
 
 class Choice:
@@ -25,14 +35,17 @@ class Choice:
             self.result = (then if condition else otherwise)()
             return
         # the types of both: translated once for nothing
-        ways = []
+        values = []
         for way in (then, otherwise):
             kept = dict(body.names), body.alive, body.indent
             with body.buffer():
-                ways.append(way())
+                values.append(way())
             body.names, body.alive, body.indent = kept
-        body.program.reset_options.meet(ways)
-        of = storage.join(*map(body.unbounded, ways))
+        body.program.reset_options.meet(values)
+        if all(map(aliasing.is_reference, values)) and values[0].type == values[1].type:
+            self.result = _either(body, condition, values, (then, otherwise))
+            return
+        of = storage.join(*map(body.unbounded, values))
         if isinstance(of, Constant):
             self.result = Fixed(of.value)
             body.branch(condition, lambda: then(), lambda: otherwise())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._translator import arrays, displays, operators, storage
-from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.refusal import Refusal, Wider
 from parallel_pool._translator.types import (
     INT,
     Array,
@@ -134,6 +134,7 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
     if isinstance(value, Uni):
         return _items_of_types(body, value)
     if isinstance(value, Fixed):
+        body.check_order(value)
         if isinstance(value.value, (tuple, list, range, str, frozenset, set)) or (
             isinstance(value.value, type) and issubclass(value.value, enum.Enum)
         ):
@@ -144,7 +145,7 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
             return tuple(Fixed(each) for each in value.value)
         return None
     if isinstance(value, Rec):
-        return tuple(Fixed(key) for key in value.keys)
+        return tuple(Fixed(key) for key in value.keys) if value.cls is None else None
     if isinstance(value, Arr) and value.dims and isinstance(value.dims[0], int):
         array = value if value.is_place or len(value.dims) == 1 else arrays.in_memory(body, value)
         return tuple(arrays.row(body, array, str(i)) for i in range(value.dims[0]))
@@ -167,6 +168,24 @@ def items(body: Body, value: Value) -> tuple[Value, ...] | None:
         span = range(value.start.value, value.stop.value, value.step)
         return tuple(Fixed(each) for each in span)
     return None
+
+
+def is_set(value: Value) -> bool:
+    """Returns whether a value is a set whose order Python may choose otherwise."""
+    if isinstance(value, Lst):
+        return value.list_type.is_set
+    return (
+        isinstance(value, Fixed)
+        and isinstance(value.value, (set, frozenset))
+        and not all(map(_has_known_hash, value.value))
+    )
+
+
+def _has_known_hash(value: Any) -> bool:
+    """Returns whether the hash of an object is the same in all processes."""
+    if isinstance(value, tuple):
+        return all(map(_has_known_hash, value))
+    return isinstance(value, (int, float)) and not isinstance(value, enum.Enum)
 
 
 def _items_of_types(body: Body, value: Uni) -> tuple[Value, ...] | None:
@@ -232,7 +251,8 @@ def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Valu
     if found is None and isinstance(value, Lst) and not has_star:
         body.check(f"{value.c}->count == {count}", "ValueError", f"{count} values were expected")
         return tuple(
-            storage.load(body, value.list_type.item, f"{value.c}->v[{i}]") for i in range(count)
+            storage.load(body, value.list_type.item, f"{value.c}->v[{i}]", value.root)
+            for i in range(count)
         )
     if found is None:
         raise body.refuse(f"{value.type} can't be unpacked")
@@ -279,9 +299,12 @@ def list_of(body: Body, values: Sequence[Value], of: Type | None = None) -> Lst:
     if of is None:
         for each in values:
             item = storage.join_items(item, storage.item_type(each))
+    firsts = [next(i for i, one in enumerate(values) if one is each) for each in values]
     values = [body.kept(each) for each in values] if len(values) > 1 else values
     made = new_list(body, List(item), str(max(4, len(values))))
-    for i, each in enumerate(values):
+    for i, (each, first) in enumerate(zip(values, firsts, strict=True)):
+        if first < i and body.may_change(List(item)):
+            each = storage.load(body, item, f"{made.c}->v[{first}]")
         storage.store(body, item, f"{made.c}->v[{i}]", each, "an item")
     body.emit(f"{made.c}->count = {len(values)};")
     return made
@@ -310,15 +333,16 @@ def made_of(body: Body, generator: Generator) -> Lst:
         found.append(storage.item_type(value))
 
     kept = dict(body.names), body.alive
-    with body.buffer():
+    is_set = isinstance(generator.tree, ast.SetComp)
+    with body.buffer(), body.any_order(is_set):
         repeat(body, generator, note)
     body.names, body.alive = kept
     item: Type = Empty()
     for each in found:
         item = storage.join_items(item, each)
-    is_set = isinstance(generator.tree, ast.SetComp)
     made = new_list(body, List(item, is_set=is_set), "8")
-    repeat(body, generator, lambda value: (add if is_set else append)(body, made, value))
+    with body.any_order(is_set):
+        repeat(body, generator, lambda value: (add if is_set else append)(body, made, value))
     return made
 
 
@@ -389,6 +413,23 @@ def as_list(body: Body, value: Value, of: List) -> Lst:
     return list_of(body, found, of.item)
 
 
+def widened(body: Body, value: Value, wider: Wider) -> Lst:
+    """Returns a list of the call's memory after its items got another type, for all its names."""
+    if not isinstance(value, Lst):
+        raise body.refuse(str(wider))
+    if value.root is not None and value.root[0] == "parameter":
+        raise Wider(value.c, wider.item)
+    names = [n for n, held in body.names.items() if isinstance(held, Lst) and held.c == value.c]
+    if not names:
+        raise body.refuse(f"{value.type} gets {wider.item}: make all its items of one type")
+    body.assign(names[0], as_list(body, value, value.list_type.holding(wider.item)))
+    for name in names:
+        body.names[name] = body.names[names[0]]
+    found = body.names[names[0]]
+    assert isinstance(found, Lst)
+    return found
+
+
 def _differ(one: List, other: List) -> bool:
     """Returns whether lists in the memory of a call have different structs."""
     return not one.capacity and not other.capacity and one != other
@@ -399,6 +440,7 @@ def _moved(body: Body, value: Lst, of: List) -> Lst:
     size = f"(size_t){value.c}->count * sizeof(*{made.c}->v)"
     body.emit(f"memcpy({made.c}->v, {value.c}->v, {size});")
     body.emit(f"{made.c}->count = {value.c}->count;")
+    body.items_shared(made, value)
     return made
 
 
@@ -442,6 +484,7 @@ def copied(body: Body, value: Lst) -> Lst:
     size = f"(size_t){value.c}->count * sizeof(*{made.c}->v)"
     body.emit(f"memcpy({made.c}->v, {value.c}->v, {size});")
     body.emit(f"{made.c}->count = {value.c}->count;")
+    body.items_shared(made, value)
     return made
 
 
@@ -455,6 +498,7 @@ def changeable(body: Body, value: Value) -> None:
         raise body.refuse("a tuple can't be changed")
     if isinstance(of, (List, Map)) and of.is_constant:
         raise body.refuse("this is the same for all environments: copy it before it is changed")
+    body.changed(value)
 
 
 def grow(body: Body, value: Lst, count: str = "1") -> None:
@@ -484,6 +528,7 @@ def append(body: Body, value: Lst, item: Value) -> None:
     of = value.list_type
     item = body.kept(item) if isinstance(item, Tup) else item
     if of.most:
+        body.items_moved(value)
         with body.block(f"if ({value.c}->count == {of.most}) {{"):
             _shift_left(body, value, "0")
     grow(body, value)
@@ -494,8 +539,12 @@ def append(body: Body, value: Lst, item: Value) -> None:
 def insert(body: Body, value: Lst, at: str, item: Value) -> None:
     of = value.list_type
     kept = body.kept(item)
-    if of.most:
+    body.items_moved(value)
+    if of.most and at == "0":
         body.emit(f"if ({value.c}->count == {of.most}) {value.c}->count--;")
+    elif of.most:
+        full = f"{value.c}->count < {of.most}"
+        body.check(full, "IndexError", "deque already at its maximum size")
     grow(body, value)
     body.emit(
         f"memmove({value.c}->v + {at} + 1, {value.c}->v + {at},"
@@ -506,6 +555,7 @@ def insert(body: Body, value: Lst, at: str, item: Value) -> None:
 
 
 def _shift_left(body: Body, value: Lst, at: str) -> None:
+    body.items_moved(value)
     body.emit(f"{value.c}->count--;")
     body.emit(
         f"memmove({value.c}->v + {at}, {value.c}->v + {at} + 1,"
@@ -519,6 +569,7 @@ def taken(body: Body, value: Lst, at: str) -> Value:
     name = body.variable("t", of.item)
     body.emit(f"{name} = {value.c}->v[{at}];")
     _shift_left(body, value, at)
+    body.item_taken(value, name)
     return storage.load(body, of.item, name)
 
 
@@ -592,15 +643,16 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
         return value
     if value.root is not None and value.root[0] == "attribute":
         body.program.widen_map(value.root[1], of, key_type, item_type)
-    for name, held in list(body.names.items()):
-        if isinstance(held, Mapping) and held.c == value.c:
-            made = new_map(body, Map(key_type, item_type))
-            if not value.is_always_empty:
-                raise body.refuse(f"{of} gets other keys or items: make all of one type")
-            body.assign(name, made)
-            found = body.names[name]
-            assert isinstance(found, Mapping)
-            return found
+    if value.root is not None and value.root[0] == "parameter":
+        raise body.refuse("a function puts the first key into this dict: return a dict")
+    names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
+    if names and value.is_always_empty:
+        body.assign(names[0], new_map(body, Map(key_type, item_type)))
+        for name in names:
+            body.names[name] = body.names[names[0]]
+        found = body.names[names[0]]
+        assert isinstance(found, Mapping)
+        return found
     raise body.refuse(f"{of} gets other keys or items: make all of one type")
 
 
@@ -608,6 +660,7 @@ def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
     value = _wide_enough(body, value, key, item)
     of = value.map_type
     key, item = body.kept(key), body.kept(item)
+    body.items_moved(value)
     at = find_key(body, value, key)
     with body.block(f"if ({at} < 0) {{"):
         if of.capacity:
@@ -634,6 +687,7 @@ def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
 
 
 def remove_key(body: Body, value: Mapping, at: str) -> None:
+    body.items_moved(value)
     body.emit(f"{value.c}->count--;")
     for part in "kv":
         body.emit(
@@ -663,6 +717,14 @@ def delete(body: Body, target: ast.expr) -> None:
 
 def contains(body: Body, value: Value, item: Value) -> str | bool:
     """item in value."""
+    own = body.special(value, "contains", item)
+    if own is not None:
+        return body.truth(own)
+    with body.any_order():
+        return _contains(body, value, item)
+
+
+def _contains(body: Body, value: Value, item: Value) -> str | bool:
     value = listed(value)
     if isinstance(value, Fixed) and isinstance(value.value, bytes) and isinstance(item, Txt):
         value = Fixed(tuple(bytes([each]) for each in value.value))
@@ -784,6 +846,8 @@ def _repeated(body: Body, one: Lst, count: str) -> Lst:
     times = body.temporary("int64_t", count)
     body.emit(f"if ({times} < 0) {times} = 0;")
     made = new_list(body, one.list_type, f"{one.c}->count * {times} + 1")
+    body.items_shared(made, one)
+    body.items_shared(made, made)
     index = body.c_variable("i", "int64_t")
     with body.block(f"for ({index} = 0; {index} < {times} * {one.c}->count; {index}++) {{"):
         body.emit(f"{made.c}->v[{index}] = {one.c}->v[{index} % {one.c}->count];")

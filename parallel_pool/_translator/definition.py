@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import arrays, classes, layout, purity, reader, storage
+from parallel_pool._translator import aliasing, arrays, classes, layout, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program
@@ -93,7 +93,9 @@ class Field:
 
     @property
     def member(self) -> str:
-        return ("o_" if self.space is not None else "i_") + re.sub(r"\W", "_", self.name)
+        kind = "o_" if self.space is not None else "i_"
+        # other letters by their numbers: no two names become one
+        return kind + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", self.name)
 
 
 @dataclass
@@ -559,6 +561,7 @@ class _Definition:
         step = self._entry("step", {"action": action}, self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
+        aliasing.check(program)
         initial = self._initial()
         checks = self._checks()
         fields = self._fields()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from parallel_pool._translator import storage
@@ -9,12 +10,16 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import Empty, List, Map
 from parallel_pool._translator.values import Fixed, Rec, Tup, Value
 
+# lists that were written down, one by one
+NUMBERS = itertools.count()
+
 
 class ListDisplay(Tup):
     """A list that was just written: a tuple, until it is kept or changed."""
 
     def __init__(self, items: tuple[Value, ...]) -> None:
         super().__init__(items)
+        self.number = next(NUMBERS)
 
     @property
     def type(self) -> Any:
@@ -25,6 +30,24 @@ class ListDisplay(Tup):
             except Refusal:
                 return Tup(self.items).type
         return List(item)
+
+
+def same(one: Value, found: tuple[Value, ...]) -> Tup:
+    """Returns the same tuple or list, whose items are elsewhere now."""
+    result = like(one, found)
+    if isinstance(one, ListDisplay) and isinstance(result, ListDisplay):
+        result.number = one.number
+    return result
+
+
+def is_repeated(value: Value) -> bool:
+    """Returns whether a list that was just written holds a list twice."""
+    return isinstance(value, ListDisplay) and any(
+        one is other
+        for i, one in enumerate(value.items)
+        for other in value.items[:i]
+        if not isinstance(one, Fixed)
+    )
 
 
 class EmptyDict(Rec):

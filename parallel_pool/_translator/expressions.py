@@ -17,6 +17,7 @@ from parallel_pool._translator import (
     calls,
     containers,
     numpy_calls,
+    objects,
     operators,
     order,
     reset_options,
@@ -316,7 +317,7 @@ def narrow(body: Body, tree: ast.expr, holds: bool) -> None:
                 name = tree.left.id
     value = body.names.get(name) if name else None
     if name and isinstance(value, Opt):
-        inner = storage.load(body, value.optional.item, f"{value.place}.v", ("variable", name))
+        inner = storage.held(body, value, ("variable", name))
         if isinstance(inner, Num):
             inner.option = value.option
         body.names[name] = inner
@@ -624,6 +625,11 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if not isinstance(key, Value):
         raise body.refuse("this index is not translated")
     is_dict = isinstance(value, Rec) or (isinstance(value, Fixed) and isinstance(value.value, dict))
+    own = body.special(value, "getitem", key)
+    if own is not None:
+        return own
+    if isinstance(value, Rec) and value.cls is not None:
+        raise body.refuse(f"{value.cls.__name__} has no __getitem__")
     key = key if is_dict else body.plain(key)
     if isinstance(value, Lst):
         at = containers.place_in(body, value, key)
@@ -810,6 +816,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
         f"memcpy({made.c}->v, {value.c}->v + {first}, (size_t){count} * sizeof(*{made.c}->v));"
     )
     body.emit(f"{made.c}->count = {count};")
+    body.items_shared(made, value)
     return made
 
 
@@ -831,6 +838,8 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
             at = owner.keys.index(target.attr)
             owner = _wide_enough(body, target.value, owner, at, value)
             assert owner.stored is not None
+            body.changed(owner)
+            body.items_moved(owner)
             storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, target.attr)
             return
         raise body.refuse(f"an attribute of {owner.type} can't be assigned")
@@ -857,9 +866,14 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         _assign_element(body, owner, index, value)
         return
     key = index[0] if len(index) == 1 else Tup(tuple(index))
+    if isinstance(owner, Rec) and owner.cls is not None:
+        if not isinstance(key, Value) or body.special(owner, "setitem", key, value) is None:
+            raise body.refuse(f"{owner.cls.__name__} has no __setitem__")
+        return
     containers.changeable(body, owner)
     if isinstance(owner, Lst) and isinstance(key, Value):
         place = containers.place_in(body, owner, key, "list assignment")
+        body.items_moved(owner)
         storage.store(body, owner.list_type.item, f"{owner.c}->v[{place}]", value, "an item")
         return
     if isinstance(owner, Mapping) and isinstance(key, Value):
@@ -907,8 +921,10 @@ def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) 
     if owner.root is not None and owner.root[0] == "attribute":
         body.program.widen_record(owner.root[1], owner.stored, of)
     if isinstance(tree, ast.Name):
-        made = body.in_variable(tree.id, owner, of)
-        body.names[tree.id] = made
+        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
+        with body.without_notes():
+            made = body.in_variable(tree.id, owner, of)
+        body.names.update(dict.fromkeys([tree.id, *names], made))
         assert isinstance(made, Rec)
         return made
     raise body.refuse(f"{have} gets {wanted}: make it one from the beginning")
@@ -917,8 +933,7 @@ def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) 
 def _changeable(body: Body, tree: ast.expr, owner: Value) -> Value:
     """Returns a value that is kept in memory, for a list that was only written down so far."""
     if isinstance(owner, ListDisplay) and isinstance(tree, ast.Name):
-        body.assign(tree.id, containers.list_of(body, owner.items))
-        return body.look_up(tree.id)
+        return body.listed(tree.id)
     if isinstance(owner, Fixed) and isinstance(owner.value, (list, np.ndarray, dict)):
         name = body.program.constant_name(body, tree)
         if name is not None:
@@ -932,13 +947,19 @@ def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> N
     if owner.place and key in owner.keys:
         at = owner.keys.index(key)
         assert owner.stored is not None
+        body.changed(owner)
+        body.items_moved(owner)
         storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, repr(key))
         return
     if isinstance(tree, ast.Name):
         # a dict of this function: it becomes another one
         keys, items = list(owner.keys), list(owner.items)
         _put(keys, items, key, value)
+        body.changed(owner)
+        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
         body.assign(tree.id, Rec(tuple(keys), tuple(items)))
+        for name in names if owner.place else ():
+            body.names[name] = body.names[tree.id]
         return
     raise body.refuse(f"the key {key!r} is new here: set it where the dict is made")
 
@@ -949,6 +970,8 @@ def _set_entry(body: Body, owner: Rec, key: Value, value: Value) -> None:
     body.emit(f"{at} = -1;")
     kept, value = body.kept(key), body.kept(value)
     assert owner.stored is not None
+    body.changed(owner)
+    body.items_moved(owner)
     for i, each in enumerate(owner.keys):
         same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
         if same is not False:
@@ -986,6 +1009,9 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         containers.changeable(body, old)
         calls.extend_with(body, old, body.plain(value))
         return
+    own = f"__i{objects.OPERATORS.get(type(tree.op), '')}__"
+    if objects.written(objects.class_of(old), own) is not None:
+        raise body.refuse(f"{own} is not translated: write a = a + b")
     if isinstance(old, (Num, Uni)):
         old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
     body.assign_to(target, operators.binary(body, tree.op, old, value))
@@ -1005,10 +1031,22 @@ def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) ->
     """array OP= value."""
     assert isinstance(old, Arr)
     arrays.writable(body, old)
-    given = body.array(operators.binary(body, tree.op, old, value))
+    given = _in_place(body, operators.binary(body, tree.op, old, value), old)
+    _copy_in_place(body, given, old, value)
+
+
+def _in_place(body: Body, value: Value, old: Arr) -> Arr:
+    """Returns what OP= stores in an array."""
+    given = body.array(value)
     if given.item.kind == "f" and old.item.kind != "f":
         raise body.refuse(f"Cannot cast ufunc output from {given.item.dtype} to {old.item.dtype}")
-    _copy_in_place(body, given, old, value)
+    return given
+
+
+def _is_chosen(body: Body, index: list[Any]) -> bool:
+    """Returns whether an index is an array, which chooses a copy."""
+    plain = [body.plain(each) for each in _spread(body, index) if isinstance(each, Value)]
+    return any(as_number(each) is None for each in plain)
 
 
 def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
@@ -1027,8 +1065,13 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if is_number(old):
         old = body.kept(old)
     if isinstance(old, Arr):
+        if isinstance(owner, Arr) and _is_chosen(body, index):
+            # a copy changes, and is stored
+            chosen = body.fresh(_in_place(body, operators.binary(body, tree.op, old, value), old))
+            arrays.assign(body, owner, _spread(body, index), chosen)
+            return
         arrays.writable(body, old)
-        given = body.array(operators.binary(body, tree.op, old, value))
+        given = _in_place(body, operators.binary(body, tree.op, old, value), old)
         _copy_in_place(body, given, old, value)
         return
     containers.changeable(body, owner)

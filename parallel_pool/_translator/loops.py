@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from parallel_pool._translator import arrays, containers, order, storage
+from parallel_pool._translator import aliasing, arrays, containers, order, storage
 from parallel_pool._translator.flow import Loop, Maybe, Pending
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import INT, Empty
@@ -54,11 +54,21 @@ def translate_while(body: Body, tree: ast.While) -> None:
 def translate_for(body: Body, tree: ast.For) -> None:
     iterate(
         body,
-        order.looped(body, tree),
-        lambda item: body.assign_to(tree.target, item),
+        order.looped(body, tree, _as_list(tree.iter)),
+        lambda item: body.assign_item(tree.target, item),
         lambda: body.statements(tree.body),
         tree.orelse,
     )
+
+
+def _as_list(tree: ast.expr) -> ast.expr:
+    """Returns a tuple of attributes to loop over as a list, which refers to them."""
+    is_of_parts = isinstance(tree, ast.Tuple) and all(
+        isinstance(each, (ast.Attribute, ast.Subscript)) for each in tree.elts
+    )
+    if not isinstance(tree, ast.Tuple) or not is_of_parts:
+        return tree
+    return ast.copy_location(ast.List(tree.elts, ast.Load()), tree)
 
 
 def iterate(
@@ -70,6 +80,7 @@ def iterate(
 ) -> None:
     """Repeats for each item of a value."""
     over = body.plain(over)
+    body.check_order(over)
     label = body.name("loop")
     if isinstance(over, Lst) and isinstance(over.list_type.item, Empty):
         # what its items are is not known yet
@@ -202,9 +213,14 @@ def _known_items(body: Body, over: Value) -> tuple[Value, ...] | None:
 
 def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None:
     """Returns the length of something to loop over, and what its items are by their index."""
+    body.check_order(over)
     if isinstance(over, Lst):
         it = over
-        return f"{it.c}->count", lambda i: storage.load(body, it.list_type.item, f"{it.c}->v[{i}]")
+        root = it.root or ("memory", it.c)
+        return (
+            f"{it.c}->count",
+            lambda i: storage.load(body, it.list_type.item, f"{it.c}->v[{i}]", root),
+        )
     if isinstance(over, Mapping):
         held = over
         return (
@@ -274,7 +290,8 @@ def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:
     if isinstance(held, Mapping):
 
         def value(i: str) -> Value:
-            return storage.load(body, held.map_type.item, f"{held.c}->v[{i}]")
+            root = held.root or ("memory", held.c)
+            return storage.load(body, held.map_type.item, f"{held.c}->v[{i}]", root)
 
         if over.kind == "values":
             return f"{held.c}->count", value
@@ -361,13 +378,14 @@ def _meet(body: Body, label: str, leaving: list[Pending]) -> None:
 
 def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: bool = True) -> None:
     """Translates a loop until what names mean at its head is found."""
-    entry, indent = dict(body.names), body.indent
+    entry, indent, mark = dict(body.names), body.indent, aliasing.mark(body)
     header = dict(entry)
     start = len(body.lines)
     for _ in range(MOST_PASSES):
         del body.lines[start:]
         body.names, body.alive, body.indent = dict(entry), True, indent
         body.convert(header)
+        header[aliasing.FLOW] = body.join_flows(header, body.names)
         body.names = dict(header)
         loop = Loop(label)
         body.loops.append(loop)
@@ -385,8 +403,10 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
         body.loops.pop()
         going = loop.going
         joined = body.joined([header, *(each.names for each in going)])
-        if _equal(body, joined, header):
-            body.settle(going, header)
+        body.settle(going, joined)
+        is_found = _equal(body, joined, header, mark)
+        header[aliasing.FLOW] = joined[aliasing.FLOW]
+        if is_found:
             break
         header = joined
     else:
@@ -398,8 +418,10 @@ def around(body: Body, label: str, head: str, before: Way, inside: Way, exits: b
     _meet(body, label, leaving)
 
 
-def _equal(body: Body, one: dict[str, Value], other: dict[str, Value]) -> bool:
+def _equal(body: Body, one: dict[str, Value], other: dict[str, Value], mark: aliasing.Mark) -> bool:
     def same(a: Value, b: Value) -> bool:
+        if isinstance(a, aliasing.Flow) and isinstance(b, aliasing.Flow):
+            return a.before(mark) == b.before(mark)
         if isinstance(a, Maybe) and isinstance(b, Maybe):
             return a.flag == b.flag and body._same(a.value, b.value)
         return body._same(a, b)

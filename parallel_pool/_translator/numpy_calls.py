@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -304,7 +305,13 @@ def _vstack(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _expanded(array: Arr, axis: int) -> Arr:
     dims = (*array.dims[:axis], 1, *array.dims[axis:])
-    return Arr(array.item, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]))
+    return _view(array, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]))
+
+
+def _view(array: Arr, dims: tuple[Dim, ...], at: Callable[[Sequence[str]], str]) -> Arr:
+    """Returns an array that shows the elements of another one."""
+    key = f"{array.key}.view" if array.key else ""
+    return replace(array, dims=dims, at=at, pointer="", key=key)
 
 
 def flattened(body: Body, array: Arr) -> Arr:
@@ -330,6 +337,9 @@ def _reshaped(body: Body, array: Arr, shape: Sequence[Value]) -> Arr:
         shape = body.items(body.plain(shape[0])) or ()
     wanted = [int(body.known(each, "a shape")) for each in shape]
     known = [dim for dim in array.dims if isinstance(dim, int)]
+    if len(array.dims) == 1 and not array.pointer and array.is_place and -1 not in wanted:
+        dims = tuple(wanted)
+        return _view(array, dims, lambda at: array.at([storage.flat_index(dims, at)]))
     flat = flattened(body, array)
     if -1 in wanted:
         if len(known) != len(array.dims):
@@ -1088,8 +1098,8 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
     if name == "astype":
         item = dtype_of(body, given[0] if given else keywords["dtype"])
         assert item is not None
-        given_copy = keywords.get("copy", Fixed(True))
-        if item == value.item and isinstance(given_copy, Fixed) and not given_copy.value:
+        copies = keywords.get("copy", Fixed(True))
+        if item.dtype == value.item.dtype and not body.known(copies, "copy"):
             return value
         return (
             body.fresh(arrays.converted(value, item))

@@ -60,6 +60,7 @@ COMPARISONS: dict[type, tuple[str, Any]] = {
     ast.Gt: (">", operator.gt),
     ast.GtE: (">=", operator.ge),
 }
+OWN_UNARY: dict[type, str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 CHECKED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
@@ -77,8 +78,8 @@ def truth(body: Body, value: Value) -> str | bool:
     if isinstance(value, Fixed):
         return bool(value.value)
     if isinstance(value, Opt):
-        inner = truth(body, storage.load(body, value.optional.item, f"{value.place}.v"))
-        return both(body, f"{value.place}.some", inner)
+        inner = truth(body, storage.held(body, value))
+        return both(body, value.some, inner)
     if isinstance(value, Options):
         return reset_options.truth(body, value)
     if isinstance(value, (Lst, Mapping)):
@@ -86,7 +87,10 @@ def truth(body: Body, value: Value) -> str | bool:
             return False
         return f"({value.c}->count != 0)"
     if isinstance(value, (Tup, Rec)):
-        return bool(value.items)
+        own = body.special(value, "bool") or body.special(value, "len")
+        if own is not None:
+            return truth(body, own)
+        return bool(value.items) or (isinstance(value, Rec) and value.cls is not None)
     if isinstance(value, Arr):
         if all(dim == 1 for dim in value.dims):
             element = body.as_num(value)
@@ -148,6 +152,9 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         return body.spread([one, other], lambda given: binary(body, op, *given))
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return _of_known(body, op, one.value, other.value)
+    found = body.own_operator(op, one, other)
+    if found is not None:
+        return found
     if isinstance(op, ast.MatMult):
         return arrays.product(body, body.array(one), body.array(other))
     has_array = isinstance(one, Arr) or isinstance(other, Arr)
@@ -402,6 +409,9 @@ def unary(body: Body, op: ast.unaryop, value: Value) -> Value:
             ast.Invert: operator.invert,
         }
         return Fixed(names[type(op)](value.value))
+    found = body.special(value, OWN_UNARY[type(op)])
+    if found is not None:
+        return found
     if isinstance(value, Arr):
         return arrays.elementwise(body, [value], lambda a: _unary_of_number(body, op, a, True))
     return _unary_of_number(body, op, body.as_num(value), False)
@@ -460,10 +470,13 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
     if a is not None and b is not None:
         is_numpy = a.number.is_numpy or b.number.is_numpy
         return Num(NP_BOOL if is_numpy else BOOL, compared(sign, a, b))
+    own = body.own_operator(op, one, other)
+    if own is not None:
+        return own
     if isinstance(op, (ast.Eq, ast.NotEq)):
         found = equal(body, one, other)
         return as_bool(negated(found) if isinstance(op, ast.NotEq) else found)
-    mine, theirs = body.items(one), body.items(other)
+    mine, theirs = _ordered_items(body, one), _ordered_items(body, other)
     if mine is not None and theirs is not None:
         return as_bool(_ordered(body, op, mine, theirs))
     raise body.refuse(f"{one.type} {sign} {other.type} is not translated")
@@ -482,7 +495,7 @@ def _is(body: Body, one: Value, other: Value) -> str | bool:
     for a, b in ((one, other), (other, one)):
         if isinstance(b, Fixed) and b.value is None:
             if isinstance(a, Opt):
-                return f"(!{a.place}.some)"
+                return f"(!{a.some})"
             return isinstance(a, Fixed) and a.value is None
     if isinstance(one, Fixed) and isinstance(other, Fixed):
         return one.value is other.value
@@ -503,16 +516,16 @@ def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
         one, other = other, one
     assert isinstance(one, Opt)
     if isinstance(other, Fixed) and other.value is None:
-        return f"(!{one.place}.some)"
-    inner = storage.load(body, one.optional.item, f"{one.place}.v")
+        return f"(!{one.some})"
+    inner = storage.held(body, one)
     if isinstance(other, Opt):
-        theirs = storage.load(body, other.optional.item, f"{other.place}.v")
-        some = f"{one.place}.some"
+        theirs = storage.held(body, other)
+        some = one.some
         same = equal(body, inner, theirs)
         if same is True:
-            return f"({some} == {other.place}.some)"
-        return f"({some} == {other.place}.some && (!{some} || {same}))"
-    return both(body, f"{one.place}.some", equal(body, inner, other))
+            return f"({some} == {other.some})"
+        return f"({some} == {other.some} && (!{some} || {same}))"
+    return both(body, one.some, equal(body, inner, other))
 
 
 def equal(body: Body, one: Value, other: Value) -> str | bool:
@@ -545,6 +558,9 @@ def equal(body: Body, one: Value, other: Value) -> str | bool:
         raise body.refuse(
             "whether arrays are equal is a truth value for each element: use np.array_equal"
         )
+    found = body.objects_equal(one, other)
+    if found is not None:
+        return found
     if not body.may_be_equal(one, other):
         return False
     mine, theirs = body.items(one), body.items(other)
@@ -558,6 +574,14 @@ def equal(body: Body, one: Value, other: Value) -> str | bool:
     if isinstance(one, Lst) or isinstance(other, Lst):
         return body.lists_equal(one, other)
     return False
+
+
+def _ordered_items(body: Body, value: Value) -> tuple[Value, ...] | None:
+    """Returns what decides on the order of a value; None if it has none."""
+    if not isinstance(value, Rec):
+        return body.items(value)
+    parameters = getattr(value.cls, "__dataclass_params__", None)
+    return value.items if parameters is not None and parameters.order else None
 
 
 def _ordered(

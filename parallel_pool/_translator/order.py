@@ -132,15 +132,15 @@ def _is_whole(body: Body, value: Value, root: Root) -> bool:
     return getattr(value, "c", getattr(value, "place", "")) in places
 
 
-def looped(body: Body, tree: ast.For) -> Value:
+def looped(body: Body, tree: ast.For, over: ast.expr) -> Value:
     """Returns what a loop runs over, which its statements may change or assign anew."""
     found = effects(body, [tree.target, *tree.body])
-    for each in ast.walk(tree.iter):
+    for each in ast.walk(over):
         if isinstance(each, ast.Name) and ("variable", each.id) in found.changed | found.refilled:
             meant = body.names.get(each.id)
             if isinstance(meant, displays.ListDisplay):
                 body.assign(each.id, containers.list_of(body, meant.items))
-    value = body.plain(body.value(tree.iter))
+    value = body.plain(body.value(over))
     return _noted(body, held(body, value, found), found) if found else value
 
 

@@ -16,13 +16,23 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, expressions, order, reader, storage
+from parallel_pool._translator import (
+    aliasing,
+    arrays,
+    containers,
+    expressions,
+    objects,
+    order,
+    reader,
+    storage,
+)
 from parallel_pool._translator.body import Body
+from parallel_pool._translator.displays import ListDisplay
 from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.reader import Function
-from parallel_pool._translator.refusal import Dead, Refusal, Restart
+from parallel_pool._translator.refusal import Dead, Refusal, Restart, Wider
 from parallel_pool._translator.reset_options import ResetOptions
-from parallel_pool._translator.template import Template
+from parallel_pool._translator.template import Template, may_change
 from parallel_pool._translator.types import (
     NONE,
     Array,
@@ -51,6 +61,7 @@ from parallel_pool._translator.values import (
     Mapping,
     Mem,
     Num,
+    Opt,
     Options,
     Rec,
     Rng,
@@ -81,6 +92,8 @@ class Compiled:
         is_foreign: it returns a part of an attribute.
         shared: the attributes of which it returns a part.
         is_recursive: it calls itself.
+        reference: it returns a pointer to something like this; None: a copy.
+        effects: what it does to memories of its caller.
     """
 
     name: str
@@ -89,6 +102,8 @@ class Compiled:
     shared: frozenset[tuple[str, str]] = frozenset()
     is_recursive: bool = False
     is_done: bool = False
+    reference: Value | None = None
+    effects: aliasing.Effects = dataclasses.field(default_factory=aliasing.Effects)
 
 
 class Program:
@@ -108,8 +123,9 @@ class Program:
         self.numpy_functions: list[tuple[str, str]] = []
         self.needs_distributions = False
         self.reads_texts = False
-        self._count = 0
+        self.count = 0
         self._compiled: dict[Any, Compiled] = {}
+        self._function_names: dict[Any, str] = {}
         self._arrays: dict[Any, str] = {}
         self._fixed_tables: dict[Any, str] = {}
         self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
@@ -120,6 +136,9 @@ class Program:
         self.effects: dict[int, order.Effects] = {}
         # the functions that a function names, by the function
         self.calls: dict[int, list[Function]] = {}
+        # attributes that are one object after some function, and what changes in place
+        self.edges: set[tuple[aliasing.Edge, str]] = set()
+        self.changes: set[tuple[aliasing.Region, aliasing.Kind, str, int]] = set()
 
     @functools.cached_property
     def methods_by_name(self) -> dict[str, list[Function]]:
@@ -128,8 +147,8 @@ class Program:
     # --------------------------------------------------------------------------------- names --
 
     def name(self, hint: str) -> str:
-        self._count += 1
-        return f"{hint}_{self._count}"
+        self.count += 1
+        return f"{hint}_{self.count}"
 
     def exception(self, name: str) -> int:
         return self.exceptions.setdefault(name, len(self.exceptions))
@@ -276,7 +295,10 @@ class Program:
                 else body.kept(value)
             )
         body.detach(("attribute", name))
+        aliasing.attribute_assigned(body, name, given)
         storage.store(body, have, f"s->a_{name}", value, f"self.{name}")
+        if value is not given:
+            body.note_stored(have, f"s->a_{name}", given)
         self.assigned.add(name)
         # the name from which it came means the same object from now on
         now = storage.load(body, have, f"s->a_{name}", ("attribute", name))
@@ -377,19 +399,41 @@ class Program:
                 f"objects of {cls.__name__} are not translated: make it a dataclass, or keep its"
                 " attributes in self"
             )
+        if reason := objects.check(cls):
+            raise body.refuse(reason)
         fields = dataclasses.fields(cls)
-        items: list[Value] = list(given)
-        for each in fields[len(given) :]:
+        positional = [each.name for each in fields if each.init and not each.kw_only]
+        keywords = {**keywords, **dict(zip(positional, given, strict=False))}
+        if len(given) > len(positional) or keywords.keys() - {e.name for e in fields if e.init}:
+            raise body.refuse(f"{cls.__name__} has no such arguments")
+        items: list[Value] = []
+        for each in fields:
             if each.name in keywords:
                 items.append(keywords[each.name])
             elif each.default is not dataclasses.MISSING:
                 items.append(Fixed(each.default))
             elif each.default_factory is not dataclasses.MISSING:
                 items.append(Fixed(each.default_factory()))
-            else:
+            elif each.init:
                 raise body.refuse(f"{cls.__name__} needs {each.name}")
+            else:
+                raise body.refuse(f"{cls.__name__}.{each.name} needs a default")
         kept = tuple(_number_if_known(body, body.kept(each)) for each in items)
-        return Rec(tuple(each.name for each in fields), kept, cls=cls)
+        made = Rec(tuple(each.name for each in fields), kept, cls=cls)
+        after = objects.written(cls, "__post_init__")
+        return made if after is None else self._after_init(body, made, after)
+
+    def method_of(self, function: Function, owner: Value) -> Bound:
+        """Returns a method of an object of the user's."""
+        return ObjectMethod(function, owner)
+
+    def _after_init(self, body: Body, made: Rec, after: Function) -> Value:
+        """Returns a new object after its __post_init__."""
+        place = body.variable("o", made.type)
+        storage.store(body, made.type, place, made)
+        found = storage.load(body, made.type, place, ("memory", place))
+        self.call(body, ObjectMethod(after, found), [], {})
+        return storage.load(body, made.type, place)
 
     def space_contains(self, body: Body, space: Any, item: Value) -> str | bool:
         """space.contains(action): the engine has checked the action."""
@@ -661,6 +705,10 @@ class Program:
         entry: Any,
     ) -> Value:
         arguments = self._bound(body, function, given, keywords)
+        for name, value in arguments.items():
+            held = [each for each, it in body.names.items() if it is value]
+            if held and isinstance(value, ListDisplay) and may_change(function.tree, name):
+                arguments[name] = body.listed(held[0])
         passed, forms, parameters = [], [], []
         for name, value in arguments.items():
             form, c, parameter = self._passed(body, name, value)
@@ -670,13 +718,29 @@ class Program:
         key = (id(function.tree), function.file, function.tree.lineno, tuple(forms))
         compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compile(function, arguments, forms, key)
+            try:
+                compiled = self._compile(function, arguments, forms, key)
+            except Wider as wider:
+                del self._compiled[key]
+                name = wider.c.removeprefix("p_")
+                if name not in arguments or wider.c == name:
+                    raise
+                arguments[name] = containers.widened(body, arguments[name], wider)
+                return self._call(body, function, [], arguments, entry)
         elif not compiled.is_done:
             compiled.is_recursive = True
             if compiled.result is None:
                 # what it returns is found at another place
+                body.is_unresolved = True
                 raise Dead
-        result = self._emit_call(body, compiled, [each for each in passed if each])
+        # one that must be translated again: so must the caller
+        body.is_unresolved = body.is_unresolved or key not in self._compiled
+        regions = {
+            f"p_{name}": aliasing.regions_of(body, value)
+            | (aliasing.regions_of_text(body, c) if form[0] == "value" else set())
+            for (name, form), value, c in zip(forms, arguments.values(), passed, strict=True)
+        }
+        result = self._emit_call(body, compiled, [each for each in passed if each], regions)
         return Flat("iter", (result,)) if function.is_generator else result
 
     def _bound(
@@ -726,7 +790,8 @@ class Program:
             of = value.type
             dims = [str(dim) for dim in value.dims]
             kind = f"{value.item.c} *"
-            form: Any = ("array", of, value.root, value.is_read_only, value.is_foreign)
+            root = _lasting(value.root)
+            form: Any = ("array", of, root, value.is_read_only, value.is_foreign)
             if isinstance(of, Array):
                 return form, f"({kind}){value.pointer}", kind
             struct = self.types.c(of)
@@ -737,12 +802,12 @@ class Program:
             return form, place, struct
         if isinstance(value, (Lst, Mapping)):
             of = value.type
-            return ("held", of, value.root), value.c, f"{self.types.struct(of)} *"
+            return ("held", of, _lasting(value.root)), value.c, f"{self.types.struct(of)} *"
         if isinstance(value, Uni) and not value.is_number:
-            form = ("union", value.union, value.root, value.is_foreign)
+            form = ("union", value.union, _lasting(value.root), value.is_foreign)
             return form, f"&{value.place}", f"{self.types.c(value.union)} *"
         if isinstance(value, Rec) and value.place and value.stored is not None:
-            form = ("record", value.stored, value.root)
+            form = ("record", value.stored, _lasting(value.root))
             return form, f"&{value.place}", f"{self.types.c(value.stored)} *"
         if isinstance(value, (Rng, SeedArgument)):
             return ("self",), "", ""
@@ -782,7 +847,7 @@ class Program:
             root = form[2] or ("parameter", c)
             return Lst(of, c, root) if isinstance(of, List) else Mapping(of, c, root)
         if kind == "record":
-            return storage.load(body, form[1], f"(*{c})", form[2])
+            return storage.load(body, form[1], f"(*{c})", form[2] or ("parameter", c))
         if kind == "union":
             return Uni(form[1], f"(*{c})", form[2] or ("parameter", c), form[3])
         return storage.load(body, form[1], c)
@@ -793,12 +858,15 @@ class Program:
         same = [each for each in self._compiled if each[:3] == key[:3]]
         if len(same) > MOST_FORMS:
             raise Refusal(f"{function.name}() is called with too many kinds of arguments")
-        compiled = Compiled(self.name(f"f_{function.name.strip('_')}"))
+        name = self._function_names.setdefault(key, self.name(f"f_{function.name.strip('_')}"))
+        compiled = Compiled(name)
         self._compiled[key] = compiled
         result: Type | None = None
         for _ in range(6):
             # the type of the result: translated once for nothing
             body = self._translated(function, arguments, forms, result, dry=True)
+            compiled.effects = body.effects
+            compiled.reference = _reference(body.found_references)
             found = (
                 _kept(body.result_type())
                 if not isinstance(body.result_type(), Constant)
@@ -811,7 +879,13 @@ class Program:
             compiled.result = result = found
             if not compiled.is_recursive:
                 break
-        body = self._translated(function, arguments, forms, compiled.result)
+        reference = compiled.reference
+        body = self._translated(function, arguments, forms, compiled.result, reference=reference)
+        compiled.effects = body.effects
+        if body.is_unresolved:
+            # it calls what is being translated: once more when that is known
+            del self._compiled[key]
+            return compiled
         compiled.is_done = True
         self._write(compiled, body, forms)
         return compiled
@@ -823,10 +897,19 @@ class Program:
         forms: list[Any],
         returns: Type | None,
         dry: bool = False,
+        reference: Value | None = None,
     ) -> Body:
         body = Body(self, function, None if dry else returns)
+        if reference is not None:
+            body.returns_reference, body.returned_name = True, ""
         for (name, form), value in zip(forms, arguments.values(), strict=True):
             c = f"p_{name}"
+            root = form[2] if form[0] in ("array", "held", "record", "union") else None
+            body.parameters[c] = {
+                ("attribute", part.partition(":")[2])
+                for part in (aliasing.parts_of(root) if root else ())
+                if part.startswith("attribute:")
+            }
             body.names[name] = self._parameter(body, form, c, value)
         if function.is_generator:
             self._begin_generator(body, function, returns)
@@ -883,7 +966,9 @@ class Program:
             if c:
                 parameters.append(f"{c}{'' if c.endswith('*') else ' '}p_{name}")
         assert compiled.result is not None
-        if not isinstance(compiled.result, Constant):
+        if compiled.reference is not None:
+            parameters.append(f"{aliasing.pointed_type(body, compiled.reference)} **result")
+        elif not isinstance(compiled.result, Constant):
             parameters.append(f"{self.types.c(compiled.result)} *result".replace("* *", "**"))
         head = f"static int {compiled.name}({', '.join(parameters)})"
         self.declarations.append(f"{head};")
@@ -915,20 +1000,28 @@ class Program:
             return f"{self.types.c(form[1])} *"
         return self.types.c(form[1])
 
-    def _emit_call(self, body: Body, compiled: Compiled, passed: list[str]) -> Value:
-        # what the function assigns may be held by names here
-        rebound = self.template.rebound
-        for name, value in list(body.names.items()):
-            inner = getattr(value, "value", value)
-            root = getattr(inner, "root", None)
-            is_rebound = root is not None and root[0] == "attribute" and root[1] in rebound
-            if is_rebound and isinstance(inner, (Arr, Rec, Lst, Mapping, Uni)):
-                body.names[name] = body.in_variable(name, inner, body.unbounded(inner))
+    def _emit_call(
+        self,
+        body: Body,
+        compiled: Compiled,
+        passed: list[str],
+        regions: dict[str, set[aliasing.Region]],
+    ) -> Value:
+        if not compiled.is_done:
+            compiled.effects.rebinds |= self.template.rebound
+        aliasing.before_call(body, compiled.effects, regions)
         result = ""
         assert compiled.result is not None
         arguments = ["c", "s", "k", *passed]
         target, body.call_target = body.call_target, None
-        if target is not None and target[0] == compiled.result:
+        if compiled.reference is not None:
+            place = body.through_pointer(
+                body.name("ref"), compiled.reference, aliasing.root_of(compiled.reference)
+            )
+            result = aliasing.pointer_of(place).strip("&(*)")
+            aliasing.point_to_root(body, result, aliasing.root_of(place))
+            arguments.append(f"&{result}")
+        elif target is not None and target[0] == compiled.result:
             result = f"(*({self.types.c(compiled.result)} *){target[1]})"
             arguments.append(f"&{result}")
         elif not isinstance(compiled.result, Constant):
@@ -949,6 +1042,10 @@ class Program:
             body.emit(f"{failed} goto fail;")
         if compiled.is_recursive:
             body.emit("c->depth--;")
+        results = aliasing.regions_of_text(body, result) if result else set()
+        aliasing.called(body, compiled.effects, {**regions, "result": results})
+        if compiled.reference is not None:
+            return place
         if not result:
             assert isinstance(compiled.result, Constant)
             return Fixed(compiled.result.value)
@@ -972,6 +1069,29 @@ class ObjectMethod(Bound):
     def __init__(self, function: Function, owner: Value) -> None:
         super().__init__(function, False)
         self.owner = owner
+
+
+def _lasting(root: tuple[str, str] | None) -> tuple[str, str] | None:
+    """Returns the root of an argument, if it is a part of the environment."""
+    parts = aliasing.parts_of(root) if root is not None else []
+    return root if any(part.startswith("attribute:") for part in parts) else None
+
+
+def _reference(found: Sequence[Value | None]) -> Value | None:
+    """Returns what a function returns, if all are parts of the environment of one type."""
+    parts: list[Value] = []
+    for each in found:
+        if each is None:
+            return None
+        if not isinstance(each, Fixed):
+            parts.append(each.target if isinstance(each, Opt) and each.target else each)
+    if not parts or any(each.type != parts[0].type for each in parts):
+        return None
+    result = parts[0]
+    for each in parts[1:]:
+        result = dataclasses.replace(result, root=aliasing.joined_root(result, each))  # type: ignore[call-arg]
+    may_be_none = any(isinstance(each, (Fixed, Opt)) for each in found)
+    return aliasing.nullable(Fixed(None), result) if may_be_none else result
 
 
 def _replaced(have: Type, of: Type, wanted: Type) -> Type:

@@ -232,6 +232,8 @@ def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
         raise body.refuse("shuffle() along an axis is not translated")
     if isinstance(value, Lst):
         size = f"sizeof(*{value.c}->v)"
+        body.changed(value)
+        body.items_moved(value)
         body.emit(f"pp_rng_shuffle({RNG}, {value.c}->v, {value.c}->count, {size});")
         return Fixed(None)
     if isinstance(value, Arr):

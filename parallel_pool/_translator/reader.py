@@ -95,7 +95,7 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
     Raises:
         Refusal: its source can't be found.
     """
-    function = inspect.unwrap(function)
+    function = _undecorated(function)
     try:
         lines, first = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "?"
@@ -118,6 +118,24 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
         if each.default is not each.empty
     }
     return Function(found, file, names, owner, kind, defaults)
+
+
+def _undecorated(function: Any) -> Any:
+    """Returns the function whose source is translated.
+
+    Raises:
+        Refusal: another function runs, which a decorator made of it.
+    """
+    found = inspect.unwrap(function)
+    if found is function:
+        return found
+    code = found.__code__
+    raise Refusal(
+        f"{found.__qualname__}() has a decorator that changes what it does, which is not"
+        " translated: call the other function where it is needed",
+        ast.Pass(lineno=code.co_firstlineno),
+        code.co_filename,
+    )
 
 
 def find(cls: type, name: str, after: type | None = None) -> Function | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 
 class Dead(Exception):
@@ -31,3 +32,16 @@ class Refusal(Exception):
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: " if self.file else ""
         return f"{where}{self.args[0]}"
+
+
+class Wider(Exception):
+    """A function puts items of another type into a list that it was given.
+
+    Attributes:
+        c: the parameter in C.
+        item: the type that its items must have.
+    """
+
+    def __init__(self, c: str, item: Any) -> None:
+        super().__init__("a function puts items of another type into this list: return a list")
+        self.c, self.item = c, item

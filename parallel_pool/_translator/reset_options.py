@@ -266,7 +266,7 @@ def _optional(body: Body, options: Options, name: str) -> Value:
     place = body.variable("t", of)
     body.emit(f"{place}.some = {_is_given(body, options, name)};")
     body.emit(f"{place}.v = {number.c};")
-    return Opt(of, place, name)
+    return Opt(of, place, option=name)
 
 
 def _name(body: Body, key: Value) -> str:

@@ -185,7 +185,7 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
     if isinstance(of, Map):
         return Mapping(of, f"(&{place})" if of.capacity else place, root)
     if isinstance(of, Optional):
-        return Opt(of, place)
+        return Opt(of, place, root)
     if isinstance(of, Union):
         return Uni(of, place, root)
     if isinstance(of, Given):
@@ -197,6 +197,13 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
     raise Refusal(f"{of} can't be kept")
 
 
+def held(body: Body, value: Opt, root: tuple[str, str] | None = None) -> Value:
+    """Returns what a value is that is not None."""
+    if value.target is not None:
+        return value.target
+    return load(body, value.optional.item, f"{value.place}.v", value.root or root)
+
+
 def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> None:
     """Stores a value in a C lvalue of a type.
 
@@ -206,6 +213,8 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
     program = body.program
     if isinstance(of, Constant):
         return
+    if not isinstance(of, (Number, Tuple, Optional, Union)):
+        body.note_stored(of, place, value, _is_pointer(of, value))
     if isinstance(of, Union):
         _store_union(body, of, place, value, what)
     elif isinstance(value, Uni) and not isinstance(of, Optional):
@@ -237,15 +246,19 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         for i, (key, kind) in enumerate(zip(of.keys, of.items, strict=True)):
             store(body, kind, f"{place}.f{i}", kept[record.keys.index(key)], what)
     elif isinstance(of, Optional):
-        if isinstance(value, Opt) and value.optional == of:
+        if isinstance(value, Opt) and value.optional == of and not value.pointer:
+            body.note_stored(of, place, value)
             body.emit(f"{place} = {value.place};")
         elif isinstance(value, Fixed) and value.value is None:
             body.emit(f"{place}.some = false;")
         elif isinstance(value, Opt):
-            body.emit(f"{place}.some = {value.place}.some;")
-            with body.block(f"if ({value.place}.some) {{"):
+            body.emit(f"{place}.some = {value.some};")
+            with body.block(f"if ({value.some}) {{"):
                 store(
-                    body, of.item, f"{place}.v", load(body, value.optional.item, f"{value.place}.v")
+                    body,
+                    of.item,
+                    f"{place}.v",
+                    held(body, value),
                 )
         else:
             store(body, of.item, f"{place}.v", value, what)
@@ -267,8 +280,17 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         raise Refusal(f"{what} is {of}, which can't be kept")
 
 
+def _is_pointer(of: Type, value: Value) -> bool:
+    """Returns whether a value of a type is stored as a pointer to it."""
+    if isinstance(of, DynamicArray):
+        return isinstance(value, Arr) and bool(value.pointer) and value.item.c == of.item.c
+    is_open = isinstance(of, (List, Map)) and not of.capacity
+    return is_open and isinstance(value, (Lst, Mapping)) and value.type == of
+
+
 def _store_union(body: Body, of: Union, place: str, value: Value, what: str) -> None:
     if isinstance(value, Uni) and value.union == of:
+        body.note_stored(of, place, value)
         body.emit(f"{place} = {value.place};")
         return
     if isinstance(value, Uni):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
+import functools
 import inspect
 import re
+import sys
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import reader, storage
+from parallel_pool._translator import aliasing, reader, storage
+from parallel_pool._translator import objects as own_objects
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     NONE,
@@ -201,6 +205,58 @@ class Template:
         """Changes the items of a list in an attribute."""
         self.state[name] = self.bounded(name, _widened(unbounded(self.state[name]), of, item))
 
+    # ------------------------------------------------------------------------------- objects --
+
+    @functools.cached_property
+    def _known(self) -> dict[int, Any]:
+        """Returns the objects of the environment, its class and their modules, by their ids."""
+        modules = [sys.modules.get(each.__module__) for each in reader.bases(self.cls)]
+        roots = [vars(self.env), vars(self.fresh), *map(vars, reader.bases(self.cls))]
+        roots += [vars(each) for each in modules if each is not None]
+        return {id(each): each for root in roots for each in objects(list(root.values()))}
+
+    def is_shared(self, value: Any) -> bool:
+        """Returns whether an object that can change has names besides the one in the program."""
+        return aliasing.is_mutable_object(value) and id(value) in self._known
+
+    def shared_edges(self) -> set[aliasing.Edge]:
+        """Returns which attributes are one object, or have one, after __init__ or reset."""
+        found: set[aliasing.Edge] = set()
+        for env in (self.fresh, self.env):
+            names: dict[int, str] = {}
+            for name, value in vars(env).items():
+                for each in objects([value]):
+                    other = names.setdefault(_identity(each), name)
+                    if other != name:
+                        found |= self._edge(name, ("attribute", other), each, 0)
+                found |= self._repeated(name, value)
+        theirs = {_identity(each) for each in objects(list(vars(self.fresh).values()))}
+        for name in self.state:
+            value = getattr(self.env, name, None)
+            is_of_class = name not in vars(self.env)
+            for each in objects([value]):
+                if is_of_class or _identity(each) in theirs:
+                    found |= self._edge(name, ("object", ""), each, -1)
+        return found
+
+    def _repeated(self, name: str, value: Any) -> set[aliasing.Edge]:
+        """Returns what an attribute holds twice."""
+        seen: set[int] = set()
+        found: set[aliasing.Edge] = set()
+        for each in objects([value], again=True):
+            if id(each) in seen:
+                found |= self._edge(name, ("attribute", name), each, 0)
+            seen.add(id(each))
+        return found
+
+    def _edge(self, name: str, other: aliasing.Region, value: Any, line: int) -> set[aliasing.Edge]:
+        try:
+            kind = aliasing.kind_of(self.type_of(name, value))
+        except Refusal:
+            return set()
+        kinds = aliasing.NOTHING if kind is None else frozenset({kind})
+        return {aliasing.Edge(("attribute", name), other, kinds, line)}
+
     # --------------------------------------------------------------------------------- types --
 
     def bounded(self, name: str, of: Type, is_nested: bool = False) -> Type:
@@ -274,6 +330,8 @@ class Template:
                 entry = storage.join_items(entry, self.type_of(name, each))
             return Map(key_type, entry)
         if dataclasses.is_dataclass(value):
+            if reason := own_objects.check(type(value)):
+                raise Refusal(reason)
             fields = dataclasses.fields(value)
             return Record(
                 tuple(each.name for each in fields),
@@ -284,6 +342,54 @@ class Template:
             f"self.{name} is {_article(type(value).__name__)}, which can't be a part of a state"
             " that is copied: keep numbers, arrays, tuples, lists and dicts in self"
         )
+
+
+def objects(values: list[Any], again: bool = False) -> Iterator[Any]:
+    """Yields the objects that can change in values; again: those that are in them twice, twice."""
+    seen: set[int] = set()
+    todo = list(values)
+    while todo:
+        value = todo.pop()
+        if id(value) in seen and not again:
+            continue
+        seen.add(id(value))
+        if aliasing.is_mutable_object(value):
+            yield value
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, (list, tuple, deque)):
+            todo += value
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            todo += [getattr(value, each.name) for each in dataclasses.fields(value)]
+
+
+def _identity(value: Any) -> int:
+    """Returns what is equal for arrays in one memory, and for other objects that are one."""
+    while isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
+        value = value.base
+    return id(value)
+
+
+def may_change(tree: ast.AST, name: str) -> bool:
+    """Returns whether a function may change what it is given under a name."""
+
+    def is_named(part: ast.expr) -> bool:
+        while isinstance(part, (ast.Subscript, ast.Attribute)):
+            part = part.value
+        return isinstance(part, ast.Name) and part.id == name
+
+    for each in ast.walk(tree):
+        if isinstance(each, (ast.Subscript, ast.Attribute)) and not isinstance(each.ctx, ast.Load):
+            if is_named(each):
+                return True
+        elif isinstance(each, ast.AugAssign) and is_named(each.target):
+            return True
+        elif isinstance(each, ast.Call):
+            is_given = any(isinstance(arg, ast.Name) and arg.id == name for arg in each.args)
+            is_own = isinstance(each.func, ast.Attribute) and not is_named(each.func)
+            if any(map(is_named, _changed_by(each))) or (is_given and is_own):
+                return True
+    return False
 
 
 def _shaped(of: Type, like: Type) -> Type:

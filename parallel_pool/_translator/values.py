@@ -207,11 +207,27 @@ class Mapping(Value):
 
 @dataclass
 class Opt(Value):
-    """A value or None; place: the C lvalue that holds it; option: as of a number."""
+    """A value or None.
+
+    Attributes:
+        place: the C lvalue that holds it.
+        root: what holds the memory, as of an array.
+        pointer: a C pointer to it, NULL for None, instead of a place.
+        target: what the pointer refers to.
+        option: as of a number.
+    """
 
     optional: Optional
     place: str
+    root: tuple[str, str] | None = None
+    pointer: str = ""
+    target: Value | None = None
     option: str = ""
+
+    @property
+    def some(self) -> str:
+        """The C condition under which it is not None."""
+        return f"({self.pointer} != NULL)" if self.pointer else f"{self.place}.some"
 
     @property
     def type(self) -> Type:
