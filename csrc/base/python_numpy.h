@@ -12,6 +12,26 @@ typedef struct numpy_loop {
   void *data;
 } numpy_loop;
 
+/* numpy_power: x ** exponent of an element and one number, whose loop takes other ways for some
+ * exponents; numpy_fold: what a function of two makes of numbers in memory, as reduce() does */
+#define NUMPY_FOLDS(type)                                                                     \
+  __attribute__((unused)) static type numpy_power_##type(const numpy_loop *function, type x,  \
+                                                         type exponent) {                     \
+    const intptr_t count = 1, strides[3] = {sizeof(x), 0, sizeof(x)};                         \
+    type result;                                                                              \
+    char *arguments[3] = {(char *)&x, (char *)&exponent, (char *)&result};                    \
+    function->loop(arguments, &count, strides, function->data);                               \
+    return result;                                                                            \
+  }                                                                                           \
+  __attribute__((unused)) static type numpy_fold_##type(const numpy_loop *function,           \
+                                                        const type *values, int64_t size) {   \
+    const intptr_t count = size - 1, strides[3] = {0, sizeof(type), 0};                       \
+    type result = values[0];                                                                  \
+    char *arguments[3] = {(char *)&result, (char *)(uintptr_t)(values + 1), (char *)&result}; \
+    if (count) function->loop(arguments, &count, strides, function->data);                    \
+    return result;                                                                            \
+  }
+
 #define NUMPY_CALLS(type)                                                                    \
   __attribute__((unused)) static type numpy_one_##type(const numpy_loop *function, type x) { \
     const intptr_t count = 1, strides[2] = {sizeof(x), sizeof(x)};                           \
@@ -50,6 +70,8 @@ typedef struct numpy_loop {
 
 NUMPY_MATMUL(double)
 NUMPY_MATMUL(float)
+NUMPY_FOLDS(double)
+NUMPY_FOLDS(float)
 NUMPY_CALLS(double)
 NUMPY_CALLS(float)
 

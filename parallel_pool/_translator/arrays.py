@@ -94,9 +94,7 @@ def arange(body: Body, start: str, stop: str, step: str, count: int | None = Non
     if count is not None:
         dim = count
     else:
-        rounding = f"+ {step} - 1" if not step.startswith("-") else f"{step} + 1"
-        dim = body.temporary("int64_t", f"({stop} - {start} {rounding}) / {step}")
-        body.emit(f"if ({dim} < 0) {dim} = 0;")
+        dim = body.temporary("int64_t", f"pp_python_range({start}, {stop}, {step})")
     start = body.temporary("int64_t", start)
     return Arr(NP_INT, (dim,), lambda at: f"({start} + {at[0]} * {step})", bases=NOWHERE)
 
@@ -188,8 +186,10 @@ def row(body: Body, array: Arr, index: str) -> Value:
 def scratch(body: Body, item: Number, dims: Sequence[Dim]) -> Arr:
     """Returns an array in the memory of the call."""
     pointer = body.c_variable("m", f"{item.c} *")
-    size = " * ".join(f"(size_t)({dim})" for dim in dims) or "1"
-    body.emit(f"{pointer} = pp_python_memory(c, {size} * sizeof(*{pointer}));")
+    size = f"sizeof(*{pointer})"
+    for dim in dims:
+        size = f"pp_python_times({dim}, {size})"
+    body.emit(f"{pointer} = pp_python_memory(c, {size});")
     body.check(f"{pointer} != NULL", "MemoryError", "")
     return storage.memory_array(item, dims, pointer)
 
@@ -684,6 +684,7 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
         dims = array.dims[:axis] + array.dims[axis + 1 :]
         result = _new(body, array.item, dims)
         array = array if array.is_place else fresh(body, array)
+        is_last = axis == len(dims)
         with indices(body, dims) as at:
             line = Arr(
                 array.item,
@@ -691,17 +692,27 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
                 lambda one, at=at: array.at([*at[:axis], *one, *at[axis:]]),  # type: ignore[misc]
                 is_place=True,
             )
-            found = extreme(body, line, name)
+            found = extreme(body, line, name) if is_last else _extreme_of(body, line, name)
             assert isinstance(found, Num)
             body.emit(f"{result.at(at)} = {found.c};")
         return result
+    if array.item.kind != "f":
+        return _extreme_of(body, array, name)
+    _not_empty(body, array, f"zero-size array to reduction operation {name}imum")
+    array = in_memory(body, array)
+    count = " * ".join(str(dim) for dim in array.dims) or "1"
+    return body.program.numpy_fold(body, f"{name}imum", array, count)
+
+
+def _extreme_of(body: Body, array: Arr, name: str) -> Num:
+    """np.max and np.min, one element after another."""
     _not_empty(body, array, f"zero-size array to reduction operation {name}imum")
     best = body.c_variable("t", array.item.c)
     body.emit(f"{best} = {array.at(['0'] * len(array.dims))};")
     with indices(body, array.dims) as at:
         each = body.temporary(array.item.c, array.at(at))
-        if array.item.kind == "f" and array.item.bits == 64:
-            body.emit(f"{best} = pp_numpy_{name}imum({best}, {each});")
+        if array.item.kind == "f":
+            body.emit(f"{best} = pp_numpy_{name}imum_{array.item.c}({best}, {each});")
         else:
             body.emit(f"if ({each} {'>' if name == 'max' else '<'} {best}) {best} = {each};")
     return Num(array.item, best)
@@ -709,8 +720,7 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
 
 def _not_empty(body: Body, array: Arr, text: str) -> None:
     for dim in array.dims:
-        if isinstance(dim, str):
-            body.check(f"{dim} > 0", "ValueError", text)
+        body.check("true" if isinstance(dim, int) and dim else f"{dim} > 0", "ValueError", text)
 
 
 def place_of_extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,11 @@ if TYPE_CHECKING:
     from parallel_pool._translator.program import Program
 
 
+NEGATIVE = "negative dimensions are not allowed"
+# bytes of the variables of a function on the stack, and of one that calls itself
+MOST_ON_STACK, MOST_RECURSIVE = 16384, 1024
+
+
 class Body:
     """The translation of one function."""
 
@@ -72,6 +78,7 @@ class Body:
         self.entry: Callable[[Body, ast.expr | None], None] | None = None
         self.handlers: list[str] = []
         self.is_checked = False
+        self.is_recursive = False
         self.at: ast.AST = function.tree
         self.indent = 1
         self.returns = returns
@@ -244,9 +251,15 @@ class Body:
 
     def dim(self, value: Value) -> Dim:
         """Returns the length of an axis."""
+        c = self.as_int(value, "a length")
         if isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute):
-            return int(self.known(value, "a length"))
-        return self.temporary("int64_t", self.as_int(value, "a length"))
+            found = int(self.known(value, "a length"))
+            if found < 0:
+                self.fail("ValueError", NEGATIVE)
+            return max(0, found)
+        dim = self.temporary("int64_t", c)
+        self.check(f"{dim} >= 0", "ValueError", NEGATIVE)
+        return dim
 
     def truth(self, value: Value) -> str | bool:
         """Returns whether a value counts as true: a C expression, or what is known."""
@@ -835,7 +848,40 @@ class Body:
 
     def text(self) -> list[str]:
         """Returns the lines of the function's body."""
-        return list(_flat(self.lines))
+        lines = list(_flat(self.lines))
+        large = self._large()
+        return [_by_pointer(line, large) for line in lines] if large else lines
+
+    def declarations(self) -> list[str]:
+        """Returns the lines that declare the function's variables.
+
+        Large ones are not on the stack, which a thread has little of.
+        """
+        large = self._large()
+        lines = [_declared(name, of) for name, of in self.variables.items() if name not in large]
+        release = "__attribute__((cleanup(pp_python_release)))"
+        for name in large:
+            of = self.variables[name]
+            lines.append(f"  {of} *{name} {release} = ({of} *)malloc(sizeof({of}));")
+        if large:
+            condition = " && ".join(large)
+            raised = self.program.exception("MemoryError")
+            line = getattr(self.function.tree, "lineno", 0)
+            call = f'pp_python_raise(c, {raised}, "MemoryError", {line}, "%s", "")'
+            lines.append(f"  if (!({condition})) return {call};")
+        return lines
+
+    def _large(self) -> list[str]:
+        """Returns the variables that do not fit on the stack."""
+        sizes = {name: self.program.types.bytes.get(of, 0) for name, of in self.variables.items()}
+        total = sum(sizes.values())
+        found = []
+        for name in sorted(sizes, key=lambda name: -sizes[name]):
+            if total <= (MOST_RECURSIVE if self.is_recursive else MOST_ON_STACK):
+                break
+            total -= sizes[name]
+            found.append(name)
+        return found
 
     def result_type(self) -> Type:
         """Returns the type of what the function returns."""
@@ -845,6 +891,17 @@ class Body:
         for each in self.found_returns[1:]:
             result = storage.join(result, each)
         return result
+
+
+def _declared(name: str, of: str) -> str:
+    return f"  {of}{'' if of.endswith('*') else ' '}{name};"
+
+
+def _by_pointer(line: str, large: Sequence[str]) -> str:
+    """Returns a line of C in which variables are what pointers of their names point to."""
+    names = "|".join(large)
+    pattern = rf'"(?:[^"\\]|\\.)*"|\b({names})\b'
+    return re.sub(pattern, lambda found: f"(*{found[1]})" if found[1] else found[0], line)
 
 
 def _returned_name(function: Function) -> str:

@@ -260,7 +260,10 @@ def _all_fixed(values: Sequence[Value]) -> bool:
 
 def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     given = [body.plain(each) for each in given]
-    if _all_fixed(given) and len(range(*(int(each.value) for each in given))) <= 0:  # type: ignore[attr-defined]
+    for each in given:
+        body.as_int(each, "the bound of a range")
+    known_step = given[2].value if len(given) == 3 and isinstance(given[2], Fixed) else 1
+    if _all_fixed(given) and known_step and not range(*(int(each.value) for each in given)):  # type: ignore[attr-defined]
         return Fixed(range(*(int(each.value) for each in given)))  # type: ignore[attr-defined]
     start: Value = Fixed(0)
     step = 1
@@ -270,8 +273,9 @@ def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         start, stop = given[0], given[1]
         if len(given) == 3:
             step = int(body.known(given[2], "the step of a range"))
-    for each in (start, stop):
-        body.as_int(each, "the bound of a range")
+            if step == 0:
+                body.fail("ValueError", "range() arg 3 must not be zero")
+                step = 1
     return Span(
         body.kept(start) if isinstance(start, Num) else start,
         body.kept(stop) if isinstance(stop, Num) else stop,
@@ -296,6 +300,8 @@ def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if items is not None:
         return Fixed(len(items))
     found = loops.source(body, value)
+    if found is not None and isinstance(value, Span):
+        body.check(f"{found[0]} < INT64_MAX", "OverflowError", operators.OVERFLOW)
     if found is not None:
         return body.number(INT, found[0])
     raise body.refuse(f"len() of {value.type} is not translated")

@@ -645,6 +645,8 @@ def contains(body: Body, value: Value, item: Value) -> str | bool:
     if isinstance(value, Mapping):
         return f"({find_key(body, value, body.plain(item))} >= 0)"
     if isinstance(value, Span):
+        if body.as_num(item).number.kind == "f":
+            raise body.refuse("whether a float is in a range is not translated: compare it")
         at = body.temporary("int64_t", body.as_int(item))
         start, stop = body.as_int(value.start), body.as_int(value.stop)
         if value.step == 1:

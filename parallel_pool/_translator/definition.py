@@ -462,9 +462,7 @@ class _Definition:
 
     def _function(self, body: Body, head: list[str], end: str = "") -> str:
         """Returns a C function with its variables and labels."""
-        lines = list(head)
-        for variable, kind in body.variables.items():
-            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{variable};")
+        lines = [*head, *body.declarations()]
         lines.append("  (void)c, (void)s, (void)k, (void)status;")
         lines += body.text()
         if end:
@@ -670,11 +668,7 @@ class _Definition:
             else:
                 continue
             self._store_known(body, of, f"s->a_{name}", value)
-        lines = [
-            f"  {kind}{'' if kind.endswith('*') else ' '}{variable};"
-            for variable, kind in body.variables.items()
-        ]
-        return "\n".join([*lines, *body.text()])
+        return "\n".join([*body.declarations(), *body.text()])
 
     def _store_known(self, body: Body, of: Type, place: str, value: Any) -> None:
         """Stores a known value in memory that holds zeros."""

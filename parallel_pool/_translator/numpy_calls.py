@@ -524,17 +524,13 @@ def _clip(body: Body, given: list[Value], keywords: Keywords) -> Value:
     low = argument(given, keywords, 1, "a_min") or keywords.get("min")
     high = argument(given, keywords, 2, "a_max") or keywords.get("max")
     bounds = [
-        body.plain(each)
-        for each in (low, high)
-        if each is not None and not (isinstance(each, Fixed) and each.value is None)
-    ]
-    names = [
-        name
+        (name, body.plain(each))
         for name, each in (("maximum", low), ("minimum", high))
         if each is not None and not (isinstance(each, Fixed) and each.value is None)
     ]
-    for name, bound in zip(names, bounds, strict=True):
-        value = _two(body, name, value, bound)
+    both = {"maximum": "clip_low", "minimum": "clip_high"}
+    for name, bound in bounds:
+        value = _two(body, name if len(bounds) == 1 else both[name], value, bound)
     return _as_scalar(body, value)
 
 
@@ -548,16 +544,16 @@ def _as_scalar(body: Body, value: Value) -> Value:
 
 
 def _two(body: Body, name: str, one: Value, other: Value) -> Value:
-    """np.maximum and np.minimum."""
+    """np.maximum and np.minimum, and both of np.clip."""
 
     def function(a: Num, b: Num) -> Num:
         of = promoted(a.number, b.number)
         if not of.is_numpy:
             of = Number(of.kind, of.bits, True)
         x, y = cast(a.c, of, a.number), cast(b.c, of, b.number)
-        if of.kind == "f" and of.bits == 64:
-            return Num(of, f"pp_numpy_{name}({x}, {y})")
-        sign = ">" if name == "maximum" else "<"
+        if of.kind == "f":
+            return Num(of, f"pp_numpy_{name}_{of.c}({x}, {y})")
+        sign = ">" if name in ("maximum", "clip_low") else "<"
         return Num(of, f"({x} {sign} {y} ? {x} : {y})")
 
     one, other = body.plain(one), body.plain(other)

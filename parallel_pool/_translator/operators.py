@@ -205,6 +205,8 @@ def of_numbers(
         of = Number("i", 8, True) if of.is_numpy else INT
     if kind is ast.Pow and of.kind in "iu" and not of.is_numpy:
         return _int_power(body, one, other, right)
+    if kind is ast.Div and one.number == INT and other.number == INT:
+        return _divided(body, one, other, right)
     a, b = cast(one.c, of, one.number), cast(other.c, of, other.number)
     if of.kind == "f":
         return _of_floats(body, op, of, a, b, right, in_array)
@@ -244,8 +246,8 @@ def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
                 else "integer modulo by zero"
             )
             body.check(f"{b} != 0", "ZeroDivisionError", text)
-            if kind is ast.FloorDiv:
-                body.check(f"{b} != -1 || {a} != INT64_MIN", *_overflow())
+        if kind is ast.FloorDiv and not (isinstance(other, Fixed) and other.value != -1):
+            body.check(f"{b} != -1 || {a} != INT64_MIN", *_overflow())
         name = "floordiv" if kind is ast.FloorDiv else "mod"
         return body.number(INT, f"pp_python_{name}({a}, {b})")
     if kind in (ast.LShift, ast.RShift):
@@ -258,6 +260,13 @@ def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
     raise body.refuse(f"the operator {_sign(op)} is not translated")
 
 
+def _divided(body: Body, one: Num, other: Num, right: Value) -> Num:
+    """Returns the quotient of two ints, which CPython rounds once."""
+    if not _is_never_zero(body, right):
+        body.check(f"{other.c} != 0", "ZeroDivisionError", "division by zero")
+    return body.number(FLOAT, f"pp_python_divide({one.c}, {other.c})")
+
+
 def _overflow() -> tuple[str, str]:
     return "OverflowError", OVERFLOW
 
@@ -266,9 +275,9 @@ def _of_numpy_ints(body: Body, op: ast.operator, of: Number, a: str, b: str, in_
     kind = type(op)
     wide = f"uint{of.bits}_t"
     if kind in CHECKED:
+        # small types become int in C, whose products may leave 32 bits
+        wide = wide if of.bits > 32 else "uint32_t"
         c = f"({of.c})(({wide}){a} {SIGNS[kind]} ({wide}){b})"
-        if of.bits < 32:
-            c = f"({of.c})({a} {SIGNS[kind]} {b})"
     elif kind in BITS:
         c = f"({of.c})({a} {BITS[kind]} {b})"
     elif kind in (ast.FloorDiv, ast.Mod) and of.kind == "i":
@@ -283,9 +292,10 @@ def _of_numpy_ints(body: Body, op: ast.operator, of: Number, a: str, b: str, in_
                 f"{b} >= 0", "ValueError", "Integers to negative integer powers are not allowed."
             )
     elif kind is ast.LShift:
-        c = f"({of.c})({b} < {of.bits} ? ({wide}){a} << {b} : 0)"
+        c = f"({of.c})((uint64_t){b} < {of.bits} ? ({wide}){a} << {b} : 0)"
     elif kind is ast.RShift:
-        c = f"({of.c})({a} >> ({b} > {of.bits - 1} ? {of.bits - 1} : {b}))"
+        most = "0" if of.kind == "u" else f"{a} >> {of.bits - 1}"
+        c = f"({of.c})((uint64_t){b} < {of.bits} ? {a} >> {b} : {most})"
     else:
         raise body.refuse(f"the operator {_sign(op)} is not translated")
     return Num(of, f"({c})") if in_array else body.number(of, c)
@@ -313,7 +323,7 @@ def _of_floats(
         return body.number(of, f"pp_python_float_{name}({a}, {b})")
     if kind in (ast.FloorDiv, ast.Mod):
         name = "floordiv" if kind is ast.FloorDiv else "mod"
-        c = f"({of.c})pp_numpy_float_{name}({a}, {b})"
+        c = f"pp_numpy_float_{name}{'' if wide else '_float'}({a}, {b})"
         return Num(of, c) if in_array else body.number(of, c)
     if kind is ast.Pow:
         if in_array:
@@ -349,7 +359,7 @@ def _array_power(body: Body, of: Number, a: str, b: str, right: Value) -> Num:
 def _float_power(body: Body, a: str, b: str) -> Num:
     a, b = body.temporary("double", a), body.temporary("double", b)
     body.check(
-        f"{a} != 0 || !({b} < 0)",
+        f"{a} != 0 || !({b} < 0) || isinf({b})",
         "ZeroDivisionError",
         "0.0 cannot be raised to a negative power",
     )
@@ -469,8 +479,18 @@ def compared(sign: str, a: Num, b: Num) -> str:
     of = promoted(a.number, b.number)
     if {a.number.kind, b.number.kind} == {"i", "u"} and 64 in (a.number.bits, b.number.bits):
         of = Number("i", 64)
+    if _is_exact(a, b):
+        return f"(pp_python_order({a.c}, {b.c}) {sign} 0)"
+    if _is_exact(b, a):
+        return f"(0 {sign} pp_python_order({b.c}, {a.c}))"
     one, other = cast(a.c, of, a.number), cast(b.c, of, b.number)
     return f"({one} {sign} {other})"
+
+
+def _is_exact(a: Num, b: Num) -> bool:
+    """Returns whether a number is an int of Python's that must not be rounded to be compared."""
+    is_large = not a.c.lstrip("-").isdigit() or abs(int(a.c)) > 2**53
+    return a.number == INT and is_large and b.number.kind == "f" and not b.number.is_numpy
 
 
 def _is(body: Body, one: Value, other: Value) -> str | bool:

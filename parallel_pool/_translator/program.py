@@ -65,6 +65,8 @@ from parallel_pool._translator.values import (
 MOST_FORMS = 24
 # elements of an array that is written into the C file
 LARGEST_TABLE = 16384
+# bytes of an argument that is copied into a call
+LARGEST_ARGUMENT = 65536
 
 
 class Restart(Exception):
@@ -568,6 +570,27 @@ class Program:
         c = f"{caller}(&numpy_loops[{index}], {', '.join(cs)})"
         return body.number(of, c)
 
+    def numpy_index(self, name: str, of: Number, count: int) -> int:
+        """Returns the place of NumPy's inner loop of a function of floats."""
+        code = "d" if of.bits == 64 else "f"
+        key = (name, code * count + "->" + code)
+        if key not in self.numpy_functions:
+            self.numpy_functions.append(key)
+        return self.numpy_functions.index(key)
+
+    def numpy_fold(self, body: Body, name: str, array: Arr, count: str) -> Num:
+        """Returns what NumPy's loop of two makes of all floats in memory."""
+        index = self.numpy_index(name, array.item, 2)
+        function = f"numpy_fold_{array.item.c}"
+        return body.number(
+            array.item, f"{function}(&numpy_loops[{index}], {array.pointer}, {count})"
+        )
+
+    def numpy_power(self, body: Body, of: Number, c: str, exponent: str) -> Num:
+        """Returns what NumPy's loop makes of an element to the power of one number."""
+        index = self.numpy_index("power", of, 2)
+        return body.number(of, f"numpy_power_{of.c}(&numpy_loops[{index}], {c}, {exponent})")
+
     def numpy_matmul(self, body: Body, one: Arr, other: Arr, item: Number) -> Value:
         """Returns one @ other of floats: NumPy's loop calls the user's BLAS, for its bits."""
         if len(one.dims) not in (1, 2) or len(other.dims) not in (1, 2):
@@ -730,6 +753,11 @@ class Program:
         if isinstance(value, (Span, Flat)):
             raise body.refuse("this can't be given to a function: make a list of it")
         of = _kept(body.unbounded(value))
+        if self.types.bytes.get(self.types.c(of), 0) > LARGEST_ARGUMENT:
+            raise body.refuse(
+                f"{name} is {of}, too much to be copied into a call: give its arrays one by one, or"
+                " keep it in self"
+            )
         place = body.variable("p", of)
         storage.store(body, of, place, value, name)
         return ("value", of), place, self.types.c(of)
@@ -864,9 +892,8 @@ class Program:
         head = f"static int {compiled.name}({', '.join(parameters)})"
         self.declarations.append(f"{head};")
         lines = [f"/* {body.function.qualified_name} */", f"{head} {{"]
-        lines += ["  int status = PP_OK;"]
-        for name, kind in body.variables.items():
-            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{name};")
+        body.is_recursive = compiled.is_recursive
+        lines += ["  int status = PP_OK;", *body.declarations()]
         lines += ["  (void)c, (void)s, (void)k, (void)status;"]
         lines += body.text()
         if any("goto fail;" in line for line in lines):
@@ -909,15 +936,18 @@ class Program:
             result = body.variable("r", compiled.result)
             arguments.append(f"&{result}")
         if compiled.is_recursive:
-            body.check(
-                "++c->depth < PP_PYTHON_DEPTH",
-                "RecursionError",
-                "maximum recursion depth exceeded",
-            )
+            deep = "RecursionError", "maximum recursion depth exceeded"
+            with body.block("if (__builtin_expect(pp_python_is_deep(c), 0)) {"):
+                body.emit("c->depth--;")
+                body.fail(*deep)
         call = f"{compiled.name}({', '.join(arguments)})"
-        body.emit(f"if (__builtin_expect((status = {call}) < 0, 0)) goto {body.handler()};")
         if compiled.is_recursive:
+            body.emit(f"status = {call};")
             body.emit("c->depth--;")
+            call = "status"
+        else:
+            call = f"(status = {call})"
+        body.emit(f"if (__builtin_expect({call} < 0, 0)) goto {body.handler()};")
         if not result:
             assert isinstance(compiled.result, Constant)
             return Fixed(compiled.result.value)

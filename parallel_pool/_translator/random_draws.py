@@ -245,17 +245,13 @@ def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
 def _permutation(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
     if as_number(value) is not None:
-        dim = body.dim(value)
-        made = arrays.arange(body, "0", str(dim), "1", dim if isinstance(dim, int) else None)
-        array = body.fresh(made)
+        is_known = isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute)
+        count = max(0, int(body.known(value, "n"))) if is_known else None
+        array = body.fresh(arrays.arange(body, "0", body.as_int(value, "n"), "1", count))
         body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, 8);")
         return array
     array = body.fresh(body.array(value))
-    if len(array.dims) == 1:
-        size = f"sizeof(*{array.pointer})"
-        body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
-        return array
-    rest = " * ".join(str(dim) for dim in array.dims[1:])
+    rest = " * ".join(str(dim) for dim in array.dims[1:]) or "1"
     size = f"(size_t)({rest}) * sizeof(*{array.pointer})"
     body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
     return array

@@ -57,11 +57,16 @@ OWN_MEMORY = ("s->", "k->", "v_", "a_", "m_", "r_", "table_", "(*result)")
 
 
 class Types:
-    """The structs of a program, each with a name."""
+    """The structs of a program, each with a name.
+
+    Attributes:
+        bytes: of each struct, about.
+    """
 
     def __init__(self) -> None:
         self._names: dict[Type, str] = {}
         self.text: list[str] = []
+        self.bytes: dict[str, int] = {}
 
     def key(self, of: Type) -> str:
         """Returns a short word for a type, for names of variables."""
@@ -122,7 +127,24 @@ class Types:
         kind = type(of).__name__.lower()
         name = f"{kind}_{len(self._names)}"
         self._names[of] = name
+        self.bytes[name] = self._bytes(of)
         self.text.append(f"typedef struct {{ {body} }} {name};")
+
+
+    def _bytes(self, of: Type) -> int:
+        """Returns how much memory a value takes."""
+        if isinstance(of, Number):
+            return of.bits // 8
+        if isinstance(of, Array):
+            return of.size * of.item.bits // 8
+        if isinstance(of, (Tuple, Record, Union)):
+            return 8 + sum(map(self._bytes, of.items))
+        if isinstance(of, Optional):
+            return 8 + self._bytes(of.item)
+        if isinstance(of, (List, Map)) and of.capacity:
+            key = self._bytes(of.key) if isinstance(of, Map) else 0
+            return 8 + of.capacity * (key + self._bytes(of.item))
+        return 8 * (1 + of.ndim) if isinstance(of, DynamicArray) else 8
 
 
 def flat_index(dims: Sequence[Dim], at: Sequence[str]) -> str:

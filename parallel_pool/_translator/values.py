@@ -367,9 +367,11 @@ def cast(c: str, to: Number, of: Number) -> str:
     if to.kind == "b":
         return f"({c} != 0)"
     if of.kind == "f" and to.kind in "iu":
-        if to.kind == "i" and to.bits == 64:
-            return f"pp_numpy_to_int({c})"
-        return f"({to.c})pp_numpy_to_int({c})"
+        if to.bits == 64:
+            return f"pp_numpy_to_{'int' if to.kind == 'i' else 'uint64'}({c})"
+        # as the instructions do that NumPy's casts become on x86-64
+        wide = "int" if to.kind == "u" and to.bits == 32 else "int32"
+        return f"({to.c})pp_numpy_to_{wide}({c})"
     return f"({to.c}){wrapped(c)}"
 
 
