@@ -180,6 +180,11 @@ static inline double pp_python_order(int64_t n, double x) {
   return (double)((n > (int64_t)x) - (n < (int64_t)x));
 }
 
+/* Returns a number with the sign of n - m. */
+static inline int pp_numpy_order(uint64_t n, int64_t m) {
+  return m < 0 ? 1 : (n > (uint64_t)m) - (n < (uint64_t)m);
+}
+
 /* Returns round(n, digits) of an int, half to even; false if it leaves 64 bits. */
 static inline bool pp_python_round_int(int64_t n, int64_t digits, int64_t *rounded) {
   uint64_t unit = 1, x = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;

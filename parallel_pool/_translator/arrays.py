@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import storage
+from parallel_pool._translator import fitting, storage
 from parallel_pool._translator.types import (
     INT,
     NP_BOOL,
@@ -553,10 +553,11 @@ def assign(body: Body, array: Arr, index: Sequence[Any], value: Value) -> None:
             return
     target = subscript(body, array, index)
     if isinstance(target, Num):
-        number = body.as_num(value, "an element")
+        number = fitting.number(body, body.as_num(value, "an element"), array.item)
         body.emit(f"{target.c} = {cast(number.c, array.item, number.number)};")
         return
     assert isinstance(target, Arr)
+    fitting.check(body, value, array.item)
     given = as_array(body, value)
     if reads(given, array):
         given = fresh(body, given)
@@ -575,6 +576,9 @@ def reads(value: Arr, array: Arr) -> bool:
 
 def _assign_masked(body: Body, array: Arr, mask: Arr, value: Value) -> None:
     mask = fresh(body, broadcast(body, mask, array.dims))
+    number = as_number(value)
+    if number is not None and not number.number.is_numpy:
+        fitting.check(body, value, array.item)
     given = as_array(body, value)
     if len(given.dims) == 0:
         with indices(body, array.dims) as at:

@@ -21,7 +21,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.flow import Loop, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
-from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.refusal import MISTAKES, Dead, Refusal
 from parallel_pool._translator.types import (
     NONE,
     Array,
@@ -548,6 +548,11 @@ class Body:
             if not refusal.line:
                 refusal.line = tree.lineno
             raise
+        except MISTAKES as mistake:
+            kind = type(mistake).__name__
+            text = ast.unparse(tree).partition("\n")[0][:60]
+            message = f"`{text}` is not translated ({kind}: {str(mistake)[:80]})"
+            raise Refusal(message, tree) from mistake
 
     def _pass(self, tree: ast.Pass) -> None:
         pass

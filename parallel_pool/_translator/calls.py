@@ -21,12 +21,14 @@ import numpy as np
 from parallel_pool._translator import (
     arrays,
     containers,
+    fitting,
     loops,
     numpy_calls,
     operators,
     random_draws,
     storage,
 )
+from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.refusal import Dead
@@ -124,6 +126,8 @@ def apply(
 def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     """Calls a function that is known before the program runs."""
     own = PYTHON.get(function) if _is_hashable(function) else None
+    if own is not None:
+        arguments, keywords = bound(body, TAKES.get(function, "x"), arguments, keywords)
     if own is not None and function in KEEPING:
         return own(body, arguments, keywords)
     if own is not None:
@@ -140,7 +144,7 @@ def known(body: Body, function: Any, arguments: list[Value], keywords: dict[str,
         return body.program.make_object(body, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return _named_tuple(body, function, arguments, keywords)
-    if inspect.isfunction(function):
+    if inspect.isfunction(function) and not function.__module__.startswith("numpy"):
         return body.program.call_function(body, function, arguments, keywords)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, gymnasium.Space):
@@ -311,16 +315,13 @@ def _int(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if not given:
         return Fixed(0)
     if isinstance(given[0], Fixed):
-        return Fixed(int(given[0].value))
+        return _known_result(body, int, given)
     if isinstance(given[0], Txt):
         raise body.refuse("int() of a text is not translated")
     number = body.as_num(given[0])
     if number.number.kind != "f":
         return Num(INT, cast(number.c, INT, number.number), number.attribute)
-    c = body.temporary("double", cast(number.c, FLOAT, number.number))
-    body.check(f"isfinite({c})", "ValueError", "cannot convert float NaN or infinity to integer")
-    body.check(f"{c} >= -0x1p63 && {c} < 0x1p63", "OverflowError", operators.OVERFLOW)
-    return body.number(INT, f"(int64_t){c}")
+    return fitting.whole(body, number)
 
 
 def _float(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -496,11 +497,17 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if of.kind == "b":
         # True is added as 1; NumPy's booleans to an int give an int64
         of = NP_INT if of.is_numpy else INT
-    total_type = of if of.is_numpy or of.kind == "f" else INT
-    total = body.c_variable("t", total_type.c)
     first = body.as_num(start)
+    if first.number.kind == "f" and of.kind != "f" and not of.is_numpy:
+        # a float from the start
+        of = first.number
+    total_type = of if of.is_numpy or of.kind == "f" else INT
+    if total_type.kind != first.number.kind and first.number.kind == "f":
+        raise body.refuse(f"sum() of items that are {of}, from {first.number} on: write a loop")
+    total = body.c_variable("t", total_type.c)
     body.emit(f"{total} = {cast(first.c, total_type, first.number)};")
-    compensated = total_type == FLOAT and sys.version_info >= (3, 12)
+    compensated = total_type.c == "double" and not total_type.is_numpy
+    compensated = compensated and sys.version_info >= (3, 12)
     if total_type.is_mixed and sys.version_info >= (3, 12):
         raise body.refuse(f"sum() adds items that are {total_type} differently: convert them")
     rest = body.c_variable("t", "double") if compensated else ""
@@ -555,16 +562,28 @@ def _any_or_all(is_any: bool) -> Callable[..., Value]:
 def _round(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     digits = given[1] if len(given) > 1 else keywords.get("ndigits")
     if isinstance(given[0], Fixed) and (digits is None or isinstance(digits, Fixed)):
-        return Fixed(round(given[0].value, *([] if digits is None else [digits.value])))
+        return _known_result(body, round, [given[0], *([] if digits is None else [digits])])
     number = body.as_num(given[0])
     if number.number.kind != "f":
-        return Num(INT, cast(number.c, INT, number.number))
+        return _round_int(body, number, digits)
     c = cast(number.c, FLOAT, number.number)
     if digits is None or (isinstance(digits, Fixed) and digits.value is None):
         return _int(body, [Num(FLOAT, f"nearbyint({c})")], {})
     if number.number.is_numpy or number.number.is_mixed:
         raise body.refuse("round() of a NumPy number is not translated: convert it by float()")
     return body.number(FLOAT, f"pp_python_round({c}, {body.as_int(digits)})")
+
+
+def _round_int(body: Body, number: Num, digits: Value | None) -> Value:
+    c = cast(number.c, INT, number.number)
+    if digits is None or (isinstance(digits, Fixed) and digits.value is None):
+        return Num(INT, c)
+    if number.number.is_numpy or number.number.is_mixed:
+        raise body.refuse("round() of a NumPy number is not translated: convert it by int()")
+    rounded = body.c_variable("t", "int64_t")
+    call = f"pp_python_round_int({c}, {body.as_int(digits)}, &{rounded})"
+    body.check(call, "OverflowError", operators.OVERFLOW)
+    return Num(INT, rounded)
 
 
 def _divmod(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -878,25 +897,44 @@ def _hasattr(body: Body, given: list[Value]) -> Value:
     raise body.refuse("hasattr() of this is not translated")
 
 
-def _math(name: str, wrapped_name: str | None = None) -> Callable[..., Value]:
+def _known_result(
+    body: Body, function: Callable[..., Any], given: list[Value], otherwise: float = 0
+) -> Value:
+    """Returns a function of known values; raises in the program what it raises."""
+    try:
+        return Fixed(function(*(each.value for each in given)))  # type: ignore[attr-defined]
+    except (ArithmeticError, ValueError) as error:
+        body.fail(type(error).__name__, str(error))
+        return Fixed(otherwise)
+
+
+def _math(name: str) -> Callable[..., Value]:
     function = getattr(math, name)
+    is_range = name in ("exp", "sinh", "cosh", "expm1")
 
     def translate(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         if _all_fixed(given):
-            return Fixed(function(*(each.value for each in given)))  # type: ignore[attr-defined]
+            return _known_result(body, function, given, 0.0)
         numbers = [body.as_num(each) for each in given]
         cs = [body.temporary("double", cast(each.c, FLOAT, each.number)) for each in numbers]
-        result = body.number(FLOAT, f"{wrapped_name or name}({', '.join(cs)})")
-        finite = " && ".join(f"isfinite({c})" for c in cs)
-        # CPython raises where the C library returns NaN or an infinity for finite numbers
-        body.check(
-            f"isfinite({result.c}) || !({finite})",
-            "OverflowError" if name in ("exp", "sinh", "cosh", "expm1") else "ValueError",
-            "math range error" if name in ("exp", "sinh", "cosh", "expm1") else "math domain error",
+        result = body.number(FLOAT, f"{name}({', '.join(cs)})")
+        nan, infinite = (
+            " || ".join(f"{test}({c})" for c in cs) for test in ("isnan", "!isfinite")
         )
+        # CPython raises where the C library makes NaN of numbers, or an infinity of finite ones
+        domain = "ValueError", "math domain error"
+        body.check(f"!isnan({result.c}) || {nan}", *domain)
+        large = ("OverflowError", "math range error") if is_range else domain
+        body.check(f"!isinf({result.c}) || {infinite}", *large)
         return result
 
     return translate
+
+
+def _math_log(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """math.log: with a base, the quotient of two."""
+    logs = [_math("log")(body, [each], {}) for each in given]
+    return logs[0] if len(logs) == 1 else operators.binary(body, ast.Div(), *logs)
 
 
 def _math_plain(name: str) -> Callable[..., Value]:
@@ -911,7 +949,7 @@ def _math_plain(name: str) -> Callable[..., Value]:
 def _math_round(name: str) -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         if isinstance(given[0], Fixed):
-            return Fixed(getattr(math, name)(given[0].value))
+            return _known_result(body, getattr(math, name), given)
         number = body.as_num(given[0])
         if number.number.kind != "f":
             return Num(INT, cast(number.c, INT, number.number))
@@ -937,8 +975,16 @@ def _refused(text: str) -> Callable[..., Value]:
 
 def _math_pow(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     numbers = [body.as_num(each) for each in given]
-    a, b = (cast(each.c, FLOAT, each.number) for each in numbers)
-    return operators._float_power(body, a, b)
+    cs = [body.temporary("double", cast(each.c, FLOAT, each.number)) for each in numbers]
+    result = body.number(FLOAT, f"pp_python_power({', '.join(cs)})")
+    finite = " && ".join(f"isfinite({c})" for c in cs)
+    domain = "ValueError", "math domain error"
+    body.check(f"!isnan({result.c}) || !({finite})", *domain)
+    body.check(f"!isinf({result.c}) || !({finite}) || {cs[0]} != 0", *domain)
+    body.check(
+        f"!isinf({result.c}) || !({finite})", "OverflowError", "math range error"
+    )
+    return result
 
 
 def _math_hypot(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -1059,7 +1105,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     gymnasium.Env.reset: _super_reset,
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
-    math.log: _math("log"),
+    math.log: _math_log,
     math.log2: _math("log2"),
     math.log10: _math("log10"),
     math.log1p: _math("log1p"),
@@ -1094,6 +1140,69 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     math.gcd: _math_gcd,
     math.dist: _math_dist,
     builtins.input: _refused("input() is not translated"),
+}
+# what they take; others take one value
+TAKES = {
+    range: "start stop? step?",
+    len: "obj",
+    int: "x?",
+    float: "x?",
+    bool: "x?",
+    max: "* | key default",
+    min: "* | key default",
+    sum: "iterable start?",
+    round: "number ndigits?",
+    divmod: "x y",
+    pow: "base exp",
+    tuple: "iterable?",
+    list: "iterable?",
+    deque: "iterable? maxlen?",
+    set: "iterable?",
+    frozenset: "iterable?",
+    dict: "mapping? | **",
+    enumerate: "iterable start?",
+    zip: "* | strict",
+    map: "function iterable *",
+    sorted: "iterable | key reverse",
+    isinstance: "obj classes",
+    print: "* | **",
+    next: "iterator default",
+    getattr: "obj name",
+    hasattr: "obj name",
+    dataclasses.replace: "obj | **",
+    gymnasium.Env.reset: "* | **",
+    math.log: "x base?",
+    math.fmod: "x y",
+    math.atan2: "y x",
+    math.copysign: "x y",
+    math.pow: "x y",
+    math.hypot: "*",
+    math.gcd: "a b",
+    math.dist: "p q",
+    builtins.input: "* | **",
+}
+# of the methods of lists, deques and sets, dicts, and texts
+METHODS = {
+    "append": "item",
+    "add": "item",
+    "appendleft": "item",
+    "insert": "index item",
+    "extend": "iterable",
+    "update": "* | **",
+    "pop": "index? default?",
+    "popleft": "",
+    "clear": "",
+    "remove": "item",
+    "discard": "item",
+    "index": "item",
+    "count": "item",
+    "copy": "",
+    "sort": "| key reverse",
+    "reverse": "",
+    "keys": "",
+    "values": "",
+    "items": "",
+    "get": "key default?",
 }
 
 
@@ -1132,6 +1241,7 @@ def _method(
         if name == "is_integer":
             return Num(BOOL, f"(floor({value.c}) == {value.c})")
         return numpy_calls.method(body, body.array(value), name, given, keywords)
+    given, keywords = bound(body, METHODS.get(name, "* | **"), given, keywords)
     if name in CHANGES:
         containers.changeable(body, value)
     if isinstance(value, Lst):

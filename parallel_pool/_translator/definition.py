@@ -17,7 +17,7 @@ from parallel_pool._translator import arrays, purity, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program, Restart
-from parallel_pool._translator.refusal import Refusal
+from parallel_pool._translator.refusal import MISTAKES, Refusal
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
     NONE,
@@ -129,6 +129,11 @@ def translate(
             refusal.file, first = reader.place_of(cls)
             refusal.line = refusal.line or first
         raise
+    except MISTAKES as mistake:
+        kind = type(mistake).__name__
+        refusal = Refusal(f"{cls.__name__} is not translated ({kind}: {str(mistake)[:80]})")
+        refusal.file, refusal.line = reader.place_of(cls)
+        raise refusal from mistake
 
 
 def _translate(

@@ -6,7 +6,8 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, storage
+from parallel_pool._translator import arrays, fitting, storage
+from parallel_pool._translator.fitting import OVERFLOW as OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
@@ -62,7 +63,6 @@ COMPARISONS: dict[type, tuple[str, Any]] = {
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 CHECKED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
-OVERFLOW = "the int leaves 64 bits"
 
 
 # ------------------------------------------------------------------------------------ truth --
@@ -155,6 +155,8 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         or (isinstance(other, Fixed) and isinstance(other.value, (str, tuple, list)))
     ) and not (isinstance(one, Arr) or isinstance(other, Arr)):
         return body.of_containers(op, one, other)
+    if not isinstance(op, ast.Div):
+        one, other = fitting.operands(body, [one, other])
     if isinstance(one, Arr) or isinstance(other, Arr) or _is_array(one) or _is_array(other):
         return arrays.elementwise(
             body,
@@ -477,14 +479,27 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
 def compared(sign: str, a: Num, b: Num) -> str:
     """Returns a comparison of numbers in C."""
     of = promoted(a.number, b.number)
-    if {a.number.kind, b.number.kind} == {"i", "u"} and 64 in (a.number.bits, b.number.bits):
-        of = Number("i", 64)
+    kinds, bits = {a.number.kind, b.number.kind}, max(a.number.bits, b.number.bits)
+    if kinds <= {"i", "u"} and bits == 64 and Number("u", 64, True) in (a.number, b.number):
+        return _compared_wide(sign, a, b)
+    if kinds <= {"i", "u", "b"} and bits == 64:
+        # NumPy compares an int of Python's that does not fit, too
+        of = INT
     if _is_exact(a, b):
         return f"(pp_python_order({a.c}, {b.c}) {sign} 0)"
     if _is_exact(b, a):
         return f"(0 {sign} pp_python_order({b.c}, {a.c}))"
     one, other = cast(a.c, of, a.number), cast(b.c, of, b.number)
     return f"({one} {sign} {other})"
+
+
+def _compared_wide(sign: str, a: Num, b: Num) -> str:
+    """Returns a comparison of a uint64 with another integer."""
+    if a.number.kind == b.number.kind:
+        return f"({a.c} {sign} {b.c})"
+    if a.number.kind == "i":
+        return f"(0 {sign} pp_numpy_order({b.c}, {a.c}))"
+    return f"(pp_numpy_order({a.c}, {b.c}) {sign} 0)"
 
 
 def _is_exact(a: Num, b: Num) -> bool:

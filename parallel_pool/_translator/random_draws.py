@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from parallel_pool._translator import arrays, numpy_calls
+from parallel_pool._translator.arguments import all_taking
 from parallel_pool._translator.types import FLOAT, INT, NP_FLOAT, NP_INT, Empty, Number
 from parallel_pool._translator.values import (
     Arr,
@@ -60,7 +61,7 @@ def _float(body: Body, value: Value | None, default: float) -> str:
 
 def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
     dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
-    dtype = numpy_calls.dtype_of(body, keywords.get("dtype"), NP_FLOAT)
+    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
     if dtype != NP_FLOAT:
         raise body.refuse("random() of another dtype than float64 is not translated")
     # Generator.random() is a Python float, an array's items are NumPy's
@@ -152,6 +153,9 @@ def _normal_of_arrays(
 def _standard_normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
     body.program.needs_distributions = True
     dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
+    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
+    if dtype != NP_FLOAT:
+        raise body.refuse("standard_normal() of another dtype than float64 is not translated")
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"pp_rng_normal({RNG})")
 
@@ -225,8 +229,6 @@ def _binomial(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
-    if keywords.get("axis") is not None:
-        raise body.refuse("shuffle() along an axis is not translated")
     if isinstance(value, Lst):
         size = f"sizeof(*{value.c}->v)"
         body.emit(f"pp_rng_shuffle({RNG}, {value.c}->v, {value.c}->count, {size});")
@@ -338,7 +340,7 @@ def _without_replacement(body: Body, count: str, dims: tuple[Dim, ...]) -> Value
     return result
 
 
-DRAWS: dict[str, Callable[..., Value]] = {
+HANDLERS: dict[str, Callable[..., Value]] = {
     "random": _random,
     "uniform": _uniform,
     "integers": _integers,
@@ -368,3 +370,32 @@ DRAWS: dict[str, Callable[..., Value]] = {
     "permutation": _permutation,
     "choice": _choice,
 }
+TAKES = {
+    "random": "size? dtype?",
+    "uniform": "low? high? size?",
+    "integers": "low high? size? dtype? endpoint?",
+    "normal": "loc? scale? size?",
+    "standard_normal": "size? dtype?",
+    "exponential": "scale? size?",
+    "standard_exponential": "size?",
+    "poisson": "lam? size?",
+    "geometric": "p size?",
+    "binomial": "n p size?",
+    "standard_t": "df size?",
+    "standard_gamma": "shape size?",
+    "gamma": "shape scale? size?",
+    "beta": "a b size?",
+    "chisquare": "df size?",
+    "laplace": "loc? scale? size?",
+    "logistic": "loc? scale? size?",
+    "lognormal": "mean? sigma? size?",
+    "gumbel": "loc? scale? size?",
+    "rayleigh": "scale? size?",
+    "weibull": "a size?",
+    "pareto": "a size?",
+    "triangular": "left mode right size?",
+    "shuffle": "x | axis=0",
+    "permutation": "x | axis=0",
+    "choice": "a size? replace? p? | axis=0 shuffle=True",
+}
+DRAWS = all_taking(TAKES, HANDLERS)

@@ -12,6 +12,19 @@ class Dead(Exception):
     """
 
 
+# what a translator that meets something unexpected raises
+MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
 class Refusal(Exception):
     """Something that is not translated.
 
