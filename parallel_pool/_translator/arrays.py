@@ -86,7 +86,7 @@ def _known_count(span: Span) -> int | None:
 
 
 def _as_numpy(number: Number) -> Number:
-    return Number(number.kind, number.bits, True)
+    return Number(number.kind, number.bits, True, False, number.may_be_int)
 
 
 def arange(body: Body, start: str, stop: str, step: str, count: int | None = None) -> Arr:
@@ -149,7 +149,8 @@ def _of_items(body: Body, items: Sequence[Value]) -> Arr:
     if not shape:
         # all are computed before any is stored: they may read what the array replaces
         for i, row in enumerate(rows):
-            body.emit(f"{result.at([str(i)])} = {cast(row.at(()), item, row.item)};")
+            c = storage.as_item(body, Num(row.item, row.at(())), item)
+            body.emit(f"{result.at([str(i)])} = {c};")
         return result
     for i, row in enumerate(rows):
         copy_elements(body, row, part(result, i))
@@ -266,13 +267,15 @@ def broadcast(body: Body, array: Arr, dims: Sequence[Dim]) -> Arr:
     added = len(dims) - len(array.dims)
     if added < 0:
         raise body.refuse(f"an array with {len(array.dims)} axes does not fit into {len(dims)}")
+    may_be_one = []
     for dim, wanted in zip(array.dims, dims[added:], strict=True):
+        may_be_one.append(isinstance(dim, str) and dim != wanted)
         if dim == 1 or dim == wanted:
             continue
         if isinstance(dim, int) and isinstance(wanted, int):
             raise body.refuse(f"operands could not be broadcast together: {dim} and {wanted}")
         body.check(
-            f"{dim} == {wanted}",
+            f"{dim} == {wanted} || {dim} == 1",
             "ValueError",
             "operands could not be broadcast together: %lld and %lld",
             f"(long long){dim}",
@@ -280,9 +283,13 @@ def broadcast(body: Body, array: Arr, dims: Sequence[Dim]) -> Arr:
         )
     own = array.dims
 
+    def place(axis: int, index: str) -> str:
+        if own[axis] == 1:
+            return "0"
+        return f"({own[axis]} == 1 ? 0 : {index})" if may_be_one[axis] else index
+
     def at(index: Sequence[str]) -> str:
-        inner = index[added:]
-        return array.at(["0" if dim == 1 else each for dim, each in zip(own, inner, strict=True)])
+        return array.at([place(axis, each) for axis, each in enumerate(index[added:])])
 
     return Arr(array.item, tuple(dims), at, bases=array.bases)
 
@@ -295,8 +302,16 @@ def common_shape(body: Body, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ..
         dims = [shape[axis - count] for shape in shapes if len(shape) >= count - axis]
         others = [dim for dim in dims if dim != 1]
         known = [dim for dim in others if isinstance(dim, int)]
-        result.append(known[0] if known else others[0] if others else 1)
+        result.append(known[0] if known else _longest(body, others))
     return tuple(result)
+
+
+def _longest(body: Body, dims: Sequence[Dim]) -> Dim:
+    """Returns the length of axes, which are equal if they are not 1."""
+    first, *others = list(dict.fromkeys(dims)) or [1]
+    for other in others:
+        first = body.temporary("int64_t", f"{first} == 1 ? {other} : {first}")
+    return first
 
 
 # ------------------------------------------------------------------------------ elementwise --

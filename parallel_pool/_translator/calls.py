@@ -384,9 +384,9 @@ def _of_values(body: Body, sign: str, values: list[Value]) -> Value:
         raise body.refuse("max and min of values that are no numbers are not translated")
     best = body.c_variable("t", of.c)
     first, *others = [each for each in numbers if each is not None]
-    body.emit(f"{best} = {cast(first.c, of, first.number)};")
+    body.emit(f"{best} = {storage.as_item(body, first, of)};")
     for each in others:
-        c = cast(each.c, of, each.number)
+        c = storage.as_item(body, each, of)
         c = c if c.replace(".", "").isalnum() else body.temporary(of.c, c)
         body.emit(f"if ({c} {sign} {best}) {best} = {c};")
     return Num(of, best)
@@ -418,12 +418,16 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
         each_item(body, value, note)
     body.names, body.alive = kept
     of = found[0]
+    for each in found[1:]:
+        of = storage.join(of, each)  # type: ignore[assignment]
+    if not isinstance(of, Number):
+        raise body.refuse(f"{name}() of items that are {of} is not translated")
     best, some = body.c_variable("t", of.c), body.c_variable("t", "bool")
     body.emit(f"{some} = false;")
 
     def compare(item: Value) -> None:
         number = body.as_num(item)
-        c = body.temporary(of.c, cast(number.c, of, number.number))
+        c = body.temporary(of.c, storage.as_item(body, number, of))
         body.emit(f"if (!{some} || {c} {sign} {best}) {best} = {c};")
         body.emit(f"{some} = true;")
 
@@ -434,6 +438,8 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
             body.emit(f"{place}.some = {some}; {place}.v = {best};")
             return Opt(Optional(of), place)
         number = body.as_num(default)
+        if storage.join(number.number, of) != of:
+            raise body.refuse(f"{name}() with a default that is {number.number}, and items {of}")
         body.emit(f"if (!{some}) {best} = {cast(number.c, of, number.number)};")
     else:
         body.check(some, "ValueError", f"{name}() iterable argument is empty")
@@ -508,7 +514,7 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     body.emit(f"{total} = {cast(first.c, total_type, first.number)};")
     compensated = total_type.c == "double" and not total_type.is_numpy
     compensated = compensated and sys.version_info >= (3, 12)
-    if total_type.is_mixed and sys.version_info >= (3, 12):
+    if (total_type.is_mixed or total_type.may_be_int) and sys.version_info >= (3, 12):
         raise body.refuse(f"sum() adds items that are {total_type} differently: convert them")
     rest = body.c_variable("t", "double") if compensated else ""
     if compensated:
@@ -782,7 +788,7 @@ def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> V
     if isinstance(value, Mem):
         sample = next(iter(value.member.cls))
     elif number is not None:
-        if number.number.is_mixed:
+        if len(number.number.variants()) > 1:
             raise body.refuse(f"isinstance() of {number.number} is not translated: convert it")
         sample = number.number.dtype.type(0) if number.number.is_numpy else 0
         if not number.number.is_numpy:
@@ -918,9 +924,7 @@ def _math(name: str) -> Callable[..., Value]:
         numbers = [body.as_num(each) for each in given]
         cs = [body.temporary("double", cast(each.c, FLOAT, each.number)) for each in numbers]
         result = body.number(FLOAT, f"{name}({', '.join(cs)})")
-        nan, infinite = (
-            " || ".join(f"{test}({c})" for c in cs) for test in ("isnan", "!isfinite")
-        )
+        nan, infinite = (" || ".join(f"{test}({c})" for c in cs) for test in ("isnan", "!isfinite"))
         # CPython raises where the C library makes NaN of numbers, or an infinity of finite ones
         domain = "ValueError", "math domain error"
         body.check(f"!isnan({result.c}) || {nan}", *domain)
@@ -981,9 +985,7 @@ def _math_pow(body: Body, given: list[Value], keywords: dict[str, Value]) -> Val
     domain = "ValueError", "math domain error"
     body.check(f"!isnan({result.c}) || !({finite})", *domain)
     body.check(f"!isinf({result.c}) || !({finite}) || {cs[0]} != 0", *domain)
-    body.check(
-        f"!isinf({result.c}) || !({finite})", "OverflowError", "math range error"
-    )
+    body.check(f"!isinf({result.c}) || !({finite})", "OverflowError", "math range error")
     return result
 
 

@@ -131,9 +131,9 @@ def translate(
         raise
     except MISTAKES as mistake:
         kind = type(mistake).__name__
-        refusal = Refusal(f"{cls.__name__} is not translated ({kind}: {str(mistake)[:80]})")
-        refusal.file, refusal.line = reader.place_of(cls)
-        raise refusal from mistake
+        made = Refusal(f"{cls.__name__} is not translated ({kind}: {str(mistake)[:80]})")
+        made.file, made.line = reader.place_of(cls)
+        raise made from mistake
 
 
 def _translate(

@@ -28,11 +28,11 @@ def whole(body: Body, number: Num) -> Num:
 def number(body: Body, given: Num, item: Number) -> Num:
     """Returns a number that is stored as an item: NumPy refuses those of Python's that do not fit.
 
-    NumPy's own floats are converted as Python's are for int32 and int64, and cut off for others.
+    NumPy's own floats are cut off for types without a sign.
     """
     if item.kind not in "iu" or given.number.kind == "b":
         return given
-    is_cut = given.number.is_numpy and (item.kind == "u" or item.bits < 32)
+    is_cut = given.number.is_numpy and item.kind == "u"
     if given.number.kind == "f" and not is_cut:
         return _within(body, whole(body, given), item)
     return given if given.number.is_numpy else _within(body, given, item)

@@ -571,11 +571,11 @@ def _clip(body: Body, given: list[Value], keywords: Keywords) -> Value:
         if each is not None and not (isinstance(each, Fixed) and each.value is None)
     ]
     both = {"maximum": "clip_low", "minimum": "clip_high"}
-    for name, bound in bounds:
+    for name, limit in bounds:
         if len(bounds) == 1:
-            value = _two(body, name, value, bound)
+            value = _two(body, name, value, limit)
         else:
-            value = _two(body, both[name], value, _clamped(body, bound, value))
+            value = _two(body, both[name], value, _clamped(body, limit, value))
     return _as_scalar(body, value)
 
 
@@ -594,10 +594,10 @@ def _clamped(body: Body, bound: Value, value: Value) -> Value:
 
 def _as_scalar(body: Body, value: Value) -> Value:
     if isinstance(value, Num) and not value.number.is_numpy:
-        return Num(Number(value.number.kind, value.number.bits, True), value.c)
+        return Num(arrays._as_numpy(value.number), value.c)
     if isinstance(value, Fixed):
         number = body.as_num(value)
-        return Num(Number(number.number.kind, number.number.bits, True), number.c)
+        return Num(arrays._as_numpy(number.number), number.c)
     return value
 
 
@@ -607,7 +607,7 @@ def _two(body: Body, name: str, one: Value, other: Value) -> Value:
     def function(a: Num, b: Num) -> Num:
         of = promoted(a.number, b.number)
         if not of.is_numpy:
-            of = Number(of.kind, of.bits, True)
+            of = arrays._as_numpy(of)
         x, y = cast(a.c, of, a.number), cast(b.c, of, b.number)
         if of.kind == "f":
             return Num(of, f"pp_numpy_{name}_{of.c}({x}, {y})")
@@ -676,9 +676,16 @@ def _ufunc(function: np.ufunc) -> Callable[..., Value]:
         if function in PLAIN and function is not np.divide:
             values = fitting.operands(body, values)
         scalars = all(as_number(each) is not None for each in values)
-        one = _of_elements(body, function, values[-1], not scalars)
+        right = values[-1]
+        if function is np.power and not scalars:
+            right = operators.exponent(body, *values)
+            number = as_number(right)
+            right = _np(number) if number is not None else right
+        one = _of_elements(body, function, right, not scalars)
         if scalars:
-            numbers = [_as_scalar(body, body.kept(body.as_num(each))) for each in values]
+            numbers = [body.kept(body.as_num(each)) for each in values]
+            if not any(each.number.is_numpy for each in numbers):  # type: ignore[attr-defined]
+                numbers = [_as_scalar(body, each) for each in numbers]
             result = one(*numbers)
             return body.number(result.number, result.c)
         return arrays.elementwise(body, values, one)
@@ -693,8 +700,10 @@ def _of_elements(
     name = function.__name__
     if function in PLAIN:
         op = PLAIN[function]()
+        if function is np.power and not in_array:
+            return lambda a, b: _power(body, a, b)
         return lambda a, b: operators.of_numbers(
-            body, op, _np(a), _np(b), right if in_array else Fixed(None), in_array=in_array
+            body, op, a, b, right if in_array else Fixed(None), in_array=in_array
         )
     if function in COMPARED:
         return lambda a, b: Num(NP_BOOL, operators.compared(COMPARED[function], a, b))
@@ -718,9 +727,9 @@ def _of_elements(
     if function is np.invert:
         return lambda a: operators._unary_of_number(body, ast.Invert(), _np(a), True)
     if function in (np.deg2rad, np.radians):
-        return lambda a: Num(NP_FLOAT, f"({cast(a.c, FLOAT, a.number)} * {np.pi / 180.0!r})")
+        return lambda a: _times_pi(body, a, lambda pi, half: pi / half)
     if function in (np.rad2deg, np.degrees):
-        return lambda a: Num(NP_FLOAT, f"({cast(a.c, FLOAT, a.number)} * {180.0 / np.pi!r})")
+        return lambda a: _times_pi(body, a, lambda pi, half: half / pi)
 
     def of_floats(*numbers: Num) -> Num:
         of = numbers[0].number
@@ -729,7 +738,7 @@ def _of_elements(
         if of.kind != "f":
             if function in (np.floor, np.ceil, np.trunc, np.rint) and of.kind in "iu":
                 return Num(Number(of.kind, of.bits, True), numbers[0].c)
-            of = NP_FLOAT
+            of = _float_of(body, of)
         of = Number("f", of.bits, True)
         cs = [cast(each.c, of, each.number) for each in numbers]
         if function in LIBRARY and (of.bits == 64 or function in EXACT):
@@ -740,12 +749,37 @@ def _of_elements(
     return of_floats
 
 
+def _float_of(body: Body, of: Number) -> Number:
+    """Returns the floats that a function of NumPy makes of numbers."""
+    if of.kind == "f" or of.bits > 16 or not of.is_numpy:
+        return of if of.kind == "f" else NP_FLOAT
+    if of.bits == 16:
+        return Number("f", 32, True)
+    raise body.refuse(f"this function makes float16 of {of}: write .astype(np.float64)")
+
+
+def _times_pi(body: Body, one: Num, factor: Callable[[Any, Any], Any]) -> Num:
+    """np.radians and np.degrees: the factor has the precision of the numbers."""
+    of = _float_of(body, one.number)
+    of = Number("f", of.bits, True)
+    number = factor(of.dtype.type(np.pi), of.dtype.type(180))
+    return Num(of, f"({cast(one.c, of, one.number)} * {literal(number, of)})")
+
+
+def _power(body: Body, a: Num, b: Num) -> Num:
+    """np.power of two numbers: NumPy's loop takes other ways for some exponents."""
+    of = promoted(a.number, b.number)
+    if of.kind != "f":
+        return operators.of_numbers(body, ast.Pow(), a, b, Fixed(None))
+    return body.program.numpy_power(body, of, cast(a.c, of, a.number), cast(b.c, of, b.number))
+
+
 # one result in every precision
 EXACT = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.fabs, np.copysign)
 
 
 def _np(one: Num) -> Num:
-    return Num(Number(one.number.kind, one.number.bits, True), one.c)
+    return Num(arrays._as_numpy(one.number), one.c)
 
 
 def _square(body: Body, one: Num) -> Num:
@@ -1252,7 +1286,10 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
     if name == "astype":
         item = dtype_of(body, given[0])
         assert item is not None
-        if "copy" in keywords and item.c == value.item.c and not body.known(keywords["copy"], "copy"):
+        if value.item.may_be_int and item.kind in "iu" and item.bits < 64:
+            raise body.refuse("these are ints or floats: write .astype(np.float64) before")
+        is_copy = bool(body.known(keywords.get("copy", Fixed(True)), "copy"))
+        if item.c == value.item.c and not is_copy:
             raise body.refuse("astype() that may return the array itself is not translated")
         return (
             body.fresh(arrays.converted(value, item))

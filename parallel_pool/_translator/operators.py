@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import arrays, fitting, storage
@@ -31,6 +32,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    literal,
     promoted,
 )
 
@@ -158,10 +160,11 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
     if not isinstance(op, ast.Div):
         one, other = fitting.operands(body, [one, other])
     if isinstance(one, Arr) or isinstance(other, Arr) or _is_array(one) or _is_array(other):
+        right = exponent(body, one, other) if isinstance(op, ast.Pow) else other
         return arrays.elementwise(
             body,
             [one, other],
-            lambda a, b: of_numbers(body, op, a, b, other, in_array=True),
+            lambda a, b: of_numbers(body, op, a, b, right, in_array=True),
         )
     a, b = as_number(one), as_number(other)
     if a is None or b is None:
@@ -210,6 +213,10 @@ def of_numbers(
     if kind is ast.Div and one.number == INT and other.number == INT:
         return _divided(body, one, other, right)
     a, b = cast(one.c, of, one.number), cast(other.c, of, other.number)
+    if of.may_be_int and kind not in (ast.Add, ast.Sub):
+        _refuse_int_or_float(body, op, one, other)
+    if kind is ast.Pow and in_array and of.kind == "f":
+        return _array_power(body, of, a, b, right, one.number.kind == "f")
     if of.kind == "f":
         return _of_floats(body, op, of, a, b, right, in_array)
     if of.kind == "b":
@@ -228,7 +235,7 @@ def of_numbers(
 
 def _float_of(of: Number) -> Number:
     if of.kind == "f":
-        return of
+        return replace(of, may_be_int=False)
     return NP_FLOAT if of.is_numpy else Number("f", 64, False, of.is_mixed)
 
 
@@ -328,8 +335,6 @@ def _of_floats(
         c = f"pp_numpy_float_{name}{'' if wide else '_float'}({a}, {b})"
         return Num(of, c) if in_array else body.number(of, c)
     if kind is ast.Pow:
-        if in_array:
-            return _array_power(body, of, a, b, right)
         if of.is_numpy:
             name = "power" if wide else "power_float"
             return body.number(of, f"pp_python_{name}({a}, {b})")
@@ -346,16 +351,47 @@ def _is_never_zero(body: Body, value: Value) -> bool:
     return value.c.isdigit() and bool(int(value.c)) if isinstance(value, Num) else False
 
 
-def _array_power(body: Body, of: Number, a: str, b: str, right: Value) -> Num:
-    if isinstance(right, Fixed) and isinstance(right.value, (int, float)):
-        if right.value == 2:
-            kept = body.temporary(of.c, a) if not a.isidentifier() else a
-            return Num(of, f"({kept} * {kept})")
-        if right.value == 1:
-            return Num(of, a)
-        if right.value == 0.5:
-            return Num(of, f"{'sqrt' if of.bits == 64 else 'sqrtf'}({a})")
-    return body.program.numpy_loop(body, "power", of, a, b)
+def exponent(body: Body, one: Value, other: Value) -> Value:
+    """Returns the exponent of all elements of an array; () if each has its own."""
+    _check_exponents(body, one, other)
+    if as_number(other) is not None:
+        return other
+    is_one = all(dim == 1 for dim in body.array(other).dims)
+    base = body.array(one)
+    return other if is_one and any(dim != 1 for dim in base.dims) else Tup(())
+
+
+def _check_exponents(body: Body, one: Value, other: Value) -> None:
+    """Raises what NumPy raises for the powers of arrays; one of the values is one."""
+    base, exponent = (body.array(each) for each in (one, other))
+    if base.item.kind in "iu" and exponent.item.kind == "i":
+        with arrays.indices(body, exponent.dims) as at:
+            condition = f"{exponent.at(at)} >= 0"
+            text = "Integers to negative integer powers are not allowed."
+            body.check(condition, "ValueError", text)
+    dims = exponent.dims
+    is_one = all(dim == 1 for dim in dims)
+    if "f" in (base.item.kind, exponent.item.kind) and not is_one and len(dims) < len(base.dims):
+        raise body.refuse("these powers are not translated: give the exponents the array's shape")
+
+
+def _array_power(body: Body, of: Number, a: str, b: str, right: Value, is_float: bool) -> Num:
+    """Returns an element to a power. NumPy takes other ways for one exponent of all elements."""
+    number = as_number(right)
+    if isinstance(right, Tup):
+        return body.program.numpy_loop(body, "power", of, a, b)
+    a = a if a.isidentifier() else body.temporary(of.c, a)
+    if not is_float or number is None or number.number.is_numpy:
+        return body.program.numpy_power(body, of, a, b)
+    ways = {2: f"({a} * {a})", 1: a, 0.5: f"sqrt{'' if of.bits == 64 else 'f'}({a})"}
+    ways |= {0: literal(1.0, of), -1: f"({literal(1.0, of)} / {a})"}
+    if isinstance(right, Fixed):
+        way = ways.get(right.value)
+        return Num(of, way) if way else body.program.numpy_power(body, of, a, b)
+    result = body.program.numpy_power(body, of, a, b)
+    for exponent, way in ways.items():
+        body.emit(f"if ({b} == {exponent}) {result.c} = {way};")
+    return result
 
 
 def _float_power(body: Body, a: str, b: str) -> Num:
@@ -391,6 +427,17 @@ def _int_power(body: Body, one: Num, other: Num, right: Value) -> Num:
     name = body.c_variable("t", "int64_t")
     body.check(f"pp_python_pow({a}, {b}, &{name})", *_overflow())
     return Num(INT, name)
+
+
+def _refuse_int_or_float(body: Body, op: ast.operator, one: Num, other: Num) -> None:
+    """Raises Refusal unless a result is the same for an int and a float: an int has no -0."""
+    is_times = isinstance(op, ast.Mult)
+    if is_times and any(each.c.isdigit() and int(each.c) > 0 for each in (one, other)):
+        return
+    raise body.refuse(
+        f"{one.number} {_sign(op)} {other.number} is an int or a float, which are computed"
+        " differently: write floats from the beginning, as 0.0 for 0, or convert it by float()"
+    )
 
 
 def _refuse_mixed(body: Body, number: Number) -> None:
@@ -432,6 +479,11 @@ def _unary_of_number(body: Body, op: ast.unaryop, one: Num, in_array: bool) -> N
     if isinstance(op, ast.UAdd):
         return Num(number, cast(one.c, number, one.number))
     c = cast(one.c, number, one.number)
+    if number.may_be_int:
+        raise body.refuse(
+            f"the negative of what is {number} is not translated, as the int 0 has none: write a"
+            " float from the beginning, as 0.0 for 0, or convert it by float()"
+        )
     if number.kind == "f":
         return Num(number, f"(-{c})")
     if number.is_numpy or in_array:

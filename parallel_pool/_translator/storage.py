@@ -130,7 +130,6 @@ class Types:
         self.bytes[name] = self._bytes(of)
         self.text.append(f"typedef struct {{ {body} }} {name};")
 
-
     def _bytes(self, of: Type) -> int:
         """Returns how much memory a value takes."""
         if isinstance(of, Number):
@@ -228,7 +227,7 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         number = as_number(value)
         if number is None:
             raise Refusal(f"{what} is {of} at one place and {value.type} at another")
-        body.emit(f"{place} = {cast(number.c, of, number.number)};")
+        body.emit(f"{place} = {as_item(body, number, of)};")
     elif isinstance(of, Array):
         _store_array(body, of, place, value, what)
     elif isinstance(of, DynamicArray):
@@ -274,6 +273,16 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         _store_map(body, of, place, value, what)
     else:
         raise Refusal(f"{what} is {of}, which can't be kept")
+
+
+def as_item(body: Body, number: Num, of: Number) -> str:
+    """Returns the C expression of a number as one of a type that it may be."""
+    c = number.c
+    if of.may_be_int and number.number.c == "int64_t" and not c.lstrip("-").isdigit():
+        c = body.temporary("int64_t", c)
+        text = "an int beyond 2**53 and a float are kept in one place: convert it by float()"
+        body.check(f"-(INT64_C(1) << 53) <= {c} && {c} <= INT64_C(1) << 53", "OverflowError", text)
+    return cast(c, of, number.number)
 
 
 def _store_union(body: Body, of: Union, place: str, value: Value, what: str) -> None:

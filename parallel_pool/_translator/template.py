@@ -179,7 +179,9 @@ class Template:
             Refusal: the types don't fit.
         """
         if isinstance(have, Number) and isinstance(of, Number):
-            if (have.kind == "f" and of.kind in "iu") or have == of:
+            if have.kind == "f" and of.kind in "iu":
+                return dataclasses.replace(have, may_be_int=True)
+            if have == of:
                 return have
             if have.kind in "biu" and of.kind == "f":
                 raise body.refuse(

@@ -396,12 +396,11 @@ def _is_one(c: str) -> bool:
 
 def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any = None) -> Number:
     """Returns the type of arithmetic of two numbers, as NumPy 2 promotes."""
+    if one.is_mixed or other.is_mixed or one.may_be_int or other.may_be_int:
+        return _promoted_variants(one, other)
     if not one.is_numpy and not other.is_numpy:
         kind = next(each for each in "fib" if each in (one.kind, other.kind))
-        bits = BOOL.bits if kind == "b" else INT.bits
-        return Number(kind, bits, False, one.is_mixed or other.is_mixed)
-    if one.is_mixed or other.is_mixed:
-        return _promoted_mixed(one, other)
+        return Number(kind, BOOL.bits if kind == "b" else INT.bits)
     if one.is_numpy and other.is_numpy:
         found = np.result_type(one.dtype, other.dtype)
     else:
@@ -416,30 +415,36 @@ def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any
     return Number(found.kind, 8 * found.itemsize, True)
 
 
-def _promoted_mixed(one: Number, other: Number) -> Number:
-    """Returns the type of arithmetic of a number of NumPy's or Python's and one of NumPy's."""
-    mixed, numpy = (one, other) if one.is_mixed else (other, one)
-    ways = [promoted(Number(mixed.kind, mixed.bits, is_numpy), numpy) for is_numpy in (False, True)]
-    if ways[0] != ways[1]:
-        raise Refusal(
-            f"a value is {mixed}, and {numpy} computes differently with each: convert it by"
-            f" {mixed.python}()"
-        )
-    return ways[0]
+def _promoted_variants(one: Number, other: Number) -> Number:
+    """Returns the type of arithmetic of numbers, one of which may be of several types."""
+    found: Number | None = None
+    for a in one.variants():
+        for b in other.variants():
+            way = promoted(a, b)
+            found = way if found is None else joined_numbers(found, way)
+            if found is None or (found.c != "double" and found.kind == "f"):
+                mixed, plain = (one, other) if len(one.variants()) > 1 else (other, one)
+                raise Refusal(
+                    f"a value is {mixed}, and {plain} computes differently with each: convert it by"
+                    f" {mixed.python}()"
+                )
+    assert found is not None
+    return found
 
 
 def joined_numbers(one: Number, other: Number) -> Number | None:
     """Returns the type of a variable that has been both; None if they compute differently."""
     if one == other:
         return one
-    if one.kind == other.kind and one.bits == other.bits:
-        return Number(one.kind, one.bits, False, True)
     kinds = {one.kind, other.kind}
     plain = all(each.bits == 64 or each.kind == "b" for each in (one, other))
     is_numpy = one.is_numpy and other.is_numpy
     is_mixed = not is_numpy and any(each.is_numpy or each.is_mixed for each in (one, other))
+    may_be_int = one.may_be_int or other.may_be_int
+    if one.kind == other.kind and one.bits == other.bits:
+        return Number(one.kind, one.bits, is_numpy, is_mixed, may_be_int)
     if plain and kinds == {"i", "f"}:
-        return Number("f", 64, is_numpy, is_mixed)
+        return Number("f", 64, is_numpy, is_mixed, True)
     if plain and kinds == {"b", "i"}:
         return Number("i", 64, False, is_numpy or is_mixed)
     return None
