@@ -58,7 +58,7 @@ def bound(body: Body, takes: str, given: list[Value], keywords: dict[str, Value]
     for name, value in left.items():
         if name not in names and "**" not in names:
             raise body.refuse(
-                f"this call with {name}={_shown(value)} is not translated: write it without, or a loop"
+                f"this call with {name}={_shown(value)} is not translated: leave it out"
             )
     return given, left
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,8 +244,23 @@ def indices(body: Body, dims: Sequence[Dim]) -> Iterator[list[str]]:
 
 
 def copy_elements(body: Body, of: Arr, to: Arr) -> None:
+    """Stores the elements of an array in another one, to whose shape it is broadcast."""
+    added = len(to.dims) - len(of.dims)
+    wanted = to.dims[max(0, added) :]
+    unsure = [a for a, b in zip(of.dims, wanted, strict=False) if isinstance(a, str) and a != b]
+    if not unsure or added < 0:
+        _copy(body, broadcast(body, of, to.dims), to)
+        return
+    # an axis may have one element: the loop for all others needs no look at that
+    with body.block(f"if ({' && '.join(f'{dim} != 1' for dim in unsure)}) {{"):
+        broadcast(body, of, to.dims)
+        _copy(body, broadcast(body, replace(of, dims=tuple(wanted)), to.dims), to)
+    with body.block("else {"):
+        _copy(body, broadcast(body, of, to.dims), to)
+
+
+def _copy(body: Body, of: Arr, to: Arr) -> None:
     """Stores the elements of an array in another one of the same shape."""
-    of = broadcast(body, of, to.dims)
     if of.pointer and of.pointer == to.pointer and of.item.c == to.item.c:
         return
     if of.pointer and to.pointer and of.item.c == to.item.c and of.dims == to.dims:

@@ -927,9 +927,10 @@ def _math(name: str) -> Callable[..., Value]:
         nan, infinite = (" || ".join(f"{test}({c})" for c in cs) for test in ("isnan", "!isfinite"))
         # CPython raises where the C library makes NaN of numbers, or an infinity of finite ones
         domain = "ValueError", "math domain error"
-        body.check(f"!isnan({result.c}) || {nan}", *domain)
         large = ("OverflowError", "math range error") if is_range else domain
-        body.check(f"!isinf({result.c}) || {infinite}", *large)
+        with body.block(f"if (__builtin_expect(!isfinite({result.c}), 0)) {{"):
+            body.check(f"!isnan({result.c}) || {nan}", *domain)
+            body.check(f"!isinf({result.c}) || {infinite}", *large)
         return result
 
     return translate

@@ -348,6 +348,7 @@ def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> 
             f"{what} is an array of {of.item.dtype.name} at one place and of"
             f" {array.item.dtype.name} at another: write .astype(np.{of.item.dtype.name})"
         )
+    array = replace(array, dims=of.shape)
     body.copy_elements(array, memory_array(of.item, of.shape, f"{place}.v"))
 
 
