@@ -477,6 +477,16 @@ static inline double pp_python_round(double x, int64_t digits) {
 PP_PYTHON_SUM(pp_python_sum, double)
 PP_PYTHON_SUM(pp_python_sum_float, float)
 
+/* ... of what NumPy converts first, in pieces of its buffer */
+__attribute__((unused)) static double pp_python_sum_converted(const char *values, int64_t count,
+                                                              int64_t stride) {
+  const int64_t piece = 8192;
+  double sum = 0;
+  for (int64_t i = 0; i < count; i += piece)
+    sum += pp_python_sum(values + i * stride, count - i < piece ? count - i : piece, stride);
+  return sum;
+}
+
 /* Adds one number to the sum of CPython's sum() of floats: naive before 3.12, compensated since. */
 static inline void pp_python_add(double *sum, double *rest, double x) {
   double total = *sum + x;

@@ -23,6 +23,7 @@ from parallel_pool._translator.types import (
 from parallel_pool._translator.values import (
     EVERYWHERE,
     NOWHERE,
+    UNKNOWN,
     Arr,
     Dim,
     Fixed,
@@ -40,6 +41,10 @@ from parallel_pool._translator.values import (
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
+
+
+# elements that NumPy adds at once, of a part of an array
+LARGEST_PART = 8192
 
 
 # --------------------------------------------------------------------------------- making --
@@ -175,7 +180,76 @@ def part(array: Arr, index: int | str) -> Arr:
         is_read_only=array.is_read_only,
         key=f"{array.key}[{index}]" if array.key else "",
         bases=array.bases,
+        order=_without_axis(array.order),
     )
+
+
+def _without_axis(order: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns an order without the first axis."""
+    return order if order == UNKNOWN else ordered([axis - 1 for axis in order if axis])
+
+
+def ordered(axes: Sequence[int]) -> tuple[int, ...]:
+    """Returns axes in the order of memory, () if that is their own."""
+    return () if list(axes) == sorted(axes) and -1 not in axes else tuple(axes)
+
+
+def order_of(value: Any) -> tuple[int, ...]:
+    """Returns the order in memory of a known array's axes."""
+    axes = sorted(range(value.ndim), key=lambda axis: (-abs(value.strides[axis]), axis))
+    wide = [axis for axis in axes if value.shape[axis] != 1]
+    return () if wide == sorted(wide) else tuple(axes)
+
+
+def one_order(orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Returns the order in memory of what is made of arrays."""
+    return orders[0] if len(set(orders)) == 1 else UNKNOWN if orders else ()
+
+
+def transposed(array: Arr) -> Arr:
+    """Returns array.T."""
+    count = len(array.dims)
+    order = UNKNOWN
+    if array.order != UNKNOWN:
+        order = ordered([count - 1 - axis for axis in array.order or range(count)])
+    return Arr(
+        array.item,
+        array.dims[::-1],
+        lambda at: array.at(list(at)[::-1]),
+        is_place=array.is_place,
+        root=array.root,
+        is_foreign=array.is_foreign,
+        is_read_only=array.is_read_only,
+        order=order,
+    )
+
+
+def in_order(body: Body, array: Arr, axis: int | None) -> tuple[Arr, int | None]:
+    """Returns an array with its axes in the order of memory, and the place of one of them there."""
+    if not array.order or array.item.kind != "f":
+        return array, axis
+    order = array.order
+    if order == UNKNOWN or (axis is not None and len(order) > 2):
+        raise body.refuse(
+            "the order in which NumPy adds the numbers of this array is not translated, as it was"
+            " transposed: write .copy() before"
+        )
+    places = [order.index(i) for i in range(len(order))]
+    dims = tuple(array.dims[i] for i in order)
+    made = Arr(array.item, dims, lambda at: array.at([at[i] for i in places]), bases=array.bases)
+    return made, None if axis is None else places[axis]
+
+
+def check_size(body: Body, array: Arr) -> None:
+    """Raises if NumPy adds the numbers of a view in pieces of its buffer."""
+    if array.item.kind != "f" or array.pointer or not array.is_place or len(array.dims) < 2:
+        return
+    size = " * ".join(str(dim) for dim in array.dims)
+    text = "the sum of a part of so large an array is not translated: write .copy() before"
+    known = [dim for dim in array.dims if isinstance(dim, int)]
+    if len(known) == len(array.dims) and int(np.prod(known)) <= LARGEST_PART:
+        return
+    body.check(f"{size} <= {LARGEST_PART}", "NotImplementedError", text)
 
 
 def row(body: Body, array: Arr, index: str) -> Value:
@@ -205,6 +279,7 @@ def fresh(body: Body, array: Arr) -> Arr:
     else:
         result = scratch(body, array.item, array.dims)
     copy_elements(body, array, result)
+    result.order = array.order
     return result
 
 
@@ -220,8 +295,14 @@ def in_memory(body: Body, array: Arr, item: Number | None = None) -> Arr:
 def converted(array: Arr, item: Number) -> Arr:
     """Returns array.astype(...), computed when it is read."""
     if array.item.c == item.c and array.item.kind == item.kind:
-        return Arr(item, array.dims, array.at, bases=array.bases)
-    return Arr(item, array.dims, lambda at: cast(array.at(at), item, array.item), bases=array.bases)
+        return Arr(item, array.dims, array.at, bases=array.bases, order=array.order)
+    return Arr(
+        item,
+        array.dims,
+        lambda at: cast(array.at(at), item, array.item),
+        bases=array.bases,
+        order=array.order,
+    )
 
 
 @contextlib.contextmanager
@@ -351,7 +432,13 @@ def elementwise(body: Body, values: Sequence[Value], function: Callable[..., Num
     with body.buffer():
         item = result(["0"] * len(dims)).number
     bases = NOWHERE.union(*(each.bases for each in spread if isinstance(each, Arr)))
-    return Arr(_as_numpy(item), dims, lambda at: result(at).c, bases=bases)
+    orders = [each.order for each in operands if isinstance(each, Arr) and _is_wide(each)]
+    return Arr(_as_numpy(item), dims, lambda at: result(at).c, bases=bases, order=one_order(orders))
+
+
+def _is_wide(array: Arr) -> bool:
+    """Returns whether an array has an order of axes."""
+    return sum(dim != 1 for dim in array.dims) > 1
 
 
 # ------------------------------------------------------------------------------- subscripts --
@@ -375,6 +462,8 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
     # for each axis of the array: how its index is made of those of the view
     makers: list[Callable[[Sequence[str]], str]] = []
     axis = 0
+    # the axis of the view that an axis of the array has become
+    places: dict[int, int] = {}
     pointer = array.pointer
     is_contiguous = bool(pointer)
     for each in index:
@@ -386,6 +475,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
             maker, dim = _slice(body, each, length, len(dims))
             whole = each == slice(None)
             is_contiguous = is_contiguous and (whole or (axis == 0 and each.step is None))
+            places[axis] = len(dims)
             dims.append(dim)
             makers.append(maker)
         else:
@@ -395,6 +485,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         axis += 1
     for left in array.dims[axis:]:
         number = len(dims)
+        places[len(makers)] = number
         makers.append(lambda at, number=number: at[number])  # type: ignore[misc]
         dims.append(left)
 
@@ -419,7 +510,15 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         is_read_only=array.is_read_only,
         key=f"{array.key}[{at(['?'] * len(dims))}]" if array.key else "",
         bases=array.bases,
+        order=_order_of_view(array, places, len(dims)),
     )
+
+
+def _order_of_view(array: Arr, places: dict[int, int], count: int) -> tuple[int, ...]:
+    if not array.order or array.order == UNKNOWN:
+        return array.order
+    added = [i for i in range(count) if i not in places.values()]
+    return ordered(added + [places[axis] for axis in array.order if axis in places])
 
 
 def element_index(body: Body, value: Value, length: Dim, axis: int) -> str:
@@ -541,7 +640,13 @@ def _chosen(body: Body, array: Arr, index: list[Any], at: int) -> Value:
                 inner.append(outer[len(before) + len(shape) + i - len(index)])
         return array.at(inner)
 
-    return Arr(array.item, dims, place, is_place=array.is_place, root=array.root)
+    order: tuple[int, ...] = ()
+    if before:
+        # NumPy's copy has the chosen axes first
+        end = len(before) + len(shape)
+        axes = [*range(len(before), end), *range(len(before)), *range(end, len(dims))]
+        order = UNKNOWN if array.order else ordered(axes)
+    return Arr(array.item, dims, place, is_place=array.is_place, root=array.root, order=order)
 
 
 def _check_indices(body: Body, chooser: Arr, length: Dim, axis: int) -> None:
@@ -644,9 +749,10 @@ def writable(body: Body, array: Arr) -> None:
 # ------------------------------------------------------------------------------- reductions --
 
 
-def sum_of(body: Body, array: Arr, axis: int | None = None) -> Value:
-    """np.sum."""
+def sum_of(body: Body, array: Arr, axis: int | None = None, of: Number | None = None) -> Value:
+    """np.sum; of: the type that the numbers are converted from."""
     item = array.item
+    is_converted = of is not None and of != item and item == NP_FLOAT
     if item.kind == "b" or (item.kind in "iu" and item.bits < 64):
         item = Number("u" if item.kind == "u" else "i", 64, True)
     if axis is not None and len(array.dims) > 1:
@@ -673,6 +779,7 @@ def sum_of(body: Body, array: Arr, axis: int | None = None) -> Value:
     array = in_memory(body, array)
     count = " * ".join(str(dim) for dim in array.dims)
     name = "pp_python_sum" if item.bits == 64 else "pp_python_sum_float"
+    name = "pp_python_sum_converted" if is_converted else name
     return body.number(
         item,
         f"{name}((const char *){array.pointer}, {count}, (int64_t)sizeof({item.c}))",

@@ -84,6 +84,7 @@ class Body:
         self.returns = returns
         self.found_returns: list[Type] = []
         self.returns_parts = False
+        self.returned_orders: list[tuple[int, ...]] = []
         # the name that the only return statement returns: its memory is that of the result
         self.returned_name = _returned_name(function)
         # where the result of the next call goes, and its type
@@ -271,6 +272,12 @@ class Body:
     def fresh(self, array: Arr) -> Arr:
         return arrays.fresh(self, array)
 
+    def lasting(self, array: Arr) -> Arr:
+        """Returns a copy of an array in the memory of the call."""
+        made = arrays.scratch(self, array.item, array.dims)
+        arrays.copy_elements(self, array, made)
+        return made
+
     def in_memory(self, array: Arr, item: Number | None = None) -> Arr:
         return arrays.in_memory(self, array, item)
 
@@ -393,7 +400,10 @@ class Body:
             return Fixed(of.value)
         place = self.own(name, of)
         storage.store(self, of, place, value, name)
-        return storage.load(self, of, place, ("variable", name))
+        found = storage.load(self, of, place, ("variable", name))
+        if isinstance(found, Arr) and isinstance(value, Arr):
+            found.order = value.order
+        return found
 
     def own(self, name: str, of: Type) -> str:
         """Returns the C variable of a name for a type."""
@@ -456,7 +466,10 @@ class Body:
             of = storage.join(self._type(one), self._type(other))
         except Refusal as refusal:
             raise self.refuse(f"{name}: {refusal.args[0]}") from None
-        return self._at(name, of)
+        found = self._at(name, of)
+        if isinstance(found, Arr) and isinstance(one, Arr) and isinstance(other, Arr):
+            found.order = arrays.one_order([one.order, other.order])
+        return found
 
     def _type(self, value: Value) -> Type:
         return self.unbounded(value)
@@ -467,7 +480,10 @@ class Body:
         )
 
     def _canonical(self, name: str, value: Value) -> Value:
-        return self._at(name, self._type(value))
+        found = self._at(name, self._type(value))
+        if isinstance(found, Arr) and isinstance(value, Arr):
+            found.order = value.order
+        return found
 
     def _at(self, name: str, of: Type) -> Value:
         if isinstance(of, Constant):
@@ -478,7 +494,8 @@ class Body:
         if type(one) is not type(other):
             return False
         if isinstance(one, Arr) and isinstance(other, Arr):
-            return one.key == other.key and one.type == other.type and one.key != ""
+            is_same = one.key == other.key and one.type == other.type and one.key != ""
+            return is_same and one.order == other.order
         if isinstance(one, displays.ListDisplay) != isinstance(other, displays.ListDisplay):
             return False
         if isinstance(one, Fixed) and isinstance(other, Fixed):
@@ -664,6 +681,8 @@ class Body:
         root = getattr(value, "root", None)
         if root is not None and root[0] != "variable":
             self.returns_parts = True
+        if isinstance(value, Arr):
+            self.returned_orders.append(value.order)
         if self.returns is not None:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")

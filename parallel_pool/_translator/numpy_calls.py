@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from parallel_pool._translator.values import (
     Generator,
     Lst,
     Num,
+    UNKNOWN,
     Tup,
     Value,
     as_number,
@@ -279,6 +281,7 @@ def _joined(body: Body, parts: Sequence[Arr], axis: int) -> Arr:
     dims = list(parts[0].dims)
     dims[axis] = total if isinstance(total, int) else body.temporary("int64_t", total)
     result = arrays._new(body, item, dims)
+    result.order = UNKNOWN if any(part.order for part in parts) else ()
     first: Dim = 0
     for part in parts:
         with arrays.indices(body, part.dims) as at:
@@ -327,7 +330,8 @@ def _vstack(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _expanded(array: Arr, axis: int) -> Arr:
     dims = (*array.dims[:axis], 1, *array.dims[axis:])
-    return Arr(array.item, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]))
+    order = UNKNOWN if array.order else ()
+    return Arr(array.item, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]), order=order)
 
 
 def flattened(body: Body, array: Arr) -> Arr:
@@ -420,7 +424,7 @@ def _roll(body: Body, given: list[Value], keywords: Keywords) -> Value:
         inner[axis] = f"(({index[axis]} + {length} - {shift}) % {length})"
         return array.at(inner)
 
-    return body.fresh(Arr(array.item, array.dims, at))
+    return body.fresh(Arr(array.item, array.dims, at, order=array.order))
 
 
 def _flip(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -441,6 +445,7 @@ def _flip(body: Body, given: list[Value], keywords: Keywords) -> Value:
         is_place=array.is_place,
         root=array.root,
         is_read_only=array.is_read_only,
+        order=array.order,
     )
 
 
@@ -462,6 +467,7 @@ def _rot90(body: Body, given: list[Value], keywords: Keywords) -> Value:
             is_place=previous.is_place,
             root=previous.root,
             is_read_only=previous.is_read_only,
+            order=arrays.transposed(previous).order,
         )
     return array
 
@@ -486,6 +492,7 @@ def _rotated(body: Body, array: Arr, count: Value) -> Arr:
         is_place=array.is_place,
         root=array.root,
         is_read_only=array.is_read_only,
+        order=UNKNOWN,
     )
 
 
@@ -499,14 +506,7 @@ def _transpose(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
     if given[1:] and not (isinstance(given[1], Fixed) and given[1].value is None):
         raise body.refuse("transpose with an order of axes is not translated")
-    return Arr(
-        array.item,
-        array.dims[::-1],
-        lambda at: array.at(list(at)[::-1]),
-        is_place=array.is_place,
-        root=array.root,
-        is_read_only=array.is_read_only,
-    )
+    return arrays.transposed(array)
 
 
 # --------------------------------------------------------------------------------- choosing --
@@ -805,19 +805,26 @@ def _reduction(name: str) -> Callable[..., Value]:
     return translate
 
 
+# reductions of floats that depend on the order
+ORDERED = ("sum", "mean", "prod", "std", "var", "max", "amax", "min", "amin")
+
+
 def reduce(body: Body, name: str, array: Arr, given: Sequence[Value], keywords: Keywords) -> Value:
     """sum, mean, max ... of an array."""
     axis = axis_of(body, given[0] if given else keywords.get("axis"))
     if axis is not None:
         axis %= max(1, len(array.dims))
+    if name in ORDERED:
+        array, axis = arrays.in_order(body, array, axis)
+        arrays.check_size(body, array)
     if name in ("sum", "count_nonzero"):
         if name == "count_nonzero":
             old = array
             array = Arr(NP_BOOL, old.dims, lambda at: cast(old.at(at), NP_BOOL, old.item))
-        item = dtype_of(body, argument([Fixed(None), *given], keywords, 2, "dtype"))
+        item, of = dtype_of(body, argument([Fixed(None), *given], keywords, 2, "dtype")), array.item
         if item is not None:
             array = arrays.converted(array, item)
-        result = arrays.sum_of(body, array, axis)
+        result = arrays.sum_of(body, array, axis, of)
         if name == "count_nonzero" and isinstance(result, Num):
             return Num(INT, result.c)
         return result
@@ -852,7 +859,7 @@ def _float_item(item: Number) -> Number:
 
 def _mean(body: Body, array: Arr, axis: int | None, ddof: int = 0) -> Value:
     item = _float_item(array.item)
-    total = arrays.sum_of(body, arrays.converted(array, item), axis)
+    total = arrays.sum_of(body, arrays.converted(array, item), axis, array.item)
     if axis is not None and len(array.dims) > 1:
         dim = array.dims[axis]
     else:
@@ -1297,7 +1304,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
             else arrays.converted(value, item)
         )
     if name == "copy":
-        return body.fresh(value)
+        return replace(body.fresh(value), order=())
     if name in ("ravel", "flatten"):
         flat = flattened(body, value)
         return body.fresh(flat) if name == "flatten" else flat

@@ -55,6 +55,7 @@ from parallel_pool._translator.values import (
     Span,
     Tup,
     Txt,
+    UNKNOWN,
     Uni,
     Value,
     as_number,
@@ -82,10 +83,12 @@ class Compiled:
         result: the type of what it returns; None: it is not known yet.
         is_foreign: it returns a part of an attribute.
         is_recursive: it calls itself.
+        order: of the axes of the array that it returns.
     """
 
     name: str
     result: Type | None = None
+    order: tuple[int, ...] = ()
     is_foreign: bool = False
     is_recursive: bool = False
     is_done: bool = False
@@ -198,7 +201,10 @@ class Program:
             return Fixed(template.cls)
         if name in template.state:
             of = template.state[name]
-            return storage.load(body, of, f"s->a_{name}", ("attribute", name))
+            held = storage.load(body, of, f"s->a_{name}", ("attribute", name))
+            if isinstance(held, Arr):
+                held.order = template.orders.get(name, ())
+            return held
         if not hasattr(template.env, name):
             raise body.refuse(f"self.{name} is assigned nowhere before this line")
         value = getattr(template.env, name)
@@ -216,6 +222,7 @@ class Program:
             assert item is not None
             array = storage.memory_array(item, value.shape, f"k->a_{name}", ("attribute", name))
             array.is_read_only = True
+            array.order = arrays.order_of(value)
             return array
         if isinstance(value, np.random.Generator):
             raise body.refuse(
@@ -260,6 +267,8 @@ class Program:
                 if isinstance(value, Rec)
                 else body.kept(value)
             )
+        if isinstance(value, Arr):
+            self._note_order(name, value.order)
         body.detach(("attribute", name))
         storage.store(body, have, f"s->a_{name}", value, f"self.{name}")
         self.assigned.add(name)
@@ -272,6 +281,13 @@ class Program:
                 held is given and isinstance(now, Rec) and now.cls is not None
             ):
                 body.names[other] = now
+
+    def _note_order(self, name: str, order: tuple[int, ...]) -> None:
+        """Notes the order of an attribute's axes, and begins anew if it is another one."""
+        have = self.template.orders.setdefault(name, order)
+        if have != order and have != UNKNOWN:
+            self.template.orders[name] = UNKNOWN
+            raise Restart
 
     def widen_map(self, name: str, of: Map, key: Type, item: Type) -> None:
         """Notes that a dict of an attribute has keys and items of other types, and begins anew."""
@@ -387,6 +403,7 @@ class Program:
 
     def table(self, value: Any) -> Arr:
         """Returns a known array, which all environments share."""
+        order = arrays.order_of(value)
         value = np.ascontiguousarray(value)
         item = of_dtype(value.dtype)
         if item is None:
@@ -403,7 +420,7 @@ class Program:
             text = arrays.literal_array(item, value) or "0"
             self.tables.append(f"static const {item.c} {name}[{max(1, value.size)}] = {{{text}}};")
         array = storage.memory_array(item, value.shape, self._arrays[key])
-        array.is_read_only, array.is_place = True, False
+        array.is_read_only, array.is_place, array.order = True, False, order
         flat = value.ravel().tolist()
         if value.size <= 64:
             # elements at places that are known are numbers
@@ -728,7 +745,7 @@ class Program:
             of = value.type
             dims = [str(dim) for dim in value.dims]
             kind = f"{value.item.c} *"
-            form: Any = ("array", of, value.root, value.is_read_only, value.is_foreign)
+            form: Any = ("array", of, value.root, value.is_read_only, value.is_foreign, value.order)
             if isinstance(of, Array):
                 return form, f"({kind}){value.pointer}", kind
             struct = self.types.c(of)
@@ -778,7 +795,7 @@ class Program:
             else:
                 dims = [f"{c}.dim[{i}]" for i in range(of.ndim)]
                 array = storage.memory_array(of.item, dims, f"{c}.v", form[2])
-            array.is_read_only, array.is_foreign = form[3], form[4]
+            array.is_read_only, array.is_foreign, array.order = form[3:]
             if array.root is None:
                 array.root = ("parameter", c)
             return array
@@ -810,6 +827,7 @@ class Program:
                 else body.result_type()
             )
             compiled.is_foreign = body.returns_parts
+            compiled.order = arrays.one_order(body.returned_orders)
             if found == result:
                 break
             compiled.result = result = found
@@ -954,6 +972,8 @@ class Program:
         found = storage.load(body, compiled.result, result)
         if target is not None and isinstance(found, Arr) and target[0] == compiled.result:
             found.pointer = target[1]
+        if isinstance(found, Arr):
+            found.order = compiled.order
         if compiled.is_foreign and isinstance(found, Arr):
             found.is_foreign = True
         return found

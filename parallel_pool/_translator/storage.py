@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -232,6 +233,8 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         _store_array(body, of, place, value, what)
     elif isinstance(of, DynamicArray):
         found = body.in_memory(body.array(value), of.item)
+        if not place.startswith("v_") and _ends_with_function(body, found):
+            found = body.lasting(found)
         body.emit(f"{place}.v = {found.pointer};")
         for i, dim in enumerate(found.dims):
             body.emit(f"{place}.dim[{i}] = {dim};")
@@ -273,6 +276,14 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         _store_map(body, of, place, value, what)
     else:
         raise Refusal(f"{what} is {of}, which can't be kept")
+
+
+def _ends_with_function(body: Body, array: Arr) -> bool:
+    """Returns whether the memory of an array is a variable of the function."""
+    if array.root is not None and array.root[0] != "variable":
+        return False
+    kinds = [body.variables.get(name, "") for name in re.findall(r"\w+", array.pointer)]
+    return any(kind and not kind.endswith("*") for kind in kinds)
 
 
 def as_item(body: Body, number: Num, of: Number) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import reader, storage
+from parallel_pool._translator import arrays, reader, storage
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     NONE,
@@ -61,6 +61,7 @@ class Template:
         divisors: constants by which the program divides without a look at them.
         frozen: other attributes that never change, as far as the program depends on them.
         rebound: attributes that methods assign.
+        orders: of the axes of arrays in attributes, as of an array.
     """
 
     def __init__(self, cls: type, options: dict[str, Any] | None = None) -> None:
@@ -82,6 +83,11 @@ class Template:
         self.constants: dict[str, Any] = {}
         self.frozen: dict[str, Any] = {}
         self.divisors: set[str] = set()
+        self.orders = {
+            name: arrays.order_of(value)
+            for name, value in self.initial.items()
+            if isinstance(value, np.ndarray)
+        }
         self.capacities = self._capacities()
         self.state: dict[str, Type] = {}
         self.widened: dict[tuple[str, Any], Type] = {}

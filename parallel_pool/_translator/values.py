@@ -37,6 +37,7 @@ from parallel_pool._translator.types import (
 
 EVERYWHERE = "*"
 NOWHERE: frozenset[str] = frozenset()
+UNKNOWN = (-1,)
 
 # an axis: its length, or a C expression of an int64_t without side effects
 Dim = int | str
@@ -105,6 +106,8 @@ class Arr(Value):
         is_foreign: a method has returned a part of an attribute: it must not be changed.
         is_read_only: holds for all environments.
         bases: the memories that elements are read from; EVERYWHERE in it: any.
+        order: its axes in the order of NumPy's memory, in which NumPy adds; (): as they are;
+            UNKNOWN.
     """
 
     item: Number
@@ -117,6 +120,7 @@ class Arr(Value):
     is_read_only: bool = False
     key: str = ""
     bases: frozenset[str] = frozenset({EVERYWHERE})
+    order: tuple[int, ...] = ()
 
     @property
     def type(self) -> Type:
