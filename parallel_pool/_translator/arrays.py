@@ -226,7 +226,7 @@ def transposed(array: Arr) -> Arr:
 
 def in_order(body: Body, array: Arr, axis: int | None) -> tuple[Arr, int | None]:
     """Returns an array with its axes in the order of memory, and the place of one of them there."""
-    if not array.order or array.item.kind != "f":
+    if len(array.dims) < 2 or not array.order or array.item.kind != "f":
         return array, axis
     order = array.order
     if order == UNKNOWN or (axis is not None and len(order) > 2):
@@ -496,7 +496,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         return Num(array.item, at(()))
     if is_contiguous:
         fixed = [makers[i](["0"] * len(dims)) for i in range(len(array.dims))]
-        pointer = f"(&{array.at(fixed)})"
+        pointer = f"(&{pointer}[{storage.flat_index(array.dims, fixed)}])"
     else:
         pointer = ""
     return Arr(
