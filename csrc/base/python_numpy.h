@@ -49,23 +49,17 @@ typedef struct numpy_loop {
     return result;                                                                           \
   }
 
-/* a @ b of contiguous arrays: (rows, inner) or (inner,), and (inner, columns) or (inner,) */
-#define NUMPY_MATMUL(type)                                                                  \
-  __attribute__((unused)) static void numpy_matmul_##type(                                  \
-      const numpy_loop *function, const type *a, const type *b, type *result, int64_t rows, \
-      int64_t inner, int64_t columns, int a_ndim, int b_ndim) {                             \
-    const intptr_t size = sizeof(type), counts[4] = {1, rows, inner, columns};              \
-    const intptr_t strides[9] = {0,                                                         \
-                                 0,                                                         \
-                                 0,                                                         \
-                                 a_ndim == 2 ? inner * size : 0,                            \
-                                 size,                                                      \
-                                 b_ndim == 2 ? columns * size : size,                       \
-                                 b_ndim == 2 ? size : 0,                                    \
-                                 a_ndim == 2 ? (b_ndim == 2 ? columns * size : size) : 0,   \
-                                 b_ndim == 2 ? size : 0};                                   \
-    char *arguments[3] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)result};      \
-    function->loop(arguments, counts, strides, function->data);                             \
+/* a @ b. steps: in elements, from row to row and along a row of a, along a column and from column
+ * to column of b, and from row to row and along a row of the result; 0 for axes that are missing */
+#define NUMPY_MATMUL(type)                                                                     \
+  __attribute__((unused)) static void numpy_matmul_##type(                                     \
+      const numpy_loop *function, const type *a, const type *b, type *result, int64_t rows,    \
+      int64_t inner, int64_t columns, const int64_t steps[6]) {                                \
+    const intptr_t counts[4] = {1, rows, inner, columns};                                      \
+    intptr_t strides[9] = {0};                                                                 \
+    for (int i = 0; i < 6; i++) strides[3 + i] = (intptr_t)(steps[i] * (int64_t)sizeof(type)); \
+    char *arguments[3] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)result};         \
+    function->loop(arguments, counts, strides, function->data);                                \
   }
 
 NUMPY_MATMUL(double)

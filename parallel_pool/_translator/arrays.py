@@ -181,6 +181,7 @@ def part(array: Arr, index: int | str) -> Arr:
         key=f"{array.key}[{index}]" if array.key else "",
         bases=array.bases,
         order=_without_axis(array.order),
+        is_view=array.has_steps,
     )
 
 
@@ -221,6 +222,7 @@ def transposed(array: Arr) -> Arr:
         is_foreign=array.is_foreign,
         is_read_only=array.is_read_only,
         order=order,
+        is_view=array.has_steps,
     )
 
 
@@ -511,6 +513,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         key=f"{array.key}[{at(['?'] * len(dims))}]" if array.key else "",
         bases=array.bases,
         order=_order_of_view(array, places, len(dims)),
+        is_view=array.has_steps,
     )
 
 
@@ -921,9 +924,35 @@ def any_or_all(body: Body, array: Arr, is_any: bool, axis: int | None = None) ->
     return Num(NP_BOOL, found)
 
 
-def product(body: Body, one: Arr, other: Arr) -> Value:
+def with_steps(body: Body, array: Arr, item: Number) -> tuple[str, list[str]]:
+    """Returns a pointer to an array for NumPy's loops, and its steps in elements."""
+    if array.has_steps and not array.pointer and array.item.c == item.c:
+        return _steps_of_view(array)
+    if not array.order or len(array.dims) < 2:
+        found = in_memory(body, array, item)
+        return found.pointer, [str(each) for each in (*found.dims[1:], 1)]
+    if array.order == UNKNOWN or array.item.c != item.c:
+        raise body.refuse("@ of an array that was transposed is not translated: write .copy()")
+    found = in_memory(body, transposed(array), item)
+    return found.pointer, ["1", str(found.dims[1])]
+
+
+def _steps_of_view(array: Arr) -> tuple[str, list[str]]:
+    none = ["0"] * len(array.dims)
+    first = f"&{array.at(none)}"
+    steps = []
+    for axis in range(len(none)):
+        one = ["1" if i == axis else "0" for i in range(len(none))]
+        steps.append(f"(&{array.at(one)} - {first})")
+    return first, steps
+
+
+def product(body: Body, one: Arr, other: Arr, is_dot: bool = False) -> Value:
     """one @ other."""
     item = promoted(one.item, other.item)
+    for each in (one, other):
+        if is_dot and len(each.dims) > 1 and not each.pointer and item.kind == "f":
+            raise body.refuse("np.dot() of a part of an array is not translated: write @")
     if item.kind == "f":
         return body.program.numpy_matmul(body, one, other, item)
     if len(one.dims) == 1 and len(other.dims) == 1:

@@ -1000,7 +1000,7 @@ def _squeeze(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 
 def _dot(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    return arrays.product(body, body.array(given[0]), body.array(given[1]))
+    return arrays.product(body, body.array(given[0]), body.array(given[1]), is_dot=True)
 
 
 def _sort(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -1024,6 +1024,15 @@ def _sort_in_place(body: Body, array: Arr) -> None:
             f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {array.at([f'{j} - 1'])};"
         )
         body.emit(f"{array.at([j])} = {kept};")
+    if array.item.kind == "f":
+        # which of equal numbers comes first depends on NumPy's vector instructions
+        before, each = array.at([f"{i} - 1"]), array.at([i])
+        with body.block(f"for ({i} = 1; {i} < {array.dims[0]}; {i}++) {{"):
+            body.check(
+                f"{each} != 0 || {before} != 0 || !signbit({before}) == !signbit({each})",
+                "NotImplementedError",
+                "sort() of 0.0 and -0.0 in one array is not translated: add 0.0 before",
+            )
 
 
 def _unravel(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -1333,7 +1342,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
     if name == "nonzero":
         return _nonzero(body, [value], {})
     if name in ("dot",):
-        return arrays.product(body, value, body.array(given[0]))
+        return arrays.product(body, value, body.array(given[0]), is_dot=True)
     if name == "clip":
         return _clip(body, [value, *given], keywords)
     if name == "round":

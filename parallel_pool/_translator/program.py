@@ -612,11 +612,8 @@ class Program:
         """Returns one @ other of floats: NumPy's loop calls the user's BLAS, for its bits."""
         if len(one.dims) not in (1, 2) or len(other.dims) not in (1, 2):
             raise body.refuse("@ of arrays with more than two axes is not translated")
-        one, other = body.in_memory(one, item), body.in_memory(other, item)
-        code = "d" if item.bits == 64 else "f"
-        key = ("matmul", f"{code}{code}->{code}")
-        if key not in self.numpy_functions:
-            self.numpy_functions.append(key)
+        (a, a_steps), (b, b_steps) = (arrays.with_steps(body, each, item) for each in (one, other))
+        index = self.numpy_index("matmul", item, 2)
         inner, theirs = one.dims[-1], other.dims[0]
         if isinstance(inner, int) and isinstance(theirs, int):
             if inner != theirs:
@@ -627,10 +624,12 @@ class Program:
         columns = other.dims[1] if len(other.dims) == 2 else 1
         dims = (*one.dims[:-1], *other.dims[1:])
         result = arrays._new(body, item, dims)
-        flags = f"{len(one.dims)}, {len(other.dims)}"
+        steps = a_steps if len(a_steps) == 2 else ["0", *a_steps]
+        steps = [*steps, *(b_steps if len(b_steps) == 2 else [*b_steps, "0"])]
+        steps += [str(columns) if len(one.dims) == 2 else "0", "1" if len(other.dims) == 2 else "0"]
         body.emit(
-            f"numpy_matmul_{item.c}(&numpy_loops[{self.numpy_functions.index(key)}], {one.pointer},"
-            f" {other.pointer}, {result.pointer}, {rows}, {inner}, {columns}, {flags});"
+            f"numpy_matmul_{item.c}(&numpy_loops[{index}], {a}, {b}, {result.pointer}, {rows},"
+            f" {inner}, {columns}, (const int64_t[]){{{', '.join(steps)}}});"
         )
         return result if dims else Num(item, result.at(()))
 

@@ -171,6 +171,7 @@ def memory_array(
         is_place=True,
         root=root,
         key=pointer,
+        is_view=True,
         bases=frozenset({pointer.partition("[")[0] if is_known else EVERYWHERE}),
     )
 

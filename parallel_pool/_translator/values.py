@@ -108,6 +108,7 @@ class Arr(Value):
         bases: the memories that elements are read from; EVERYWHERE in it: any.
         order: its axes in the order of NumPy's memory, in which NumPy adds; (): as they are;
             UNKNOWN.
+        is_view: its elements lie in memory as in NumPy's array, some steps apart.
     """
 
     item: Number
@@ -121,6 +122,12 @@ class Arr(Value):
     key: str = ""
     bases: frozenset[str] = frozenset({EVERYWHERE})
     order: tuple[int, ...] = ()
+    is_view: bool = False
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps from element to element are those of NumPy's array."""
+        return self.is_view and not (self.pointer and self.order)
 
     @property
     def type(self) -> Type:
