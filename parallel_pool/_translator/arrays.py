@@ -204,7 +204,8 @@ def order_of(value: Any) -> tuple[int, ...]:
 
 def one_order(orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Returns the order in memory of what is made of arrays."""
-    return orders[0] if len(set(orders)) == 1 else UNKNOWN if orders else ()
+    first: tuple[int, ...] = orders[0] if orders else ()
+    return first if len(set(orders)) < 2 else UNKNOWN
 
 
 def transposed(array: Arr) -> Arr:
@@ -223,6 +224,7 @@ def transposed(array: Arr) -> Arr:
         is_read_only=array.is_read_only,
         order=order,
         is_view=array.has_steps,
+        is_part=array.is_part,
     )
 
 
@@ -238,13 +240,19 @@ def in_order(body: Body, array: Arr, axis: int | None) -> tuple[Arr, int | None]
         )
     places = [order.index(i) for i in range(len(order))]
     dims = tuple(array.dims[i] for i in order)
-    made = Arr(array.item, dims, lambda at: array.at([at[i] for i in places]), bases=array.bases)
+    made = Arr(
+        array.item,
+        dims,
+        lambda at: array.at([at[i] for i in places]),
+        bases=array.bases,
+        is_part=array.is_part,
+    )
     return made, None if axis is None else places[axis]
 
 
 def check_size(body: Body, array: Arr) -> None:
     """Raises if NumPy adds the numbers of a view in pieces of its buffer."""
-    if array.item.kind != "f" or array.pointer or not array.is_place or len(array.dims) < 2:
+    if array.item.kind != "f" or not array.is_part or len(array.dims) < 2:
         return
     size = " * ".join(str(dim) for dim in array.dims)
     text = "the sum of a part of so large an array is not translated: write .copy() before"
@@ -467,7 +475,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
     # the axis of the view that an axis of the array has become
     places: dict[int, int] = {}
     pointer = array.pointer
-    is_contiguous = bool(pointer)
+    is_contiguous = bool(pointer) or not array.is_place
     for each in index:
         if each is None:
             dims.append(1)
@@ -496,7 +504,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
 
     if not dims:
         return Num(array.item, at(()))
-    if is_contiguous:
+    if is_contiguous and pointer:
         fixed = [makers[i](["0"] * len(dims)) for i in range(len(array.dims))]
         pointer = f"(&{pointer}[{storage.flat_index(array.dims, fixed)}])"
     else:
@@ -514,6 +522,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         bases=array.bases,
         order=_order_of_view(array, places, len(dims)),
         is_view=array.has_steps,
+        is_part=array.is_part or not is_contiguous,
     )
 
 

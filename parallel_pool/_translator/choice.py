@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import storage
+from parallel_pool._translator import arrays, storage
 from parallel_pool._translator.types import Constant
-from parallel_pool._translator.values import Fixed, Value
+from parallel_pool._translator.values import Arr, Fixed, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
@@ -26,10 +26,13 @@ class Choice:
             return
         # the types of both: translated once for nothing
         found = []
+        orders = []
         for way in (then, otherwise):
             kept = dict(body.names), body.alive, body.indent
             with body.buffer():
-                found.append(body.unbounded(way()))
+                value = way()
+                found.append(body.unbounded(value))
+                orders += [value.order] if isinstance(value, Arr) else []
             body.names, body.alive, body.indent = kept
         of = storage.join(*found)
         if isinstance(of, Constant):
@@ -43,6 +46,8 @@ class Choice:
 
         body.branch(condition, lambda: keep(then), lambda: keep(otherwise))
         self.result = storage.load(body, of, place)
+        if isinstance(self.result, Arr):
+            self.result.order = arrays.one_order(orders)
 
     def value(self) -> Value:
         assert self.result is not None

@@ -31,13 +31,13 @@ from parallel_pool._translator.types import (
     of_dtype,
 )
 from parallel_pool._translator.values import (
+    UNKNOWN,
     Arr,
     Dim,
     Fixed,
     Generator,
     Lst,
     Num,
-    UNKNOWN,
     Tup,
     Value,
     as_number,
@@ -368,7 +368,7 @@ def _reshaped(body: Body, array: Arr, shape: Sequence[Value]) -> Arr:
     made = storage.memory_array(array.item, wanted, flat.pointer, flat.root)
     if not flat.pointer:
         dims = tuple(wanted)
-        made = Arr(array.item, dims, lambda at: flat.at([storage.flat_index(dims, at)]))
+        made = Arr(array.item, dims, lambda at: flat.at([f"({storage.flat_index(dims, at)})"]))
         return made
     made.is_read_only, made.is_foreign = array.is_read_only, array.is_foreign
     return made
@@ -446,6 +446,7 @@ def _flip(body: Body, given: list[Value], keywords: Keywords) -> Value:
         root=array.root,
         is_read_only=array.is_read_only,
         order=array.order,
+        is_part=True,
     )
 
 
@@ -468,6 +469,7 @@ def _rot90(body: Body, given: list[Value], keywords: Keywords) -> Value:
             root=previous.root,
             is_read_only=previous.is_read_only,
             order=arrays.transposed(previous).order,
+            is_part=True,
         )
     return array
 
@@ -1017,16 +1019,16 @@ def _sort_in_place(body: Body, array: Arr) -> None:
     with body.block(f"for ({i} = 1; {i} < {array.dims[0]}; {i}++) {{"):
         body.emit(f"{kept} = {array.at([i])};")
         # NaN is sorted behind all numbers
-        less = f"{kept} < {array.at([f'{j} - 1'])}"
+        less = f"{kept} < {array.at([f'({j} - 1)'])}"
         if array.item.kind == "f":
-            less = f"({less} || ({kept} == {kept} && isnan({array.at([f'{j} - 1'])})))"
+            less = f"({less} || ({kept} == {kept} && isnan({array.at([f'({j} - 1)'])})))"
         body.emit(
-            f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {array.at([f'{j} - 1'])};"
+            f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {array.at([f'({j} - 1)'])};"
         )
         body.emit(f"{array.at([j])} = {kept};")
     if array.item.kind == "f":
         # which of equal numbers comes first depends on NumPy's vector instructions
-        before, each = array.at([f"{i} - 1"]), array.at([i])
+        before, each = array.at([f"({i} - 1)"]), array.at([i])
         with body.block(f"for ({i} = 1; {i} < {array.dims[0]}; {i}++) {{"):
             body.check(
                 f"{each} != 0 || {before} != 0 || !signbit({before}) == !signbit({each})",

@@ -369,9 +369,11 @@ def _check_exponents(body: Body, one: Value, other: Value) -> None:
             condition = f"{exponent.at(at)} >= 0"
             text = "Integers to negative integer powers are not allowed."
             body.check(condition, "ValueError", text)
-    dims = exponent.dims
-    is_one = all(dim == 1 for dim in dims)
-    if "f" in (base.item.kind, exponent.item.kind) and not is_one and len(dims) < len(base.dims):
+    dims = arrays.common_shape(body, [base.dims, exponent.dims])
+    is_one = all(dim == 1 for dim in exponent.dims)
+    is_float = "f" in (base.item.kind, exponent.item.kind)
+    is_spread = len(exponent.dims) < len(dims) or 1 in exponent.dims
+    if is_float and not is_one and is_spread:
         raise body.refuse("these powers are not translated: give the exponents the array's shape")
 
 

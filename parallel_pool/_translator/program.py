@@ -40,6 +40,7 @@ from parallel_pool._translator.types import (
     unbounded,
 )
 from parallel_pool._translator.values import (
+    UNKNOWN,
     Arr,
     Bound,
     Fixed,
@@ -55,7 +56,6 @@ from parallel_pool._translator.values import (
     Span,
     Tup,
     Txt,
-    UNKNOWN,
     Uni,
     Value,
     as_number,

@@ -59,6 +59,18 @@ def _float(body: Body, value: Value | None, default: float) -> str:
     return body.temporary("double", c)
 
 
+def _check_no_sign(body: Body, c: str, name: str) -> None:
+    """Raises what NumPy raises for a parameter that must not be negative, nor -0."""
+    body.check(f"isnan({c}) || !signbit({c})", "ValueError", f"{name} < 0")
+
+
+def _check_range(body: Body, low: str, high: str) -> None:
+    body.check(
+        f"isfinite({high} - {low})", "OverflowError", "high - low range exceeds valid bounds"
+    )
+    body.check(f"{high} >= {low}", "ValueError", "high - low < 0")
+
+
 def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
     dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
     dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
@@ -84,13 +96,14 @@ def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
         with arrays.indices(body, shape) as at:
             a = cast(low_array.at(at), FLOAT, low_array.item)
             b = cast(high_array.at(at), FLOAT, high_array.item)
+            _check_range(body, a, b)
+        with arrays.indices(body, shape) as at:
+            a = cast(low_array.at(at), FLOAT, low_array.item)
+            b = cast(high_array.at(at), FLOAT, high_array.item)
             body.emit(f"{result.at(at)} = pp_rng_uniform({RNG}, {a}, {b});")
         return result
     low, high = _float(body, low_value, 0.0), _float(body, high_value, 1.0)
-    body.check(
-        f"isfinite({high} - {low})", "OverflowError", "high - low range exceeds valid bounds"
-    )
-    body.check(f"{high} >= {low}", "ValueError", "high - low < 0")
+    _check_range(body, low, high)
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"pp_rng_uniform({RNG}, {low}, {high})")
 
@@ -129,7 +142,7 @@ def _normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
         if each is not None and as_number(body.plain(each)) is None:
             return _normal_of_arrays(body, loc_value, scale_value, dims)
     loc, scale = _float(body, loc_value, 0.0), _float(body, scale_value, 1.0)
-    body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+    _check_no_sign(body, scale, "scale")
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"({loc} + {scale} * pp_rng_normal({RNG}))")
 
@@ -143,6 +156,8 @@ def _normal_of_arrays(
     means = arrays.broadcast(body, means, shape)
     scales = arrays.broadcast(body, scales, shape)
     result = arrays._new(body, NP_FLOAT, shape)
+    with arrays.indices(body, shape) as at:
+        _check_no_sign(body, cast(scales.at(at), FLOAT, scales.item), "scale")
     with arrays.indices(body, shape) as at:
         a = cast(means.at(at), FLOAT, means.item)
         b = cast(scales.at(at), FLOAT, scales.item)
@@ -165,7 +180,7 @@ def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
         body.program.needs_distributions = True
         scale = _float(body, numpy_calls.argument(given, keywords, 0, "scale"), 1.0)
         dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
-        body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+        _check_no_sign(body, scale, "scale")
         item = FLOAT if dims is None else NP_FLOAT
         return _drawn(body, item, dims, lambda: f"({scale} * {function}({RNG}))")
 
@@ -206,7 +221,12 @@ def _cont(function: str, names: list[str], item: Number, *defaults: float) -> Ca
             if name in ("df", "a", "b"):
                 body.check(f"{c} > 0", "ValueError", f"{name} <= 0")
             elif name in ("scale", "shape", "sigma"):
-                body.check(f"{c} >= 0", "ValueError", f"{name} < 0")
+                _check_no_sign(body, c, name)
+        if names[0] == "left":
+            left, mode, right = arguments
+            body.check(f"!({left} > {mode})", "ValueError", "left > mode")
+            body.check(f"!({mode} > {right})", "ValueError", "mode > right")
+            body.check(f"{left} != {right}", "ValueError", "left == right")
         of = item if dims is None else NP_FLOAT
         return _drawn(body, of, dims, lambda: f"{function}({', '.join([RNG, *arguments])})")
 

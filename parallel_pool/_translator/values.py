@@ -37,7 +37,7 @@ from parallel_pool._translator.types import (
 
 EVERYWHERE = "*"
 NOWHERE: frozenset[str] = frozenset()
-UNKNOWN = (-1,)
+UNKNOWN: tuple[int, ...] = (-1,)
 
 # an axis: its length, or a C expression of an int64_t without side effects
 Dim = int | str
@@ -108,6 +108,7 @@ class Arr(Value):
         bases: the memories that elements are read from; EVERYWHERE in it: any.
         order: its axes in the order of NumPy's memory, in which NumPy adds; (): as they are;
             UNKNOWN.
+        is_part: NumPy's array is a part of another one, whose elements are not side by side.
         is_view: its elements lie in memory as in NumPy's array, some steps apart.
     """
 
@@ -123,6 +124,7 @@ class Arr(Value):
     bases: frozenset[str] = frozenset({EVERYWHERE})
     order: tuple[int, ...] = ()
     is_view: bool = False
+    is_part: bool = False
 
     @property
     def has_steps(self) -> bool:
