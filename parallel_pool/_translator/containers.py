@@ -515,12 +515,23 @@ def find_item(body: Body, value: Lst, item: Value) -> str:
     body.emit(f"{at} = -1;")
     if isinstance(value.list_type.item, Empty):
         return at
+    check_no_nan(body, item)
     with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
         each = storage.load(body, value.list_type.item, f"{value.c}->v[{index}]")
         same = operators.equal(body, each, item)
         text = operators.c_truth(same)
         body.emit(f"if ({text}) {{ {at} = {index}; break; }}")
     return at
+
+
+def check_no_nan(body: Body, item: Value) -> None:
+    """Raises in the program if a NaN is looked for: Python finds it if it is the same object."""
+    if isinstance(item, Tup):
+        for each in item.items:
+            check_no_nan(body, each)
+    elif isinstance(item, Num) and item.number.kind == "f":
+        text = "whether a NaN is in a list is not translated: ask math.isnan() before"
+        body.check(f"!isnan({item.c})", "NotImplementedError", text)
 
 
 def add(body: Body, value: Lst, item: Value) -> None:
@@ -670,6 +681,7 @@ def contains(body: Body, value: Value, item: Value) -> str | bool:
         raise body.refuse(f"`in` {value.type} is not translated")
     result: str | bool = False
     kept = body.kept(item)
+    check_no_nan(body, kept)
     for each in found_items:
         if isinstance(each, Fixed) and each.value is None:
             same_none = operators.compare(body, ast.Is(), kept, each)

@@ -1022,9 +1022,8 @@ def _sort_in_place(body: Body, array: Arr) -> None:
         less = f"{kept} < {array.at([f'({j} - 1)'])}"
         if array.item.kind == "f":
             less = f"({less} || ({kept} == {kept} && isnan({array.at([f'({j} - 1)'])})))"
-        body.emit(
-            f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {array.at([f'({j} - 1)'])};"
-        )
+        before = array.at([f"({j} - 1)"])
+        body.emit(f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {before};")
         body.emit(f"{array.at([j])} = {kept};")
     if array.item.kind == "f":
         # which of equal numbers comes first depends on NumPy's vector instructions

@@ -1312,6 +1312,7 @@ def stepped(path: Path, source: str, steps: int = 3) -> None:
     [
         ("wide", "(x if self.count < 2 else 2**53 + self.count) + 0.0", "an int beyond 2**53"),
         ("part", "np.tile(self.grid[0, 0], 4000).reshape(100, 200)[:, ::2].sum()", "write .copy()"),
+        ("nan", "(x * math.nan) in [x, 1.0]", "whether a NaN is in a list"),
         ("least", "(1 - 2**63 - self.count) // (2 - 3 * self.count)", "the int leaves 64 bits"),
         ("zeros", "np.sort(np.array([0.0, -0.0, 1.0]) * self.count)[0]", "0.0 and -0.0"),
     ],
