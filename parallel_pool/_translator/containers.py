@@ -529,9 +529,12 @@ def check_no_nan(body: Body, item: Value) -> None:
     if isinstance(item, Tup):
         for each in item.items:
             check_no_nan(body, each)
-    elif isinstance(item, Num) and item.number.kind == "f":
+        return
+    number = as_number(item)
+    is_number = isinstance(item, Fixed) and item.value == item.value
+    if number is not None and number.number.kind == "f" and not is_number:
         text = "whether a NaN is in a list is not translated: ask math.isnan() before"
-        body.check(f"!isnan({item.c})", "NotImplementedError", text)
+        body.check(f"!isnan({number.c})", "NotImplementedError", text)
 
 
 def add(body: Body, value: Lst, item: Value) -> None:
