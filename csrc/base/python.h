@@ -18,7 +18,8 @@
 
 /* ------------------------------------------------------------------------------------- call -- */
 
-enum { PP_PYTHON_STACK = 2048, PP_PYTHON_DEPTH = 500 };
+/* of memory in a call; calls that may be recursive, and what they may take of a thread's stack */
+enum { PP_PYTHON_STACK = 2048, PP_PYTHON_DEPTH = 500, PP_PYTHON_FRAMES = 4 << 20 };
 
 /* memory of a call beyond its first bytes */
 typedef struct pp_python_chunk {
@@ -33,6 +34,7 @@ typedef struct pp_python {
   const char *file;
   int32_t raised; /* index of the exception's class in the program's table; -1: none */
   int32_t depth;  /* of calls that may be recursive */
+  char *deepest;  /* where the first of them began on the stack */
   size_t used;    /* of stack, or of the first chunk */
   size_t size;
   char *memory;
@@ -71,8 +73,21 @@ static inline void pp_python_again(pp_python *c, pp_rng *rng) {
   }
 }
 
+/* Notes a call that may be recursive. Returns whether it is too deep. */
+static inline bool pp_python_is_deep(pp_python *c) {
+  char *here = (char *)__builtin_frame_address(0);
+  if (!c->depth) c->deepest = here;
+  return ++c->depth >= PP_PYTHON_DEPTH || c->deepest - here > PP_PYTHON_FRAMES;
+}
+
+/* Returns a product, or SIZE_MAX if it is greater: no memory has that size. */
+static inline size_t pp_python_times(int64_t count, size_t size) {
+  return __builtin_mul_overflow((size_t)count, size, &size) ? SIZE_MAX : size;
+}
+
 /* Returns memory until the end of the call, or null. */
 static inline void *pp_python_memory(pp_python *c, size_t bytes) {
+  if (__builtin_expect(bytes > PTRDIFF_MAX / 2, 0)) return NULL;
   bytes = (bytes + 15) & ~(size_t)15;
   if (__builtin_expect(bytes > c->size - c->used, 0)) {
     size_t size = bytes > 65536 ? bytes : 65536;
@@ -87,6 +102,11 @@ static inline void *pp_python_memory(pp_python *c, size_t bytes) {
   void *found = c->memory + c->used;
   c->used += bytes;
   return found;
+}
+
+/* Frees what a variable points to that holds a large array of a function, when that ends. */
+__attribute__((unused)) static inline void pp_python_release(void *variable) {
+  free(*(void **)variable);
 }
 
 /* Writes an exception; returns the status of a call that raises it. */
@@ -139,6 +159,63 @@ static inline int64_t pp_numpy_floordiv(int64_t a, int64_t b) {
 
 static inline int64_t pp_numpy_mod(int64_t a, int64_t b) {
   return b == 0 ? 0 : pp_python_mod(a, b);
+}
+
+/* Returns a / b of ints that a double can't hold, rounded once; b is not 0. */
+__attribute__((cold, noinline, unused)) static double pp_python_divide_long(int64_t a, int64_t b) {
+  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+  double sign = (a < 0) != (b < 0) ? -1.0 : 1.0;
+  if (!x) return sign * 0.0;
+  // a quotient of so many bits that its last one can stand for all that are lost
+  int shift = 62 - __builtin_clzll(y) + __builtin_clzll(x);
+  __extension__ unsigned __int128 wide = (__extension__(unsigned __int128) x)
+                                         << (shift > 0 ? shift : 0);
+  uint64_t quotient = (uint64_t)(wide / y) | (wide % y != 0);
+  return sign * ldexp((double)quotient, shift > 0 ? -shift : 0);
+}
+
+/* Returns a / b as CPython divides ints; b is not 0. */
+static inline double pp_python_divide(int64_t a, int64_t b) {
+  const int64_t exact = INT64_C(1) << 53;
+  bool fits = -exact <= a && a <= exact && -exact <= b && b <= exact;
+  return __builtin_expect(fits, 1) ? (double)a / (double)b : pp_python_divide_long(a, b);
+}
+
+/* Returns a number with the sign of n - x, or NaN: CPython compares without rounding n. */
+static inline double pp_python_order(int64_t n, double x) {
+  double rounded = (double)n;
+  if (rounded != x) return rounded < x ? -1 : rounded > x ? 1 : x;
+  if (x >= 0x1p63) return -1;
+  return (double)((n > (int64_t)x) - (n < (int64_t)x));
+}
+
+/* Returns a number with the sign of n - m. */
+static inline int pp_numpy_order(uint64_t n, int64_t m) {
+  return m < 0 ? 1 : (n > (uint64_t)m) - (n < (uint64_t)m);
+}
+
+/* Returns round(n, digits) of an int, half to even; false if it leaves 64 bits. */
+static inline bool pp_python_round_int(int64_t n, int64_t digits, int64_t *rounded) {
+  uint64_t unit = 1, x = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+  *rounded = n;
+  if (digits >= 0) return true;
+  *rounded = 0;
+  if (digits < -19) return true;
+  for (; digits < 0; digits++) unit *= 10;
+  uint64_t rest = x % unit, whole = x / unit;
+  if (rest > unit - rest || (rest == unit - rest && whole % 2)) whole++;
+  if (__builtin_mul_overflow(whole, unit, &x) || x > INT64_MAX) return false;
+  *rounded = n < 0 ? -(int64_t)x : (int64_t)x;
+  return true;
+}
+
+/* Returns how many numbers a range has, at most INT64_MAX; step is not 0. */
+static inline int64_t pp_python_range(int64_t start, int64_t stop, int64_t step) {
+  bool up = step > 0;
+  if (up ? start >= stop : start <= stop) return 0;
+  uint64_t distance = up ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+  uint64_t count = (distance - 1) / (up ? (uint64_t)step : 0 - (uint64_t)step) + 1;
+  return count > INT64_MAX ? INT64_MAX : (int64_t)count;
 }
 
 /* Returns whether the power fits; exponent is not negative. */
@@ -216,6 +293,23 @@ static inline double pp_numpy_float_floordiv(double a, double b) {
   return b ? pp_python_float_floordiv(a, b) : a / b;
 }
 
+/* the same of float32, each step of which is rounded to float32 */
+static inline float pp_numpy_float_mod_float(float a, float b) {
+  float rest = fmodf(a, b);
+  if (!b) return rest;
+  if (rest) return (b < 0) != (rest < 0) ? rest + b : rest;
+  return copysignf(0.0f, b);
+}
+
+static inline float pp_numpy_float_floordiv_float(float a, float b) {
+  if (!b) return a / b;
+  float rest = fmodf(a, b), quotient = (a - rest) / b;
+  if (rest && (b < 0) != (rest < 0)) quotient -= 1.0f;
+  if (!quotient) return copysignf(0.0f, a / b);
+  float whole = floorf(quotient);
+  return quotient - whole > 0.5f ? whole + 1.0f : whole;
+}
+
 /* The C library's pow. The exponent is hidden, because compilers turn pow(x, 2) into x * x, which
  * differs. */
 static inline double pp_python_power(double x, double exponent) {
@@ -233,18 +327,38 @@ static inline int64_t pp_numpy_to_int(double x) {
   return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
-/* np.sign, np.maximum and np.minimum: NaN goes through */
+/* ... and as types of fewer bits: those that int32 holds go through it */
+static inline int32_t pp_numpy_to_int32(double x) {
+  return x > -0x1p31 - 1 && x < 0x1p31 ? (int32_t)x : INT32_MIN;
+}
+
+static inline uint64_t pp_numpy_to_uint64(double x) {
+  if (x >= 0x1p63) return x < 0x1p64 ? (uint64_t)x : 0;
+  return (uint64_t)pp_numpy_to_int(x);
+}
+
+/* np.sign, np.maximum and np.minimum: NaN goes through. Of equal numbers, 0 and -0 too, it is the
+ * second, as on x86-64; np.clip takes the first. */
 static inline double pp_numpy_sign(double x) {
   return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
 }
 
-static inline double pp_numpy_maximum(double a, double b) {
-  return a >= b || isnan(a) ? a : b;
-}
+#define PP_NUMPY_EXTREMES(type)                                     \
+  static inline type pp_numpy_maximum_##type(type a, type b) {      \
+    return a > b || isnan(a) ? a : b;                               \
+  }                                                                 \
+  static inline type pp_numpy_minimum_##type(type a, type b) {      \
+    return a < b || isnan(a) ? a : b;                               \
+  }                                                                 \
+  static inline type pp_numpy_clip_low_##type(type x, type low) {   \
+    return x >= low || isnan(x) ? x : low;                          \
+  }                                                                 \
+  static inline type pp_numpy_clip_high_##type(type x, type high) { \
+    return x <= high || isnan(x) ? x : high;                        \
+  }
 
-static inline double pp_numpy_minimum(double a, double b) {
-  return a <= b || isnan(a) ? a : b;
-}
+PP_NUMPY_EXTREMES(double)
+PP_NUMPY_EXTREMES(float)
 
 /* adds x to a sum; what is lost goes to *rest */
 static inline void pp_python_add_exactly(double *sum, double *rest, double x) {
@@ -372,6 +486,16 @@ static inline double pp_python_round(double x, int64_t digits) {
 PP_PYTHON_SUM(pp_python_sum, double)
 PP_PYTHON_SUM(pp_python_sum_float, float)
 
+/* ... of what NumPy converts first, in pieces of its buffer */
+__attribute__((unused)) static double pp_python_sum_converted(const char *values, int64_t count,
+                                                              int64_t stride) {
+  const int64_t piece = 8192;
+  double sum = 0;
+  for (int64_t i = 0; i < count; i += piece)
+    sum += pp_python_sum(values + i * stride, count - i < piece ? count - i : piece, stride);
+  return sum;
+}
+
 /* Adds one number to the sum of CPython's sum() of floats: naive before 3.12, compensated since. */
 static inline void pp_python_add(double *sum, double *rest, double x) {
   double total = *sum + x;
@@ -433,15 +557,24 @@ __attribute__((unused)) static bool pp_rng_sample(pp_rng *rng, int64_t count, in
   return true;
 }
 
-/* Shuffles as Generator.shuffle does; bytes: of one item, at most 256. */
-static inline void pp_rng_shuffle(pp_rng *rng, void *items, int64_t count, size_t bytes) {
+/* Exchanges two items, which may be the same. */
+static inline void pp_python_exchange(char *one, char *other, size_t bytes) {
   char kept[256];
+  while (bytes) {
+    size_t some = bytes < sizeof(kept) ? bytes : sizeof(kept);
+    memcpy(kept, one, some);
+    memmove(one, other, some);
+    memcpy(other, kept, some);
+    one += some, other += some, bytes -= some;
+  }
+}
+
+/* Shuffles as Generator.shuffle does; bytes: of one item. */
+static inline void pp_rng_shuffle(pp_rng *rng, void *items, int64_t count, size_t bytes) {
   for (int64_t i = count - 1; i > 0; i--) {
     char *one = (char *)items + (size_t)i * bytes;
     char *other = (char *)items + pp_rng_interval(rng, (uint64_t)i) * bytes;
-    memcpy(kept, one, bytes);
-    memmove(one, other, bytes);
-    memcpy(other, kept, bytes);
+    pp_python_exchange(one, other, bytes);
   }
 }
 

@@ -32,6 +32,9 @@ CPP_SUFFIXES = (".cpp", ".cc", ".cxx")
 
 # build_ffi.py compiles the built-in environments with these; results must have the same bits
 COMMON = ("-O3", "-fPIC", "-pthread", "-Wall")
+# they follow the user's: results must not depend on the processor, and gcc 12 turns two conversions
+# of float64 to float32 and back into none where it makes vectors of statements
+SAME_BITS = ("-ffp-contract=off", "-fno-tree-slp-vectorize")
 # a callback with another ABI's arguments must not compile; newer compilers and C++ refuse it anyway
 C_ERRORS = ("-Werror=incompatible-pointer-types",)
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
@@ -99,9 +102,8 @@ def compiler(*, cpp: bool) -> Compiler:
     standard = "-std=c++20" if cpp else "-std=c11"
     # NumPy's folder is the last: it holds more than the header that base/normal.c includes
     folders = (f"-I{get_include()}", f"-I{numpy.get_include()}")
-    # results must not depend on the processor, so -ffp-contract=off follows the user's flags
     errors = () if cpp else C_ERRORS
-    flags = (standard, *COMMON, *errors, *own, "-ffp-contract=off", *folders)
+    flags = (standard, *COMMON, *errors, *own, *SAME_BITS, *folders)
     path = shutil.which(found[0]) or found[0]
     return Compiler(tuple(found), flags, _version(path, os.stat(path).st_mtime_ns))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import storage
+from parallel_pool._translator import fitting, storage
 from parallel_pool._translator.types import (
     INT,
     NP_BOOL,
@@ -22,6 +23,7 @@ from parallel_pool._translator.types import (
 from parallel_pool._translator.values import (
     EVERYWHERE,
     NOWHERE,
+    UNKNOWN,
     Arr,
     Dim,
     Fixed,
@@ -39,6 +41,10 @@ from parallel_pool._translator.values import (
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
+
+
+# elements that NumPy adds at once, of a part of an array
+LARGEST_PART = 8192
 
 
 # --------------------------------------------------------------------------------- making --
@@ -86,7 +92,7 @@ def _known_count(span: Span) -> int | None:
 
 
 def _as_numpy(number: Number) -> Number:
-    return Number(number.kind, number.bits, True)
+    return Number(number.kind, number.bits, True, False, number.may_be_int)
 
 
 def arange(body: Body, start: str, stop: str, step: str, count: int | None = None) -> Arr:
@@ -94,9 +100,7 @@ def arange(body: Body, start: str, stop: str, step: str, count: int | None = Non
     if count is not None:
         dim = count
     else:
-        rounding = f"+ {step} - 1" if not step.startswith("-") else f"{step} + 1"
-        dim = body.temporary("int64_t", f"({stop} - {start} {rounding}) / {step}")
-        body.emit(f"if ({dim} < 0) {dim} = 0;")
+        dim = body.temporary("int64_t", f"pp_python_range({start}, {stop}, {step})")
     start = body.temporary("int64_t", start)
     return Arr(NP_INT, (dim,), lambda at: f"({start} + {at[0]} * {step})", bases=NOWHERE)
 
@@ -151,7 +155,8 @@ def _of_items(body: Body, items: Sequence[Value]) -> Arr:
     if not shape:
         # all are computed before any is stored: they may read what the array replaces
         for i, row in enumerate(rows):
-            body.emit(f"{result.at([str(i)])} = {cast(row.at(()), item, row.item)};")
+            c = storage.as_item(body, Num(row.item, row.at(())), item)
+            body.emit(f"{result.at([str(i)])} = {c};")
         return result
     for i, row in enumerate(rows):
         copy_elements(body, row, part(result, i))
@@ -175,7 +180,86 @@ def part(array: Arr, index: int | str) -> Arr:
         is_read_only=array.is_read_only,
         key=f"{array.key}[{index}]" if array.key else "",
         bases=array.bases,
+        order=_without_axis(array.order),
+        is_view=array.has_steps,
     )
+
+
+def _without_axis(order: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns an order without the first axis."""
+    return order if order == UNKNOWN else ordered([axis - 1 for axis in order if axis])
+
+
+def ordered(axes: Sequence[int]) -> tuple[int, ...]:
+    """Returns axes in the order of memory, () if that is their own."""
+    return () if list(axes) == sorted(axes) and -1 not in axes else tuple(axes)
+
+
+def order_of(value: Any) -> tuple[int, ...]:
+    """Returns the order in memory of a known array's axes."""
+    axes = sorted(range(value.ndim), key=lambda axis: (-abs(value.strides[axis]), axis))
+    wide = [axis for axis in axes if value.shape[axis] != 1]
+    return () if wide == sorted(wide) else tuple(axes)
+
+
+def one_order(orders: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Returns the order in memory of what is made of arrays."""
+    first: tuple[int, ...] = orders[0] if orders else ()
+    return first if len(set(orders)) < 2 else UNKNOWN
+
+
+def transposed(array: Arr) -> Arr:
+    """Returns array.T."""
+    count = len(array.dims)
+    order = UNKNOWN
+    if array.order != UNKNOWN:
+        order = ordered([count - 1 - axis for axis in array.order or range(count)])
+    return Arr(
+        array.item,
+        array.dims[::-1],
+        lambda at: array.at(list(at)[::-1]),
+        is_place=array.is_place,
+        root=array.root,
+        is_foreign=array.is_foreign,
+        is_read_only=array.is_read_only,
+        order=order,
+        is_view=array.has_steps,
+        is_part=array.is_part,
+    )
+
+
+def in_order(body: Body, array: Arr, axis: int | None) -> tuple[Arr, int | None]:
+    """Returns an array with its axes in the order of memory, and the place of one of them there."""
+    if len(array.dims) < 2 or not array.order or array.item.kind != "f":
+        return array, axis
+    order = array.order
+    if order == UNKNOWN or (axis is not None and len(order) > 2):
+        raise body.refuse(
+            "the order in which NumPy adds the numbers of this array is not translated, as it was"
+            " transposed: write .copy() before"
+        )
+    places = [order.index(i) for i in range(len(order))]
+    dims = tuple(array.dims[i] for i in order)
+    made = Arr(
+        array.item,
+        dims,
+        lambda at: array.at([at[i] for i in places]),
+        bases=array.bases,
+        is_part=array.is_part,
+    )
+    return made, None if axis is None else places[axis]
+
+
+def check_size(body: Body, array: Arr) -> None:
+    """Raises if NumPy adds the numbers of a view in pieces of its buffer."""
+    if array.item.kind != "f" or not array.is_part or len(array.dims) < 2:
+        return
+    size = " * ".join(str(dim) for dim in array.dims)
+    text = "the sum of a part of so large an array is not translated: write .copy() before"
+    known = [dim for dim in array.dims if isinstance(dim, int)]
+    if len(known) == len(array.dims) and int(np.prod(known)) <= LARGEST_PART:
+        return
+    body.check(f"{size} <= {LARGEST_PART}", "NotImplementedError", text)
 
 
 def row(body: Body, array: Arr, index: str) -> Value:
@@ -188,8 +272,10 @@ def row(body: Body, array: Arr, index: str) -> Value:
 def scratch(body: Body, item: Number, dims: Sequence[Dim]) -> Arr:
     """Returns an array in the memory of the call."""
     pointer = body.c_variable("m", f"{item.c} *")
-    size = " * ".join(f"(size_t)({dim})" for dim in dims) or "1"
-    body.emit(f"{pointer} = pp_python_memory(c, {size} * sizeof(*{pointer}));")
+    size = f"sizeof(*{pointer})"
+    for dim in dims:
+        size = f"pp_python_times({dim}, {size})"
+    body.emit(f"{pointer} = pp_python_memory(c, {size});")
     body.check(f"{pointer} != NULL", "MemoryError", "")
     return storage.memory_array(item, dims, pointer)
 
@@ -203,6 +289,7 @@ def fresh(body: Body, array: Arr) -> Arr:
     else:
         result = scratch(body, array.item, array.dims)
     copy_elements(body, array, result)
+    result.order = array.order
     return result
 
 
@@ -218,8 +305,14 @@ def in_memory(body: Body, array: Arr, item: Number | None = None) -> Arr:
 def converted(array: Arr, item: Number) -> Arr:
     """Returns array.astype(...), computed when it is read."""
     if array.item.c == item.c and array.item.kind == item.kind:
-        return Arr(item, array.dims, array.at, bases=array.bases)
-    return Arr(item, array.dims, lambda at: cast(array.at(at), item, array.item), bases=array.bases)
+        return Arr(item, array.dims, array.at, bases=array.bases, order=array.order)
+    return Arr(
+        item,
+        array.dims,
+        lambda at: cast(array.at(at), item, array.item),
+        bases=array.bases,
+        order=array.order,
+    )
 
 
 @contextlib.contextmanager
@@ -242,8 +335,23 @@ def indices(body: Body, dims: Sequence[Dim]) -> Iterator[list[str]]:
 
 
 def copy_elements(body: Body, of: Arr, to: Arr) -> None:
+    """Stores the elements of an array in another one, to whose shape it is broadcast."""
+    added = len(to.dims) - len(of.dims)
+    wanted = to.dims[max(0, added) :]
+    unsure = [a for a, b in zip(of.dims, wanted, strict=False) if isinstance(a, str) and a != b]
+    if not unsure or added < 0:
+        _copy(body, broadcast(body, of, to.dims), to)
+        return
+    # an axis may have one element: the loop for all others needs no look at that
+    with body.block(f"if ({' && '.join(f'{dim} != 1' for dim in unsure)}) {{"):
+        broadcast(body, of, to.dims)
+        _copy(body, broadcast(body, replace(of, dims=tuple(wanted)), to.dims), to)
+    with body.block("else {"):
+        _copy(body, broadcast(body, of, to.dims), to)
+
+
+def _copy(body: Body, of: Arr, to: Arr) -> None:
     """Stores the elements of an array in another one of the same shape."""
-    of = broadcast(body, of, to.dims)
     if of.pointer and of.pointer == to.pointer and of.item.c == to.item.c:
         return
     if of.pointer and to.pointer and of.item.c == to.item.c and of.dims == to.dims:
@@ -268,13 +376,15 @@ def broadcast(body: Body, array: Arr, dims: Sequence[Dim]) -> Arr:
     added = len(dims) - len(array.dims)
     if added < 0:
         raise body.refuse(f"an array with {len(array.dims)} axes does not fit into {len(dims)}")
+    may_be_one = []
     for dim, wanted in zip(array.dims, dims[added:], strict=True):
+        may_be_one.append(isinstance(dim, str) and dim != wanted)
         if dim == 1 or dim == wanted:
             continue
         if isinstance(dim, int) and isinstance(wanted, int):
             raise body.refuse(f"operands could not be broadcast together: {dim} and {wanted}")
         body.check(
-            f"{dim} == {wanted}",
+            f"{dim} == {wanted} || {dim} == 1",
             "ValueError",
             "operands could not be broadcast together: %lld and %lld",
             f"(long long){dim}",
@@ -282,9 +392,13 @@ def broadcast(body: Body, array: Arr, dims: Sequence[Dim]) -> Arr:
         )
     own = array.dims
 
+    def place(axis: int, index: str) -> str:
+        if own[axis] == 1:
+            return "0"
+        return f"({own[axis]} == 1 ? 0 : {index})" if may_be_one[axis] else index
+
     def at(index: Sequence[str]) -> str:
-        inner = index[added:]
-        return array.at(["0" if dim == 1 else each for dim, each in zip(own, inner, strict=True)])
+        return array.at([place(axis, each) for axis, each in enumerate(index[added:])])
 
     return Arr(array.item, tuple(dims), at, bases=array.bases)
 
@@ -297,8 +411,16 @@ def common_shape(body: Body, shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ..
         dims = [shape[axis - count] for shape in shapes if len(shape) >= count - axis]
         others = [dim for dim in dims if dim != 1]
         known = [dim for dim in others if isinstance(dim, int)]
-        result.append(known[0] if known else others[0] if others else 1)
+        result.append(known[0] if known else _longest(body, others))
     return tuple(result)
+
+
+def _longest(body: Body, dims: Sequence[Dim]) -> Dim:
+    """Returns the length of axes, which are equal if they are not 1."""
+    first, *others = list(dict.fromkeys(dims)) or [1]
+    for other in others:
+        first = body.temporary("int64_t", f"{first} == 1 ? {other} : {first}")
+    return first
 
 
 # ------------------------------------------------------------------------------ elementwise --
@@ -322,7 +444,13 @@ def elementwise(body: Body, values: Sequence[Value], function: Callable[..., Num
     with body.buffer():
         item = result(["0"] * len(dims)).number
     bases = NOWHERE.union(*(each.bases for each in spread if isinstance(each, Arr)))
-    return Arr(_as_numpy(item), dims, lambda at: result(at).c, bases=bases)
+    orders = [each.order for each in operands if isinstance(each, Arr) and _is_wide(each)]
+    return Arr(_as_numpy(item), dims, lambda at: result(at).c, bases=bases, order=one_order(orders))
+
+
+def _is_wide(array: Arr) -> bool:
+    """Returns whether an array has an order of axes."""
+    return sum(dim != 1 for dim in array.dims) > 1
 
 
 # ------------------------------------------------------------------------------- subscripts --
@@ -346,8 +474,10 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
     # for each axis of the array: how its index is made of those of the view
     makers: list[Callable[[Sequence[str]], str]] = []
     axis = 0
+    # the axis of the view that an axis of the array has become
+    places: dict[int, int] = {}
     pointer = array.pointer
-    is_contiguous = bool(pointer)
+    is_contiguous = bool(pointer) or not array.is_place
     for each in index:
         if each is None:
             dims.append(1)
@@ -357,6 +487,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
             maker, dim = _slice(body, each, length, len(dims))
             whole = each == slice(None)
             is_contiguous = is_contiguous and (whole or (axis == 0 and each.step is None))
+            places[axis] = len(dims)
             dims.append(dim)
             makers.append(maker)
         else:
@@ -366,6 +497,7 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         axis += 1
     for left in array.dims[axis:]:
         number = len(dims)
+        places[len(makers)] = number
         makers.append(lambda at, number=number: at[number])  # type: ignore[misc]
         dims.append(left)
 
@@ -374,9 +506,9 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
 
     if not dims:
         return Num(array.item, at(()))
-    if is_contiguous:
+    if is_contiguous and pointer:
         fixed = [makers[i](["0"] * len(dims)) for i in range(len(array.dims))]
-        pointer = f"(&{array.at(fixed)})"
+        pointer = f"(&{pointer}[{storage.flat_index(array.dims, fixed)}])"
     else:
         pointer = ""
     return Arr(
@@ -390,7 +522,17 @@ def subscript(body: Body, array: Arr, index: Sequence[Value | slice | Any | None
         is_read_only=array.is_read_only,
         key=f"{array.key}[{at(['?'] * len(dims))}]" if array.key else "",
         bases=array.bases,
+        order=_order_of_view(array, places, len(dims)),
+        is_view=array.has_steps,
+        is_part=array.is_part or not is_contiguous,
     )
+
+
+def _order_of_view(array: Arr, places: dict[int, int], count: int) -> tuple[int, ...]:
+    if not array.order or array.order == UNKNOWN:
+        return array.order
+    added = [i for i in range(count) if i not in places.values()]
+    return ordered(added + [places[axis] for axis in array.order if axis in places])
 
 
 def element_index(body: Body, value: Value, length: Dim, axis: int) -> str:
@@ -512,7 +654,13 @@ def _chosen(body: Body, array: Arr, index: list[Any], at: int) -> Value:
                 inner.append(outer[len(before) + len(shape) + i - len(index)])
         return array.at(inner)
 
-    return Arr(array.item, dims, place, bases=array.bases)
+    order: tuple[int, ...] = ()
+    if before:
+        # NumPy's copy has the chosen axes first
+        end = len(before) + len(shape)
+        axes = [*range(len(before), end), *range(len(before)), *range(end, len(dims))]
+        order = UNKNOWN if array.order else ordered(axes)
+    return Arr(array.item, dims, place, bases=array.bases, order=order)
 
 
 def _check_indices(body: Body, chooser: Arr, length: Dim, axis: int) -> None:
@@ -555,10 +703,11 @@ def assign(body: Body, array: Arr, index: Sequence[Any], value: Value) -> None:
             return
     target = subscript(body, array, index)
     if isinstance(target, Num):
-        number = body.as_num(value, "an element")
+        number = fitting.number(body, body.as_num(value, "an element"), array.item)
         body.emit(f"{target.c} = {cast(number.c, array.item, number.number)};")
         return
     assert isinstance(target, Arr)
+    fitting.check(body, value, array.item)
     given = as_array(body, value)
     if reads(given, array):
         given = fresh(body, given)
@@ -577,6 +726,9 @@ def reads(value: Arr, array: Arr) -> bool:
 
 def _assign_masked(body: Body, array: Arr, mask: Arr, value: Value) -> None:
     mask = fresh(body, broadcast(body, mask, array.dims))
+    number = as_number(value)
+    if number is not None and not number.number.is_numpy:
+        fitting.check(body, value, array.item)
     given = as_array(body, value)
     if len(given.dims) == 0:
         with indices(body, array.dims) as at:
@@ -612,9 +764,10 @@ def writable(body: Body, array: Arr) -> None:
 # ------------------------------------------------------------------------------- reductions --
 
 
-def sum_of(body: Body, array: Arr, axis: int | None = None) -> Value:
-    """np.sum."""
+def sum_of(body: Body, array: Arr, axis: int | None = None, of: Number | None = None) -> Value:
+    """np.sum; of: the type that the numbers are converted from."""
     item = array.item
+    is_converted = of is not None and of != item and item == NP_FLOAT
     if item.kind == "b" or (item.kind in "iu" and item.bits < 64):
         item = Number("u" if item.kind == "u" else "i", 64, True)
     if axis is not None and len(array.dims) > 1:
@@ -641,6 +794,7 @@ def sum_of(body: Body, array: Arr, axis: int | None = None) -> Value:
     array = in_memory(body, array)
     count = " * ".join(str(dim) for dim in array.dims)
     name = "pp_python_sum" if item.bits == 64 else "pp_python_sum_float"
+    name = "pp_python_sum_converted" if is_converted else name
     return body.number(
         item,
         f"{name}((const char *){array.pointer}, {count}, (int64_t)sizeof({item.c}))",
@@ -687,6 +841,7 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
         dims = array.dims[:axis] + array.dims[axis + 1 :]
         result = _new(body, array.item, dims)
         array = array if array.is_place else fresh(body, array)
+        is_last = axis == len(dims)
         with indices(body, dims) as at:
             line = Arr(
                 array.item,
@@ -694,17 +849,27 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
                 lambda one, at=at: array.at([*at[:axis], *one, *at[axis:]]),  # type: ignore[misc]
                 is_place=True,
             )
-            found = extreme(body, line, name)
+            found = extreme(body, line, name) if is_last else _extreme_of(body, line, name)
             assert isinstance(found, Num)
             body.emit(f"{result.at(at)} = {found.c};")
         return result
+    if array.item.kind != "f":
+        return _extreme_of(body, array, name)
+    _not_empty(body, array, f"zero-size array to reduction operation {name}imum")
+    array = in_memory(body, array)
+    count = " * ".join(str(dim) for dim in array.dims) or "1"
+    return body.program.numpy_fold(body, f"{name}imum", array, count)
+
+
+def _extreme_of(body: Body, array: Arr, name: str) -> Num:
+    """np.max and np.min, one element after another."""
     _not_empty(body, array, f"zero-size array to reduction operation {name}imum")
     best = body.c_variable("t", array.item.c)
     body.emit(f"{best} = {array.at(['0'] * len(array.dims))};")
     with indices(body, array.dims) as at:
         each = body.temporary(array.item.c, array.at(at))
-        if array.item.kind == "f" and array.item.bits == 64:
-            body.emit(f"{best} = pp_numpy_{name}imum({best}, {each});")
+        if array.item.kind == "f":
+            body.emit(f"{best} = pp_numpy_{name}imum_{array.item.c}({best}, {each});")
         else:
             body.emit(f"if ({each} {'>' if name == 'max' else '<'} {best}) {best} = {each};")
     return Num(array.item, best)
@@ -712,8 +877,7 @@ def extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value
 
 def _not_empty(body: Body, array: Arr, text: str) -> None:
     for dim in array.dims:
-        if isinstance(dim, str):
-            body.check(f"{dim} > 0", "ValueError", text)
+        body.check("true" if isinstance(dim, int) and dim else f"{dim} > 0", "ValueError", text)
 
 
 def place_of_extreme(body: Body, array: Arr, name: str, axis: int | None = None) -> Value:
@@ -772,9 +936,35 @@ def any_or_all(body: Body, array: Arr, is_any: bool, axis: int | None = None) ->
     return Num(NP_BOOL, found)
 
 
-def product(body: Body, one: Arr, other: Arr) -> Value:
+def with_steps(body: Body, array: Arr, item: Number) -> tuple[str, list[str]]:
+    """Returns a pointer to an array for NumPy's loops, and its steps in elements."""
+    if array.has_steps and not array.pointer and array.item.c == item.c:
+        return _steps_of_view(array)
+    if not array.order or len(array.dims) < 2:
+        found = in_memory(body, array, item)
+        return found.pointer, [str(each) for each in (*found.dims[1:], 1)]
+    if array.order == UNKNOWN or array.item.c != item.c:
+        raise body.refuse("@ of an array that was transposed is not translated: write .copy()")
+    found = in_memory(body, transposed(array), item)
+    return found.pointer, ["1", str(found.dims[1])]
+
+
+def _steps_of_view(array: Arr) -> tuple[str, list[str]]:
+    none = ["0"] * len(array.dims)
+    first = f"&{array.at(none)}"
+    steps = []
+    for axis in range(len(none)):
+        one = ["1" if i == axis else "0" for i in range(len(none))]
+        steps.append(f"(&{array.at(one)} - {first})")
+    return first, steps
+
+
+def product(body: Body, one: Arr, other: Arr, is_dot: bool = False) -> Value:
     """one @ other."""
     item = promoted(one.item, other.item)
+    for each in (one, other):
+        if is_dot and len(each.dims) > 1 and not each.pointer and item.kind == "f":
+            raise body.refuse("np.dot() of a part of an array is not translated: write @")
     if item.kind == "f":
         return body.program.numpy_matmul(body, one, other, item)
     if len(one.dims) == 1 and len(other.dims) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.flow import Loop, Lost, Maybe, Names, Pending
 from parallel_pool._translator.reader import Function
-from parallel_pool._translator.refusal import Dead, Refusal
+from parallel_pool._translator.refusal import MISTAKES, Dead, Refusal
 from parallel_pool._translator.template import may_change
 from parallel_pool._translator.types import (
     NONE,
@@ -75,6 +76,11 @@ if TYPE_CHECKING:
 WITHOUT_MEMORY = (Bound, Flat, Functions, Method, Rng, SeedArgument, Span)
 
 
+NEGATIVE = "negative dimensions are not allowed"
+# bytes of the variables of a function on the stack, and of one that calls itself
+MOST_ON_STACK, MOST_RECURSIVE = 16384, 1024
+
+
 class Body:
     """The translation of one function."""
 
@@ -106,6 +112,7 @@ class Body:
         self.entry: Callable[[Body, ast.expr | None], None] | None = None
         self.handlers: list[str] = []
         self.is_checked = False
+        self.is_recursive = False
         self.at: ast.AST = function.tree
         self.indent = 1
         self.returns = returns
@@ -113,6 +120,7 @@ class Body:
         self.returns_parts = False
         # the attributes whose parts it returns
         self.returns_of: set[tuple[str, str]] = set()
+        self.returned_orders: list[tuple[int, ...]] = []
         # the name that the only return statement returns: its memory is that of the result
         self.returned_name = _returned_name(function)
         # where the result of the next call goes, and its type
@@ -313,9 +321,15 @@ class Body:
 
     def dim(self, value: Value) -> Dim:
         """Returns the length of an axis."""
+        c = self.as_int(value, "a length")
         if isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute):
-            return int(self.known(value, "a length"))
-        return self.temporary("int64_t", self.as_int(value, "a length"))
+            found = int(self.known(value, "a length"))
+            if found < 0:
+                self.fail("ValueError", NEGATIVE)
+            return max(0, found)
+        dim = self.temporary("int64_t", c)
+        self.check(f"{dim} >= 0", "ValueError", NEGATIVE)
+        return dim
 
     def truth(self, value: Value) -> str | bool:
         """Returns whether a value counts as true: a C expression, or what is known."""
@@ -326,6 +340,12 @@ class Body:
 
     def fresh(self, array: Arr) -> Arr:
         return arrays.fresh(self, array)
+
+    def lasting(self, array: Arr) -> Arr:
+        """Returns a copy of an array in the memory of the call."""
+        made = arrays.scratch(self, array.item, array.dims)
+        arrays.copy_elements(self, array, made)
+        return made
 
     def in_memory(self, array: Arr, item: Number | None = None) -> Arr:
         return arrays.in_memory(self, array, item)
@@ -545,7 +565,10 @@ class Body:
             return Fixed(of.value)
         place = self.own(name, of)
         storage.store(self, of, place, value, name)
-        return storage.load(self, of, place, ("variable", name))
+        found = storage.load(self, of, place, ("variable", name))
+        if isinstance(found, Arr) and isinstance(value, Arr):
+            found.order = value.order
+        return found
 
     def own(self, name: str, of: Type) -> str:
         """Returns the C variable of a name for a type."""
@@ -642,7 +665,10 @@ class Body:
         if self._same(one, other):
             return one
         if aliasing.is_reference(one) and aliasing.is_reference(other) and one.type == other.type:
-            return self.through_pointer(f"ref_{name}", one, aliasing.joined_root(one, other))
+            shown = one
+            if isinstance(one, Arr) and isinstance(other, Arr):
+                shown = replace(one, order=arrays.one_order([one.order, other.order]))
+            return self.through_pointer(f"ref_{name}", shown, aliasing.joined_root(one, other))
         if (like := aliasing.nullable(one, other)) is not None:
             return self.through_pointer(f"ref_{name}", like, aliasing.root_of(like))
         if type(one) is type(other) and isinstance(one, (Self,)):
@@ -652,7 +678,10 @@ class Body:
             of = storage.join(self._type(one), self._type(other))
         except Refusal as refusal:
             raise self.refuse(f"{name}: {refusal.args[0]}") from None
-        return self._at(name, of)
+        found = self._at(name, of)
+        if isinstance(found, Arr) and isinstance(one, Arr) and isinstance(other, Arr):
+            found.order = arrays.one_order([one.order, other.order])
+        return found
 
     def _type(self, value: Value) -> Type:
         return self.unbounded(value)
@@ -670,7 +699,9 @@ class Body:
         pointer = f"{name}_{self.program.types.key(like.type)}"
         self.variables[pointer] = f"{aliasing.pointed_type(self, like)} *"
         if isinstance(like, Arr):
-            return storage.memory_array(like.item, like.dims, pointer, root)
+            array = storage.memory_array(like.item, like.dims, pointer, root)
+            array.order = like.order
+            return array
         found = storage.load(self, like.type, f"(*{pointer})", root)
         if isinstance(found, (Lst, Mapping)):
             found.c = pointer
@@ -685,7 +716,10 @@ class Body:
     def _canonical(self, name: str, value: Value) -> Value:
         if aliasing.is_reference(value) or (isinstance(value, Opt) and value.pointer):
             return self.through_pointer(f"ref_{name}", value, aliasing.root_of(value))
-        return self._at(name, self._type(value))
+        found = self._at(name, self._type(value))
+        if isinstance(found, Arr) and isinstance(value, Arr):
+            found.order = value.order
+        return found
 
     def _at(self, name: str, of: Type) -> Value:
         if isinstance(of, Constant):
@@ -696,7 +730,8 @@ class Body:
         if type(one) is not type(other):
             return False
         if isinstance(one, Arr) and isinstance(other, Arr):
-            return one.key == other.key and one.type == other.type and one.key != ""
+            is_same = one.key == other.key and one.type == other.type and one.key != ""
+            return is_same and one.order == other.order
         if isinstance(one, displays.ListDisplay) != isinstance(other, displays.ListDisplay):
             return False
         if isinstance(one, Opt) and isinstance(other, Opt) and one.pointer:
@@ -782,6 +817,11 @@ class Body:
             if not refusal.line:
                 refusal.line = tree.lineno
             raise
+        except MISTAKES as mistake:
+            kind = type(mistake).__name__
+            text = ast.unparse(tree).partition("\n")[0][:60]
+            message = f"`{text}` is not translated ({kind}: {str(mistake)[:80]})"
+            raise Refusal(message, tree) from mistake
 
     def _pass(self, tree: ast.Pass) -> None:
         pass
@@ -927,6 +967,8 @@ class Body:
         if root is not None and root[0] == "attribute":
             self.returns_of.add(root)
         self.returns_of |= getattr(value, "shared", frozenset())
+        if isinstance(value, Arr):
+            self.returned_orders.append(value.order)
         if self.returns is not None:
             if not isinstance(self.returns, Constant):
                 storage.store(self, self.returns, "(*result)", value, "the result")
@@ -1153,7 +1195,40 @@ class Body:
 
     def text(self) -> list[str]:
         """Returns the lines of the function's body."""
-        return list(_flat(self.lines))
+        lines = list(_flat(self.lines))
+        large = self._large()
+        return [_by_pointer(line, large) for line in lines] if large else lines
+
+    def declarations(self) -> list[str]:
+        """Returns the lines that declare the function's variables.
+
+        Large ones are not on the stack, which a thread has little of.
+        """
+        large = self._large()
+        lines = [_declared(name, of) for name, of in self.variables.items() if name not in large]
+        release = "__attribute__((cleanup(pp_python_release)))"
+        for name in large:
+            of = self.variables[name]
+            lines.append(f"  {of} *{name} {release} = ({of} *)malloc(sizeof({of}));")
+        if large:
+            condition = " && ".join(large)
+            raised = self.program.exception("MemoryError")
+            line = getattr(self.function.tree, "lineno", 0)
+            call = f'pp_python_raise(c, {raised}, "MemoryError", {line}, "%s", "")'
+            lines.append(f"  if (!({condition})) return {call};")
+        return lines
+
+    def _large(self) -> list[str]:
+        """Returns the variables that do not fit on the stack."""
+        sizes = {name: self.program.types.bytes.get(of, 0) for name, of in self.variables.items()}
+        total = sum(sizes.values())
+        found = []
+        for name in sorted(sizes, key=lambda name: -sizes[name]):
+            if total <= (MOST_RECURSIVE if self.is_recursive else MOST_ON_STACK):
+                break
+            total -= sizes[name]
+            found.append(name)
+        return found
 
     def result_type(self) -> Type:
         """Returns the type of what the function returns."""
@@ -1174,6 +1249,17 @@ def _as_read(target: ast.Name | ast.Attribute) -> ast.expr:
     )
     read.ctx = ast.Load()
     return ast.copy_location(read, target)
+
+
+def _declared(name: str, of: str) -> str:
+    return f"  {of}{'' if of.endswith('*') else ' '}{name};"
+
+
+def _by_pointer(line: str, large: Sequence[str]) -> str:
+    """Returns a line of C in which variables are what pointers of their names point to."""
+    names = "|".join(large)
+    pattern = rf'"(?:[^"\\]|\\.)*"|\b({names})\b'
+    return re.sub(pattern, lambda found: f"(*{found[1]})" if found[1] else found[0], line)
 
 
 def _returned_name(function: Function) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from parallel_pool._translator import (
     arrays,
     containers,
+    fitting,
     loops,
     numpy_calls,
     objects,
@@ -29,6 +30,7 @@ from parallel_pool._translator import (
     reset_options,
     storage,
 )
+from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.refusal import Dead, Wider
@@ -179,6 +181,8 @@ def _is_set_of_ints(value: Value) -> bool:
 
 def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     own = PYTHON.get(function) if _is_hashable(function) else None
+    if own is not None:
+        arguments, keywords = bound(body, TAKES.get(function, "x"), arguments, keywords)
     if own is not None and function in KEEPING:
         return own(body, arguments, keywords)
     if own is not None:
@@ -195,7 +199,7 @@ def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str
         return body.program.make_object(body, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return _named_tuple(body, function, arguments, keywords)
-    if inspect.isfunction(function):
+    if inspect.isfunction(function) and not function.__module__.startswith("numpy"):
         return body.program.call_function(body, function, arguments, keywords)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, gymnasium.Space):
@@ -316,7 +320,10 @@ def _all_fixed(values: Sequence[Value]) -> bool:
 
 def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     given = [body.plain(each) for each in given]
-    if _all_fixed(given) and len(range(*(int(each.value) for each in given))) <= 0:  # type: ignore[attr-defined]
+    for each in given:
+        body.as_int(each, "the bound of a range")
+    known_step = given[2].value if len(given) == 3 and isinstance(given[2], Fixed) else 1
+    if _all_fixed(given) and known_step and not range(*(int(each.value) for each in given)):  # type: ignore[attr-defined]
         return Fixed(range(*(int(each.value) for each in given)))  # type: ignore[attr-defined]
     start: Value = Fixed(0)
     step = 1
@@ -326,8 +333,9 @@ def _range(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         start, stop = given[0], given[1]
         if len(given) == 3:
             step = int(body.known(given[2], "the step of a range"))
-    for each in (start, stop):
-        body.as_int(each, "the bound of a range")
+            if step == 0:
+                body.fail("ValueError", "range() arg 3 must not be zero")
+                step = 1
     return Span(
         body.kept(start) if isinstance(start, Num) else start,
         body.kept(stop) if isinstance(stop, Num) else stop,
@@ -355,6 +363,8 @@ def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if items is not None:
         return Fixed(len(items))
     found = loops.source(body, value)
+    if found is not None and isinstance(value, Span):
+        body.check(f"{found[0]} < INT64_MAX", "OverflowError", operators.OVERFLOW)
     if found is not None:
         return body.number(INT, found[0])
     raise body.refuse(f"len() of {value.type} is not translated")
@@ -364,16 +374,13 @@ def _int(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if not given:
         return Fixed(0)
     if isinstance(given[0], Fixed):
-        return Fixed(int(given[0].value))
+        return _known_result(body, int, given)
     if isinstance(given[0], Txt):
         raise body.refuse("int() of a text is not translated")
     number = body.as_num(given[0])
     if number.number.kind != "f":
         return Num(INT, cast(number.c, INT, number.number), number.attribute)
-    c = body.temporary("double", cast(number.c, FLOAT, number.number))
-    body.check(f"isfinite({c})", "ValueError", "cannot convert float NaN or infinity to integer")
-    body.check(f"{c} >= -0x1p63 && {c} < 0x1p63", "OverflowError", operators.OVERFLOW)
-    return body.number(INT, f"(int64_t){c}")
+    return fitting.whole(body, number)
 
 
 def _float(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -436,9 +443,9 @@ def _of_values(body: Body, sign: str, values: list[Value]) -> Value:
         raise body.refuse("max and min of values that are no numbers are not translated")
     best = body.c_variable("t", of.c)
     first, *others = [each for each in numbers if each is not None]
-    body.emit(f"{best} = {cast(first.c, of, first.number)};")
+    body.emit(f"{best} = {storage.as_item(body, first, of)};")
     for each in others:
-        c = cast(each.c, of, each.number)
+        c = storage.as_item(body, each, of)
         c = c if c.replace(".", "").isalnum() else body.temporary(of.c, c)
         body.emit(f"if ({c} {sign} {best}) {best} = {c};")
     return Num(of, best)
@@ -470,12 +477,16 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
         each_item(body, value, note)
     body.names, body.alive = kept
     of = found[0]
+    for each in found[1:]:
+        of = storage.join(of, each)  # type: ignore[assignment]
+    if not isinstance(of, Number):
+        raise body.refuse(f"{name}() of items that are {of} is not translated")
     best, some = body.c_variable("t", of.c), body.c_variable("t", "bool")
     body.emit(f"{some} = false;")
 
     def compare(item: Value) -> None:
         number = body.as_num(item)
-        c = body.temporary(of.c, cast(number.c, of, number.number))
+        c = body.temporary(of.c, storage.as_item(body, number, of))
         body.emit(f"if (!{some} || {c} {sign} {best}) {best} = {c};")
         body.emit(f"{some} = true;")
 
@@ -486,6 +497,8 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
             body.emit(f"{place}.some = {some}; {place}.v = {best};")
             return Opt(Optional(of), place)
         number = body.as_num(default)
+        if storage.join(number.number, of) != of:
+            raise body.refuse(f"{name}() with a default that is {number.number}, and items {of}")
         body.emit(f"if (!{some}) {best} = {cast(number.c, of, number.number)};")
     else:
         body.check(some, "ValueError", f"{name}() iterable argument is empty")
@@ -549,12 +562,18 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if of.kind == "b":
         # True is added as 1; NumPy's booleans to an int give an int64
         of = NP_INT if of.is_numpy else INT
-    total_type = of if of.is_numpy or of.kind == "f" else INT
-    total = body.c_variable("t", total_type.c)
     first = body.as_num(start)
+    if first.number.kind == "f" and of.kind != "f" and not of.is_numpy:
+        # a float from the start
+        of = first.number
+    total_type = of if of.is_numpy or of.kind == "f" else INT
+    if total_type.kind != first.number.kind and first.number.kind == "f":
+        raise body.refuse(f"sum() of items that are {of}, from {first.number} on: write a loop")
+    total = body.c_variable("t", total_type.c)
     body.emit(f"{total} = {cast(first.c, total_type, first.number)};")
-    compensated = total_type == FLOAT and sys.version_info >= (3, 12)
-    if total_type.is_mixed and sys.version_info >= (3, 12):
+    compensated = total_type.c == "double" and not total_type.is_numpy
+    compensated = compensated and sys.version_info >= (3, 12)
+    if (total_type.is_mixed or total_type.may_be_int) and sys.version_info >= (3, 12):
         raise body.refuse(f"sum() adds items that are {total_type} differently: convert them")
     rest = body.c_variable("t", "double") if compensated else ""
     if compensated:
@@ -608,16 +627,28 @@ def _any_or_all(is_any: bool) -> Callable[..., Value]:
 def _round(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     digits = given[1] if len(given) > 1 else keywords.get("ndigits")
     if isinstance(given[0], Fixed) and (digits is None or isinstance(digits, Fixed)):
-        return Fixed(round(given[0].value, *([] if digits is None else [digits.value])))
+        return _known_result(body, round, [given[0], *([] if digits is None else [digits])])
     number = body.as_num(given[0])
     if number.number.kind != "f":
-        return Num(INT, cast(number.c, INT, number.number))
+        return _round_int(body, number, digits)
     c = cast(number.c, FLOAT, number.number)
     if digits is None or (isinstance(digits, Fixed) and digits.value is None):
         return _int(body, [Num(FLOAT, f"nearbyint({c})")], {})
     if number.number.is_numpy or number.number.is_mixed:
         raise body.refuse("round() of a NumPy number is not translated: convert it by float()")
     return body.number(FLOAT, f"pp_python_round({c}, {body.as_int(digits)})")
+
+
+def _round_int(body: Body, number: Num, digits: Value | None) -> Value:
+    c = cast(number.c, INT, number.number)
+    if digits is None or (isinstance(digits, Fixed) and digits.value is None):
+        return Num(INT, c)
+    if number.number.is_numpy or number.number.is_mixed:
+        raise body.refuse("round() of a NumPy number is not translated: convert it by int()")
+    rounded = body.c_variable("t", "int64_t")
+    call = f"pp_python_round_int({c}, {body.as_int(digits)}, &{rounded})"
+    body.check(call, "OverflowError", operators.OVERFLOW)
+    return Num(INT, rounded)
 
 
 def _divmod(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -822,7 +853,7 @@ def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> V
     if isinstance(value, Mem):
         sample = next(iter(value.member.cls))
     elif number is not None:
-        if number.number.is_mixed:
+        if len(number.number.variants()) > 1:
             raise body.refuse(f"isinstance() of {number.number} is not translated: convert it")
         sample = number.number.dtype.type(0) if number.number.is_numpy else 0
         if not number.number.is_numpy:
@@ -989,25 +1020,43 @@ def _hasattr(body: Body, given: list[Value]) -> Value:
     raise body.refuse("hasattr() of this is not translated")
 
 
-def _math(name: str, wrapped_name: str | None = None) -> Callable[..., Value]:
+def _known_result(
+    body: Body, function: Callable[..., Any], given: list[Value], otherwise: float = 0
+) -> Value:
+    """Returns a function of known values; raises in the program what it raises."""
+    try:
+        return Fixed(function(*(each.value for each in given)))  # type: ignore[attr-defined]
+    except (ArithmeticError, ValueError) as error:
+        body.fail(type(error).__name__, str(error))
+        return Fixed(otherwise)
+
+
+def _math(name: str) -> Callable[..., Value]:
     function = getattr(math, name)
+    is_range = name in ("exp", "sinh", "cosh", "expm1")
 
     def translate(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         if _all_fixed(given):
-            return Fixed(function(*(each.value for each in given)))  # type: ignore[attr-defined]
+            return _known_result(body, function, given, 0.0)
         numbers = [body.as_num(each) for each in given]
         cs = [body.temporary("double", cast(each.c, FLOAT, each.number)) for each in numbers]
-        result = body.number(FLOAT, f"{wrapped_name or name}({', '.join(cs)})")
-        finite = " && ".join(f"isfinite({c})" for c in cs)
-        # CPython raises where the C library returns NaN or an infinity for finite numbers
-        body.check(
-            f"isfinite({result.c}) || !({finite})",
-            "OverflowError" if name in ("exp", "sinh", "cosh", "expm1") else "ValueError",
-            "math range error" if name in ("exp", "sinh", "cosh", "expm1") else "math domain error",
-        )
+        result = body.number(FLOAT, f"{name}({', '.join(cs)})")
+        nan, infinite = (" || ".join(f"{test}({c})" for c in cs) for test in ("isnan", "!isfinite"))
+        # CPython raises where the C library makes NaN of numbers, or an infinity of finite ones
+        domain = "ValueError", "math domain error"
+        large = ("OverflowError", "math range error") if is_range else domain
+        with body.block(f"if (__builtin_expect(!isfinite({result.c}), 0)) {{"):
+            body.check(f"!isnan({result.c}) || {nan}", *domain)
+            body.check(f"!isinf({result.c}) || {infinite}", *large)
         return result
 
     return translate
+
+
+def _math_log(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """math.log: with a base, the quotient of two."""
+    logs = [_math("log")(body, [each], {}) for each in given]
+    return logs[0] if len(logs) == 1 else operators.binary(body, ast.Div(), *logs)
 
 
 def _math_plain(name: str) -> Callable[..., Value]:
@@ -1022,7 +1071,7 @@ def _math_plain(name: str) -> Callable[..., Value]:
 def _math_round(name: str) -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         if isinstance(given[0], Fixed):
-            return Fixed(getattr(math, name)(given[0].value))
+            return _known_result(body, getattr(math, name), given)
         number = body.as_num(given[0])
         if number.number.kind != "f":
             return Num(INT, cast(number.c, INT, number.number))
@@ -1048,8 +1097,14 @@ def _refused(text: str) -> Callable[..., Value]:
 
 def _math_pow(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     numbers = [body.as_num(each) for each in given]
-    a, b = (cast(each.c, FLOAT, each.number) for each in numbers)
-    return operators._float_power(body, a, b)
+    cs = [body.temporary("double", cast(each.c, FLOAT, each.number)) for each in numbers]
+    result = body.number(FLOAT, f"pp_python_power({', '.join(cs)})")
+    finite = " && ".join(f"isfinite({c})" for c in cs)
+    domain = "ValueError", "math domain error"
+    body.check(f"!isnan({result.c}) || !({finite})", *domain)
+    body.check(f"!isinf({result.c}) || !({finite}) || {cs[0]} != 0", *domain)
+    body.check(f"!isinf({result.c}) || !({finite})", "OverflowError", "math range error")
+    return result
 
 
 def _math_hypot(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -1188,7 +1243,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     gymnasium.Env.reset: _super_reset,
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
-    math.log: _math("log"),
+    math.log: _math_log,
     math.log2: _math("log2"),
     math.log10: _math("log10"),
     math.log1p: _math("log1p"),
@@ -1223,6 +1278,69 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     math.gcd: _math_gcd,
     math.dist: _math_dist,
     builtins.input: _refused("input() is not translated"),
+}
+# what they take; others take one value
+TAKES = {
+    range: "start stop? step?",
+    len: "obj",
+    int: "x?",
+    float: "x?",
+    bool: "x?",
+    max: "* | key default",
+    min: "* | key default",
+    sum: "iterable start?",
+    round: "number ndigits?",
+    divmod: "x y",
+    pow: "base exp",
+    tuple: "iterable?",
+    list: "iterable?",
+    deque: "iterable? maxlen?",
+    set: "iterable?",
+    frozenset: "iterable?",
+    dict: "mapping? | **",
+    enumerate: "iterable start?",
+    zip: "* | strict",
+    map: "function iterable *",
+    sorted: "iterable | key reverse",
+    isinstance: "obj classes",
+    print: "* | **",
+    next: "iterator default",
+    getattr: "object name default?",
+    hasattr: "obj name",
+    dataclasses.replace: "obj | **",
+    gymnasium.Env.reset: "* | **",
+    math.log: "x base?",
+    math.fmod: "x y",
+    math.atan2: "y x",
+    math.copysign: "x y",
+    math.pow: "x y",
+    math.hypot: "*",
+    math.gcd: "a b",
+    math.dist: "p q",
+    builtins.input: "* | **",
+}
+# of the methods of lists, deques and sets, dicts, and texts
+METHODS = {
+    "append": "item",
+    "add": "item",
+    "appendleft": "item",
+    "insert": "index item",
+    "extend": "iterable",
+    "update": "* | **",
+    "pop": "index? default?",
+    "popleft": "",
+    "clear": "",
+    "remove": "item",
+    "discard": "item",
+    "index": "item",
+    "count": "item",
+    "copy": "",
+    "sort": "| key reverse",
+    "reverse": "",
+    "keys": "",
+    "values": "",
+    "items": "",
+    "get": "key default?",
 }
 
 
@@ -1265,6 +1383,7 @@ def _method(
         if name == "is_integer":
             return Num(BOOL, f"(floor({value.c}) == {value.c})")
         return numpy_calls.method(body, body.array(value), name, given, keywords)
+    given, keywords = bound(body, METHODS.get(name, "* | **"), given, keywords)
     if name in CHANGES:
         containers.changeable(body, value)
     if isinstance(value, Lst):

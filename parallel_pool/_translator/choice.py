@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import aliasing, storage
+from parallel_pool._translator import aliasing, arrays, storage
 from parallel_pool._translator.types import Constant
-from parallel_pool._translator.values import Fixed, Value
+from parallel_pool._translator.values import Arr, Fixed, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
@@ -15,11 +16,19 @@ if TYPE_CHECKING:
 def _either(body: Body, condition: str, values: list[Value], ways: tuple[Any, Any]) -> Value:
     """Returns what a C pointer refers to, which one of two ways sets."""
     root = aliasing.joined_root(*values)
-    result = body.through_pointer(body.name("ref"), values[0], root)
+    like = values[0]
+    if isinstance(like, Arr):
+        like = replace(like, order=_order(values))
+    result = body.through_pointer(body.name("ref"), like, root)
     pointer = aliasing.pointer_of(result).strip("&(*)")
     then, otherwise = (lambda way=way: aliasing.point(body, pointer, way()) for way in ways)
     body.branch(condition, then, otherwise)
     return result
+
+
+def _order(values: list[Value]) -> tuple[int, ...]:
+    """Returns the order in memory of an array that is one of these."""
+    return arrays.one_order([each.order for each in values if isinstance(each, Arr)])
 
 
 class Choice:
@@ -57,6 +66,8 @@ class Choice:
 
         body.branch(condition, lambda: keep(then), lambda: keep(otherwise))
         self.result = storage.load(body, of, place)
+        if isinstance(self.result, Arr):
+            self.result.order = _order(values)
 
     def value(self) -> Value:
         assert self.result is not None

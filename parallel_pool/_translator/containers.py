@@ -591,12 +591,26 @@ def find_item(body: Body, value: Lst, item: Value) -> str:
     body.emit(f"{at} = -1;")
     if isinstance(value.list_type.item, Empty):
         return at
+    check_no_nan(body, item)
     with body.block(f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"):
         each = storage.load(body, value.list_type.item, f"{value.c}->v[{index}]")
         same = operators.equal(body, each, item)
         text = operators.c_truth(same)
         body.emit(f"if ({text}) {{ {at} = {index}; break; }}")
     return at
+
+
+def check_no_nan(body: Body, item: Value) -> None:
+    """Raises in the program if a NaN is looked for: Python finds it if it is the same object."""
+    if isinstance(item, Tup):
+        for each in item.items:
+            check_no_nan(body, each)
+        return
+    number = as_number(item)
+    is_number = isinstance(item, Fixed) and item.value == item.value
+    if number is not None and number.number.kind == "f" and not is_number:
+        text = "whether a NaN is in a list is not translated: ask math.isnan() before"
+        body.check(f"!isnan({number.c})", "NotImplementedError", text)
 
 
 def add(body: Body, value: Lst, item: Value) -> None:
@@ -733,6 +747,8 @@ def _contains(body: Body, value: Value, item: Value) -> str | bool:
     if isinstance(value, Mapping):
         return f"({find_key(body, value, body.plain(item))} >= 0)"
     if isinstance(value, Span):
+        if body.as_num(item).number.kind == "f":
+            raise body.refuse("whether a float is in a range is not translated: compare it")
         at = body.temporary("int64_t", body.as_int(item))
         start, stop = body.as_int(value.start), body.as_int(value.stop)
         if value.step == 1:
@@ -756,6 +772,7 @@ def _contains(body: Body, value: Value, item: Value) -> str | bool:
         raise body.refuse(f"`in` {value.type} is not translated")
     result: str | bool = False
     kept = body.kept(item)
+    check_no_nan(body, kept)
     for each in found_items:
         if isinstance(each, Fixed) and each.value is None:
             same_none = operators.compare(body, ast.Is(), kept, each)

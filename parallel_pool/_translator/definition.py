@@ -17,7 +17,7 @@ from parallel_pool._translator import aliasing, arrays, classes, layout, purity,
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program
-from parallel_pool._translator.refusal import Refusal, Restart
+from parallel_pool._translator.refusal import MISTAKES, Refusal, Restart
 from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
@@ -133,6 +133,11 @@ def translate(
             refusal.file, first = reader.place_of(cls)
             refusal.line = refusal.line or first
         raise
+    except MISTAKES as mistake:
+        kind = type(mistake).__name__
+        made = Refusal(f"{cls.__name__} is not translated ({kind}: {str(mistake)[:80]})")
+        made.file, made.line = reader.place_of(cls)
+        raise made from mistake
 
 
 def _translate(
@@ -486,9 +491,7 @@ class _Definition:
 
     def _function(self, body: Body, head: list[str], end: str = "") -> str:
         """Returns a C function with its variables and labels."""
-        lines = list(head)
-        for variable, kind in body.variables.items():
-            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{variable};")
+        lines = [*head, *body.declarations()]
         lines.append("  (void)c, (void)s, (void)k, (void)status;")
         lines += body.text()
         if end:
@@ -709,11 +712,7 @@ class _Definition:
             else:
                 continue
             self._store_known(body, of, f"s->a_{name}", value)
-        lines = [
-            f"  {kind}{'' if kind.endswith('*') else ' '}{variable};"
-            for variable, kind in body.variables.items()
-        ]
-        return "\n".join([*lines, *body.text()])
+        return "\n".join([*body.declarations(), *body.text()])
 
     def _store_known(self, body: Body, of: Type, place: str, value: Any) -> None:
         """Stores a known value in memory that holds zeros."""

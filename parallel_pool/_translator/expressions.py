@@ -172,15 +172,7 @@ def attribute(body: Body, value: Value, name: str) -> Value:
         if name == "dtype":
             return Fixed(value.item.dtype)
         if name == "T":
-            return Arr(
-                value.item,
-                value.dims[::-1],
-                lambda at: value.at(list(at)[::-1]),
-                is_place=value.is_place,
-                root=value.root,
-                is_foreign=value.is_foreign,
-                is_read_only=value.is_read_only,
-            )
+            return arrays.transposed(value)
         if name == "flat":
             return Flat("flat", (value,))
     if isinstance(value, Tup) and name in value.names:

@@ -246,10 +246,13 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
         start = body.temporary("int64_t", body.as_int(over.start))
         stop = body.as_int(over.stop)
         step = over.step
-        rounded = f"+ {step - 1}" if step > 0 else f"- {-step - 1}"
-        count = body.temporary("int64_t", f"({stop} - {start} {rounded}) / {step}")
-        body.emit(f"if ({count} < 0) {count} = 0;")
-        return count, lambda i: Num(INT, f"({start} + {i} * {step})")
+        count = body.temporary("int64_t", f"pp_python_range({start}, {stop}, {step})")
+        if step == 1:
+            return count, lambda i: Num(INT, f"({start} + {i})")
+        # a step times an index may leave 64 bits on the way
+        return count, lambda i: Num(
+            INT, f"(int64_t)((uint64_t){start} + (uint64_t)({i}) * (uint64_t)INT64_C({step}))"
+        )
     if isinstance(over, Flat):
         return _flat(body, over)
     return None
@@ -335,9 +338,18 @@ def _count(body: Body, label: str, over: Span, begin: Callable[[Value], None], i
         stop = body.temporary("int64_t", stop)
     index = body.c_variable("i", "int64_t")
     sign = "<" if over.step > 0 else ">"
-    head = f"for ({index} = {start}; {index} {sign} {stop}; {index} += {over.step}) {{"
+    head = f"for ({index} = {start}; {index} {sign} {stop}; {_stepped(index, stop, over.step)}) {{"
     number = INT
     around(body, label, head, lambda: begin(Num(number, index)), inside)
+
+
+def _stepped(index: str, stop: str, step: int) -> str:
+    """Returns how the index of a range goes on, which must not leave 64 bits behind its end."""
+    if abs(step) == 1 or stop.lstrip("-").isdigit():
+        return f"{index} += {step}"
+    if step > 0:
+        return f"{index} = {index} > INT64_MAX - {step} ? {stop} : {index} + {step}"
+    return f"{index} = {index} < INT64_MIN + {-step} ? {stop} : {index} - {-step}"
 
 
 def _unroll(

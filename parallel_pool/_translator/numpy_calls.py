@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, operators, storage, unions
+from parallel_pool._translator import (
+    arrays,
+    containers,
+    fitting,
+    operators,
+    storage,
+    unions,
+)
+from parallel_pool._translator.arguments import all_taking, bound, taking
 from parallel_pool._translator.displays import ListDisplay
 from parallel_pool._translator.types import (
     BOOL,
@@ -23,6 +31,7 @@ from parallel_pool._translator.types import (
     of_dtype,
 )
 from parallel_pool._translator.values import (
+    UNKNOWN,
     Arr,
     Dim,
     Fixed,
@@ -55,8 +64,11 @@ def find(function: Any) -> Callable[..., Value] | None:
     if isinstance(function, np.ufunc):
         return _ufunc(function)
     if isinstance(function, type) and issubclass(function, np.generic):
-        return lambda body, given, keywords: scalar(
-            body, Fixed(function), given[0] if given else Fixed(0)
+        return taking(
+            "value?",
+            lambda body, given, keywords: scalar(
+                body, Fixed(function), given[0] if given else Fixed(0)
+            ),
         )
     return None
 
@@ -99,6 +111,8 @@ def scalar(body: Body, dtype: Value, value: Value) -> Value:
     if isinstance(value, (Arr, Lst, Tup)):
         return arrays.converted(body.array(value), item)
     number = body.as_num(value)
+    if not number.number.is_numpy:
+        number = fitting.number(body, number, item)
     return body.number(item, cast(number.c, item, number.number))
 
 
@@ -148,6 +162,9 @@ def _full(body: Body, given: list[Value], keywords: Keywords) -> Value:
     source = body.array(value)
     item = dtype_of(body, argument(given, keywords, 2, "dtype"), source.item)
     assert item is not None
+    number = as_number(value)
+    if number is not None and number.number.kind == "i":
+        fitting.check(body, value, item)
     if not source.dims:
         c = body.temporary(item.c, cast(source.at(()), item, source.item))
         return arrays.filled(body, item, dims, c)
@@ -162,7 +179,9 @@ def _like(default: int | None) -> Callable[..., Value]:
         item = dtype_of(body, argument(given, keywords, at, "dtype"), of.item)
         assert item is not None
         if value is None:
-            number = body.as_num(given[1] if len(given) > 1 else keywords["fill_value"])
+            number = body.as_num(given[1])
+            if number.number.kind == "i":
+                number = fitting.number(body, number, item)
             c = body.temporary(item.c, cast(number.c, item, number.number))
             return arrays.filled(body, item, of.dims, c)
         return arrays.filled(body, item, of.dims, literal(value, item))
@@ -175,6 +194,7 @@ def _array(body: Body, given: list[Value], keywords: Keywords) -> Value:
     found = body.array(value)
     item = dtype_of(body, argument(given, keywords, 1, "dtype"), found.item)
     assert item is not None
+    fitting.check(body, value, item)
     made = arrays.converted(found, item)
     if isinstance(value, (Arr, Lst)) or found.is_read_only:
         return body.fresh(made)
@@ -186,12 +206,15 @@ def _asarray(body: Body, given: list[Value], keywords: Keywords) -> Value:
     found = body.array(value)
     item = dtype_of(body, argument(given, keywords, 1, "dtype"), found.item)
     assert item is not None
+    fitting.check(body, value, item)
     if found.item.c == item.c and found.item.kind == item.kind:
         return found
     return arrays.converted(found, item)
 
 
 def _arange(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    if len(given) > 3:
+        given, keywords = given[:3], {"dtype": given[3]}
     if any(body.as_num(each).number.kind == "f" for each in given):
         if all(isinstance(each, Fixed) for each in given):
             return body.program.table(np.arange(*(each.value for each in given)))  # type: ignore[attr-defined]
@@ -221,17 +244,24 @@ def _typed(body: Body, made: Arr, keywords: Keywords) -> Arr:
 
 
 def _linspace(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    if all(isinstance(each, Fixed) for each in given):
-        found = np.linspace(*(each.value for each in given))  # type: ignore[attr-defined]
+    if all(isinstance(each, Fixed) for each in (*given, *keywords.values())):
+        named = {name: each.value for name, each in keywords.items()}  # type: ignore[attr-defined]
+        found = np.linspace(*(each.value for each in given), **named)  # type: ignore[attr-defined]
         return body.program.table(found)
     raise body.refuse("np.linspace of numbers that change is not translated")
 
 
 def _eye(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    item = dtype_of(body, keywords.get("dtype"), NP_FLOAT)
+    item = dtype_of(body, argument(given, keywords, 3, "dtype"), NP_FLOAT)
     assert item is not None
-    count = body.dim(given[0])
-    return Arr(item, (count, count), lambda at: f"(({item.c})({at[0]} == {at[1]}))")
+    rows, columns = body.dim(given[0]), argument(given, keywords, 1, "M")
+    above = argument(given, keywords, 2, "k")
+    first = 0 if above is None else int(body.known(above, "k"))
+    if columns is None or (isinstance(columns, Fixed) and columns.value is None):
+        dims = (rows, rows)
+    else:
+        dims = (rows, body.dim(columns))
+    return Arr(item, dims, lambda at: f"(({item.c})({at[0]} + {first} == {at[1]}))")
 
 
 def _concatenate(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -257,6 +287,7 @@ def _joined(body: Body, parts: Sequence[Arr], axis: int) -> Arr:
     dims = list(parts[0].dims)
     dims[axis] = total if isinstance(total, int) else body.temporary("int64_t", total)
     result = arrays._new(body, item, dims)
+    result.order = UNKNOWN if any(part.order for part in parts) else ()
     first: Dim = 0
     for part in parts:
         with arrays.indices(body, part.dims) as at:
@@ -305,7 +336,9 @@ def _vstack(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _expanded(array: Arr, axis: int) -> Arr:
     dims = (*array.dims[:axis], 1, *array.dims[axis:])
-    return _view(array, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]))
+    order = UNKNOWN if array.order else ()
+    view = _view(array, dims, lambda at: array.at([*at[:axis], *at[axis + 1 :]]))
+    return replace(view, order=order, is_view=False)
 
 
 def _view(array: Arr, dims: tuple[Dim, ...], at: Callable[[Sequence[str]], str]) -> Arr:
@@ -351,15 +384,25 @@ def _reshaped(body: Body, array: Arr, shape: Sequence[Value]) -> Arr:
     made = storage.memory_array(array.item, wanted, flat.pointer, flat.root)
     if not flat.pointer:
         dims = tuple(wanted)
-        made = Arr(array.item, dims, lambda at: flat.at([storage.flat_index(dims, at)]))
+        made = Arr(array.item, dims, lambda at: flat.at([f"({storage.flat_index(dims, at)})"]))
         return made
     made.is_read_only, made.is_foreign = array.is_read_only, array.is_foreign
     return made
 
 
+def _times(body: Body, value: Value) -> int:
+    """Returns how often something is repeated."""
+    found = body.known(value, "the number of repeats")
+    if not isinstance(found, (int, np.integer)):
+        raise body.refuse("a number of repeats for each element is not translated: write a loop")
+    if found < 0:
+        body.fail("ValueError", "repeats may not contain negative values.")
+    return max(0, int(found))
+
+
 def _repeat(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
-    times = int(body.known(given[1], "the number of repeats"))
+    times = _times(body, given[1])
     axis = axis_of(body, argument(given, keywords, 2, "axis"))
     if axis is None:
         array, axis = flattened(body, array), 0
@@ -375,7 +418,7 @@ def _repeat(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _tile(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
-    times = int(body.known(given[1], "the number of copies"))
+    times = _times(body, given[1])
     if len(array.dims) != 1 or not isinstance(array.dims[0], int):
         raise body.refuse("np.tile of this is not translated")
     length = array.dims[0]
@@ -390,14 +433,14 @@ def _roll(body: Body, given: list[Value], keywords: Keywords) -> Value:
         raise body.refuse("np.roll without an axis is translated for one axis only")
     axis = (axis or 0) % len(array.dims)
     length = array.dims[axis]
-    shift = body.temporary("int64_t", f"pp_python_mod({body.as_int(given[1])}, {length})")
+    shift = body.temporary("int64_t", f"pp_numpy_mod({body.as_int(given[1])}, {length})")
 
     def at(index: Sequence[str]) -> str:
         inner = list(index)
         inner[axis] = f"(({index[axis]} + {length} - {shift}) % {length})"
         return array.at(inner)
 
-    return body.fresh(Arr(array.item, array.dims, at))
+    return body.fresh(Arr(array.item, array.dims, at, order=array.order))
 
 
 def _flip(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -418,6 +461,8 @@ def _flip(body: Body, given: list[Value], keywords: Keywords) -> Value:
         is_place=array.is_place,
         root=array.root,
         is_read_only=array.is_read_only,
+        order=array.order,
+        is_part=True,
     )
 
 
@@ -439,6 +484,8 @@ def _rot90(body: Body, given: list[Value], keywords: Keywords) -> Value:
             is_place=previous.is_place,
             root=previous.root,
             is_read_only=previous.is_read_only,
+            order=arrays.transposed(previous).order,
+            is_part=True,
         )
     return array
 
@@ -463,6 +510,7 @@ def _rotated(body: Body, array: Arr, count: Value) -> Arr:
         is_place=array.is_place,
         root=array.root,
         is_read_only=array.is_read_only,
+        order=UNKNOWN,
     )
 
 
@@ -474,16 +522,9 @@ def _by_turns(turns: str, cases: Sequence[str]) -> str:
 
 def _transpose(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
-    if len(given) > 1:
+    if given[1:] and not (isinstance(given[1], Fixed) and given[1].value is None):
         raise body.refuse("transpose with an order of axes is not translated")
-    return Arr(
-        array.item,
-        array.dims[::-1],
-        lambda at: array.at(list(at)[::-1]),
-        is_place=array.is_place,
-        root=array.root,
-        is_read_only=array.is_read_only,
-    )
+    return arrays.transposed(array)
 
 
 # --------------------------------------------------------------------------------- choosing --
@@ -492,6 +533,9 @@ def _transpose(body: Body, given: list[Value], keywords: Keywords) -> Value:
 def _where(body: Body, given: list[Value], keywords: Keywords) -> Value:
     if len(given) == 1:
         return _nonzero(body, given, keywords)
+    if len(given) != 3:
+        raise body.refuse("np.where takes a condition, or a condition and two values")
+    given = [body.array(given[0]), *given[1:]]
     return arrays.elementwise(body, [body.plain(each) for each in given], _chosen)
 
 
@@ -540,43 +584,55 @@ def _clip(body: Body, given: list[Value], keywords: Keywords) -> Value:
     low = argument(given, keywords, 1, "a_min") or keywords.get("min")
     high = argument(given, keywords, 2, "a_max") or keywords.get("max")
     bounds = [
-        body.plain(each)
-        for each in (low, high)
-        if each is not None and not (isinstance(each, Fixed) and each.value is None)
-    ]
-    names = [
-        name
+        (name, body.plain(each))
         for name, each in (("maximum", low), ("minimum", high))
         if each is not None and not (isinstance(each, Fixed) and each.value is None)
     ]
-    for name, bound in zip(names, bounds, strict=True):
-        value = _two(body, name, value, bound)
+    both = {"maximum": "clip_low", "minimum": "clip_high"}
+    for name, limit in bounds:
+        if len(bounds) == 1:
+            value = _two(body, name, value, limit)
+        else:
+            value = _two(body, both[name], value, _clamped(body, limit, value))
     return _as_scalar(body, value)
+
+
+def _clamped(body: Body, bound: Value, value: Value) -> Value:
+    """Returns a bound of np.clip within the type of what is clipped."""
+    found, item = as_number(bound), value.item if isinstance(value, Arr) else value.type
+    is_int = found is not None and found.number.kind == "i" and not found.number.is_numpy
+    if found is None or not is_int or not isinstance(item, Number) or item.kind not in "iu":
+        return bound
+    if not item.is_numpy or (item.kind == "i" and item.bits == 64):
+        return bound
+    least, most = np.iinfo(item.dtype).min, min(np.iinfo(item.dtype).max, 2**63 - 1)
+    c = body.temporary("int64_t", found.c)
+    return Num(INT, f"({c} < {least} ? {least} : {c} > INT64_C({most}) ? INT64_C({most}) : {c})")
 
 
 def _as_scalar(body: Body, value: Value) -> Value:
     if isinstance(value, Num) and not value.number.is_numpy:
-        return Num(Number(value.number.kind, value.number.bits, True), value.c)
+        return Num(arrays._as_numpy(value.number), value.c)
     if isinstance(value, Fixed):
         number = body.as_num(value)
-        return Num(Number(number.number.kind, number.number.bits, True), number.c)
+        return Num(arrays._as_numpy(number.number), number.c)
     return value
 
 
 def _two(body: Body, name: str, one: Value, other: Value) -> Value:
-    """np.maximum and np.minimum."""
+    """np.maximum and np.minimum, and both of np.clip."""
 
     def function(a: Num, b: Num) -> Num:
         of = promoted(a.number, b.number)
         if not of.is_numpy:
-            of = Number(of.kind, of.bits, True)
+            of = arrays._as_numpy(of)
         x, y = cast(a.c, of, a.number), cast(b.c, of, b.number)
-        if of.kind == "f" and of.bits == 64:
-            return Num(of, f"pp_numpy_{name}({x}, {y})")
-        sign = ">" if name == "maximum" else "<"
+        if of.kind == "f":
+            return Num(of, f"pp_numpy_{name}_{of.c}({x}, {y})")
+        sign = ">" if name in ("maximum", "clip_low") else "<"
         return Num(of, f"({x} {sign} {y} ? {x} : {y})")
 
-    one, other = body.plain(one), body.plain(other)
+    one, other = fitting.operands(body, [body.plain(one), body.plain(other)])
     if as_number(one) is not None and as_number(other) is not None:
         a, b = as_number(one), as_number(other)
         assert a is not None and b is not None
@@ -625,9 +681,9 @@ TESTS = {np.isnan: "isnan", np.isinf: "isinf", np.isfinite: "isfinite", np.signb
 
 def _ufunc(function: np.ufunc) -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
-        if keywords.keys() - {"dtype"}:
+        if keywords or len(given) != function.nin:
             raise body.refuse(
-                f"np.{function.__name__} with {', '.join(keywords)} is not translated"
+                f"np.{function.__name__} is translated for {function.nin} arguments, and none more"
             )
         values = [body.plain(each) for each in given]
         if all(isinstance(each, Fixed) and as_number(each) is not None for each in values):
@@ -635,10 +691,19 @@ def _ufunc(function: np.ufunc) -> Callable[..., Value]:
                 return Fixed(function(*(each.value for each in values)))  # type: ignore[attr-defined]
         if function in (np.maximum, np.minimum):
             return _two(body, function.__name__, *values)
+        if function in PLAIN and function is not np.divide:
+            values = fitting.operands(body, values)
         scalars = all(as_number(each) is not None for each in values)
-        one = _of_elements(body, function, values[-1], not scalars)
+        right = values[-1]
+        if function is np.power and not scalars:
+            right = operators.exponent(body, *values)
+            number = as_number(right)
+            right = _np(number) if number is not None else right
+        one = _of_elements(body, function, right, not scalars)
         if scalars:
-            numbers = [_as_scalar(body, body.kept(body.as_num(each))) for each in values]
+            numbers = [body.kept(body.as_num(each)) for each in values]
+            if not any(each.number.is_numpy for each in numbers):  # type: ignore[attr-defined]
+                numbers = [_as_scalar(body, each) for each in numbers]
             result = one(*numbers)
             return body.number(result.number, result.c)
         return arrays.elementwise(body, values, one)
@@ -653,8 +718,10 @@ def _of_elements(
     name = function.__name__
     if function in PLAIN:
         op = PLAIN[function]()
+        if function is np.power and not in_array:
+            return lambda a, b: _power(body, a, b)
         return lambda a, b: operators.of_numbers(
-            body, op, _np(a), _np(b), right if in_array else Fixed(None), in_array=in_array
+            body, op, a, b, right if in_array else Fixed(None), in_array=in_array
         )
     if function in COMPARED:
         return lambda a, b: Num(NP_BOOL, operators.compared(COMPARED[function], a, b))
@@ -678,9 +745,9 @@ def _of_elements(
     if function is np.invert:
         return lambda a: operators._unary_of_number(body, ast.Invert(), _np(a), True)
     if function in (np.deg2rad, np.radians):
-        return lambda a: Num(NP_FLOAT, f"({cast(a.c, FLOAT, a.number)} * {np.pi / 180.0!r})")
+        return lambda a: _times_pi(body, a, lambda pi, half: pi / half)
     if function in (np.rad2deg, np.degrees):
-        return lambda a: Num(NP_FLOAT, f"({cast(a.c, FLOAT, a.number)} * {180.0 / np.pi!r})")
+        return lambda a: _times_pi(body, a, lambda pi, half: half / pi)
 
     def of_floats(*numbers: Num) -> Num:
         of = numbers[0].number
@@ -689,7 +756,7 @@ def _of_elements(
         if of.kind != "f":
             if function in (np.floor, np.ceil, np.trunc, np.rint) and of.kind in "iu":
                 return Num(Number(of.kind, of.bits, True), numbers[0].c)
-            of = NP_FLOAT
+            of = _float_of(body, of)
         of = Number("f", of.bits, True)
         cs = [cast(each.c, of, each.number) for each in numbers]
         if function in LIBRARY and (of.bits == 64 or function in EXACT):
@@ -700,12 +767,37 @@ def _of_elements(
     return of_floats
 
 
+def _float_of(body: Body, of: Number) -> Number:
+    """Returns the floats that a function of NumPy makes of numbers."""
+    if of.kind == "f" or of.bits > 16 or not of.is_numpy:
+        return of if of.kind == "f" else NP_FLOAT
+    if of.bits == 16:
+        return Number("f", 32, True)
+    raise body.refuse(f"this function makes float16 of {of}: write .astype(np.float64)")
+
+
+def _times_pi(body: Body, one: Num, factor: Callable[[Any, Any], Any]) -> Num:
+    """np.radians and np.degrees: the factor has the precision of the numbers."""
+    of = _float_of(body, one.number)
+    of = Number("f", of.bits, True)
+    number = factor(of.dtype.type(np.pi), of.dtype.type(180))
+    return Num(of, f"({cast(one.c, of, one.number)} * {literal(number, of)})")
+
+
+def _power(body: Body, a: Num, b: Num) -> Num:
+    """np.power of two numbers: NumPy's loop takes other ways for some exponents."""
+    of = promoted(a.number, b.number)
+    if of.kind != "f":
+        return operators.of_numbers(body, ast.Pow(), a, b, Fixed(None))
+    return body.program.numpy_power(body, of, cast(a.c, of, a.number), cast(b.c, of, b.number))
+
+
 # one result in every precision
 EXACT = (np.sqrt, np.floor, np.ceil, np.trunc, np.rint, np.fabs, np.copysign)
 
 
 def _np(one: Num) -> Num:
-    return Num(Number(one.number.kind, one.number.bits, True), one.c)
+    return Num(arrays._as_numpy(one.number), one.c)
 
 
 def _square(body: Body, one: Num) -> Num:
@@ -731,21 +823,26 @@ def _reduction(name: str) -> Callable[..., Value]:
     return translate
 
 
+# reductions of floats that depend on the order
+ORDERED = ("sum", "mean", "prod", "std", "var", "max", "amax", "min", "amin")
+
+
 def reduce(body: Body, name: str, array: Arr, given: Sequence[Value], keywords: Keywords) -> Value:
     """sum, mean, max ... of an array."""
     axis = axis_of(body, given[0] if given else keywords.get("axis"))
-    if "keepdims" in keywords or "where" in keywords:
-        raise body.refuse(f"{name}() with keepdims or where is not translated")
     if axis is not None:
         axis %= max(1, len(array.dims))
+    if name in ORDERED:
+        array, axis = arrays.in_order(body, array, axis)
+        arrays.check_size(body, array)
     if name in ("sum", "count_nonzero"):
         if name == "count_nonzero":
             old = array
             array = Arr(NP_BOOL, old.dims, lambda at: cast(old.at(at), NP_BOOL, old.item))
-        item = dtype_of(body, keywords.get("dtype"))
+        item, of = dtype_of(body, argument([Fixed(None), *given], keywords, 2, "dtype")), array.item
         if item is not None:
             array = arrays.converted(array, item)
-        result = arrays.sum_of(body, array, axis)
+        result = arrays.sum_of(body, array, axis, of)
         if name == "count_nonzero" and isinstance(result, Num):
             return Num(INT, result.c)
         return result
@@ -760,12 +857,15 @@ def reduce(body: Body, name: str, array: Arr, given: Sequence[Value], keywords: 
     if name == "mean":
         return _mean(body, array, axis)
     if name == "prod":
-        return _prod(body, array)
+        return _prod(body, array, axis)
     if name in ("std", "var"):
-        return _deviation(body, array, name, axis)
-    if name in ("cumsum",):
+        ddof = int(body.known(keywords.get("ddof", Fixed(0)), "ddof"))
+        return _deviation(body, array, name, axis, ddof)
+    if name == "cumsum":
+        if axis is not None and len(array.dims) > 1:
+            raise body.refuse("cumsum() along an axis is not translated: write a loop")
         return _cumsum(body, array)
-    if name == "ptp":
+    if name == "ptp" and axis is None:
         high, low = arrays.extreme(body, array, "max"), arrays.extreme(body, array, "min")
         return operators.binary(body, ast.Sub(), high, low)
     raise body.refuse(f"{name}() of an array is not translated")
@@ -775,9 +875,9 @@ def _float_item(item: Number) -> Number:
     return item if item.kind == "f" else NP_FLOAT
 
 
-def _mean(body: Body, array: Arr, axis: int | None) -> Value:
+def _mean(body: Body, array: Arr, axis: int | None, ddof: int = 0) -> Value:
     item = _float_item(array.item)
-    total = arrays.sum_of(body, arrays.converted(array, item), axis)
+    total = arrays.sum_of(body, arrays.converted(array, item), axis, array.item)
     if axis is not None and len(array.dims) > 1:
         dim = array.dims[axis]
     else:
@@ -786,11 +886,14 @@ def _mean(body: Body, array: Arr, axis: int | None) -> Value:
             dim = (
                 dim * each if isinstance(dim, int) and isinstance(each, int) else f"{dim} * {each}"
             )
+    if ddof:
+        dim = body.temporary("int64_t", f"{dim} - {ddof}")
+        dim = f"({dim} > 0 ? {dim} : 0)"
     divisor = Num(item, f"({item.c})({dim})")
     return operators.binary(body, ast.Div(), total, divisor)
 
 
-def _deviation(body: Body, array: Arr, name: str, axis: int | None) -> Value:
+def _deviation(body: Body, array: Arr, name: str, axis: int | None, ddof: int) -> Value:
     if axis is not None and len(array.dims) > 1:
         raise body.refuse(f"{name}() along an axis is not translated")
     item = _float_item(array.item)
@@ -799,15 +902,17 @@ def _deviation(body: Body, array: Arr, name: str, axis: int | None) -> Value:
     centered = arrays.elementwise(body, [array, mean], lambda a, b: Num(item, f"({a.c} - {b.c})"))
     centered = body.fresh(centered)
     squares = Arr(item, centered.dims, lambda at: f"({centered.at(at)} * {centered.at(at)})")
-    variance = _mean(body, squares, None)
+    variance = _mean(body, squares, None, ddof)
     if name == "var":
         return variance
     number = body.as_num(variance)
     return body.number(item, f"{'sqrt' if item.bits == 64 else 'sqrtf'}({number.c})")
 
 
-def _prod(body: Body, array: Arr) -> Value:
+def _prod(body: Body, array: Arr, axis: int | None) -> Value:
     item = array.item if array.item.kind == "f" else NP_INT
+    if axis is not None and len(array.dims) > 1:
+        return _prod_along(body, array, axis, item)
     total = body.c_variable("t", item.c)
     if item.kind == "f" and not all(isinstance(dim, int) for dim in array.dims):
         raise body.refuse("prod() of floats is not translated: write a loop")
@@ -816,6 +921,16 @@ def _prod(body: Body, array: Arr) -> Value:
         found = array.at(at)
         body.emit(f"{total} *= {cast(found, item, array.item)};")
     return Num(item, total)
+
+
+def _prod_along(body: Body, array: Arr, axis: int, item: Number) -> Arr:
+    result = arrays._new(body, item, array.dims[:axis] + array.dims[axis + 1 :])
+    with arrays.indices(body, result.dims) as at:
+        body.emit(f"{result.at(at)} = 1;")
+    with arrays.indices(body, array.dims) as at:
+        found = cast(array.at(at), item, array.item)
+        body.emit(f"{result.at([*at[:axis], *at[axis + 1 :]])} *= {found};")
+    return result
 
 
 def _cumsum(body: Body, array: Arr) -> Value:
@@ -903,7 +1018,7 @@ def _squeeze(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 
 def _dot(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    return arrays.product(body, body.array(given[0]), body.array(given[1]))
+    return arrays.product(body, body.array(given[0]), body.array(given[1]), is_dot=True)
 
 
 def _sort(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -920,13 +1035,21 @@ def _sort_in_place(body: Body, array: Arr) -> None:
     with body.block(f"for ({i} = 1; {i} < {array.dims[0]}; {i}++) {{"):
         body.emit(f"{kept} = {array.at([i])};")
         # NaN is sorted behind all numbers
-        less = f"{kept} < {array.at([f'{j} - 1'])}"
+        less = f"{kept} < {array.at([f'({j} - 1)'])}"
         if array.item.kind == "f":
-            less = f"({less} || ({kept} == {kept} && isnan({array.at([f'{j} - 1'])})))"
-        body.emit(
-            f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {array.at([f'{j} - 1'])};"
-        )
+            less = f"({less} || ({kept} == {kept} && isnan({array.at([f'({j} - 1)'])})))"
+        before = array.at([f"({j} - 1)"])
+        body.emit(f"for ({j} = {i}; {j} > 0 && {less}; {j}--) {array.at([j])} = {before};")
         body.emit(f"{array.at([j])} = {kept};")
+    if array.item.kind == "f":
+        # which of equal numbers comes first depends on NumPy's vector instructions
+        before, each = array.at([f"({i} - 1)"]), array.at([i])
+        with body.block(f"for ({i} = 1; {i} < {array.dims[0]}; {i}++) {{"):
+            body.check(
+                f"{each} != 0 || {before} != 0 || !signbit({before}) == !signbit({each})",
+                "NotImplementedError",
+                "sort() of 0.0 and -0.0 in one array is not translated: add 0.0 before",
+            )
 
 
 def _unravel(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -1019,7 +1142,7 @@ def _round(body: Body, given: list[Value], keywords: Keywords) -> Value:
     return arrays.elementwise(body, [value], one)
 
 
-FUNCTIONS: dict[Any, Callable[..., Value]] = {
+HANDLERS: dict[Any, Callable[..., Value]] = {
     np.zeros: _filled(0),
     np.empty: _filled(0),
     np.ones: _filled(1),
@@ -1091,15 +1214,115 @@ FUNCTIONS: dict[Any, Callable[..., Value]] = {
     np.round: _round,
     np.around: _round,
 }
+REDUCTION = "a axis? | keepdims=False"
+TAKES: dict[Any, str] = {
+    np.zeros: "shape dtype? | order='C'",
+    np.empty: "shape dtype? | order='C'",
+    np.ones: "shape dtype? | order='C'",
+    np.full: "shape fill_value dtype? | order='C'",
+    np.zeros_like: "a dtype?",
+    np.empty_like: "a dtype?",
+    np.ones_like: "a dtype?",
+    np.full_like: "a fill_value dtype?",
+    np.array: "object dtype? | copy=True ndmin=0",
+    np.asarray: "a dtype?",
+    np.ascontiguousarray: "a dtype?",
+    np.arange: "start stop? step? dtype?",
+    np.linspace: "start stop num? endpoint? retstep? dtype?",
+    np.eye: "N M? k? dtype?",
+    np.identity: "N | dtype",
+    np.concatenate: "arrays axis?",
+    np.stack: "arrays axis?",
+    np.column_stack: "arrays",
+    np.hstack: "arrays",
+    np.vstack: "arrays",
+    np.ravel: "a | order='C'",
+    np.reshape: "a shape | order='C'",
+    np.repeat: "a repeats axis?",
+    np.tile: "A reps",
+    np.roll: "a shift axis?",
+    np.flip: "m axis?",
+    np.fliplr: "m",
+    np.flipud: "m",
+    np.rot90: "m k?",
+    np.transpose: "a axes?",
+    np.where: "condition x? y?",
+    np.nonzero: "a",
+    np.argwhere: "a",
+    np.flatnonzero: "a",
+    np.clip: "a a_min? a_max? | min max",
+    np.sum: "a axis? dtype? | keepdims=False",
+    np.max: REDUCTION,
+    np.amax: REDUCTION,
+    np.min: REDUCTION,
+    np.amin: REDUCTION,
+    np.argmax: REDUCTION,
+    np.argmin: REDUCTION,
+    np.any: REDUCTION,
+    np.all: REDUCTION,
+    np.mean: REDUCTION,
+    np.std: "a axis? | ddof keepdims=False",
+    np.var: "a axis? | ddof keepdims=False",
+    np.prod: REDUCTION,
+    np.cumsum: "a axis?",
+    np.count_nonzero: REDUCTION,
+    np.array_equal: "a1 a2",
+    np.linalg.norm: "x ord? axis? | keepdims=False",
+    np.shape: "a",
+    np.copy: "a",
+    np.expand_dims: "a axis",
+    np.squeeze: "a",
+    np.dot: "a b",
+    np.sort: "a",
+    np.unravel_index: "indices shape",
+    np.diag: "v | k=0",
+    np.searchsorted: "a v side?",
+    np.diff: "a | n=1",
+    np.isclose: "a b | **",
+    np.allclose: "a b | **",
+    np.interp: "x xp fp",
+    np.append: "arr values",
+    np.round: "a decimals?",
+    np.around: "a decimals?",
+}
+FUNCTIONS = all_taking(TAKES, HANDLERS)
+
+# arguments of methods of arrays; other methods are reductions
+METHODS = {
+    "astype": "dtype | copy",
+    "copy": "| order='C'",
+    "ravel": "| order='C'",
+    "flatten": "| order='C'",
+    "reshape": "* | order='C'",
+    "fill": "value",
+    "item": "*",
+    "tolist": "",
+    "sort": "",
+    "nonzero": "",
+    "dot": "b",
+    "clip": "min? max?",
+    "round": "decimals?",
+    "repeat": "repeats axis?",
+    "transpose": "*",
+    "squeeze": "",
+    "take": "indices",
+    "sum": "axis? dtype? | keepdims=False",
+    "cumsum": "axis?",
+    "std": "axis? | ddof keepdims=False",
+    "var": "axis? | ddof keepdims=False",
+}
 
 
 def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keywords) -> Value:
     """Returns array.name(...)."""
+    given, keywords = bound(body, METHODS.get(name, "axis? | keepdims=False"), given, keywords)
     if name == "astype":
-        item = dtype_of(body, given[0] if given else keywords["dtype"])
+        item = dtype_of(body, given[0])
         assert item is not None
-        copies = keywords.get("copy", Fixed(True))
-        if item.dtype == value.item.dtype and not body.known(copies, "copy"):
+        if value.item.may_be_int and item.kind in "iu" and item.bits < 64:
+            raise body.refuse("these are ints or floats: write .astype(np.float64) before")
+        is_copy = bool(body.known(keywords.get("copy", Fixed(True)), "copy"))
+        if item.dtype == value.item.dtype and not is_copy:
             return value
         return (
             body.fresh(arrays.converted(value, item))
@@ -1107,7 +1330,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
             else arrays.converted(value, item)
         )
     if name == "copy":
-        return body.fresh(value)
+        return replace(body.fresh(value), order=())
     if name in ("ravel", "flatten"):
         flat = flattened(body, value)
         return body.fresh(flat) if name == "flatten" else flat
@@ -1115,7 +1338,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
         return _reshaped(body, value, given)
     if name == "fill":
         arrays.writable(body, value)
-        number = body.as_num(given[0])
+        number = fitting.number(body, body.as_num(given[0]), value.item)
         c = body.temporary(value.item.c, cast(number.c, value.item, number.number))
         with arrays.indices(body, value.dims) as at:
             body.emit(f"{value.at(at)} = {c};")
@@ -1136,7 +1359,7 @@ def method(body: Body, value: Arr, name: str, given: list[Value], keywords: Keyw
     if name == "nonzero":
         return _nonzero(body, [value], {})
     if name in ("dot",):
-        return arrays.product(body, value, body.array(given[0]))
+        return arrays.product(body, value, body.array(given[0]), is_dot=True)
     if name == "clip":
         return _clip(body, [value, *given], keywords)
     if name == "round":

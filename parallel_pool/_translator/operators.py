@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, reset_options, storage
+from parallel_pool._translator import arrays, fitting, reset_options, storage
+from parallel_pool._translator.fitting import OVERFLOW as OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
@@ -31,6 +33,7 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    literal,
     promoted,
 )
 
@@ -64,7 +67,6 @@ OWN_UNARY: dict[type, str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "inv
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 CHECKED = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
-OVERFLOW = "the int leaves 64 bits"
 
 
 # ------------------------------------------------------------------------------------ truth --
@@ -165,11 +167,14 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         or (isinstance(other, Fixed) and isinstance(other.value, (str, tuple, list)))
     ) and not (isinstance(one, Arr) or isinstance(other, Arr)):
         return body.of_containers(op, one, other)
+    if not isinstance(op, ast.Div):
+        one, other = fitting.operands(body, [one, other])
     if isinstance(one, Arr) or isinstance(other, Arr) or _is_array(one) or _is_array(other):
+        right = exponent(body, one, other) if isinstance(op, ast.Pow) else other
         return arrays.elementwise(
             body,
             [one, other],
-            lambda a, b: of_numbers(body, op, a, b, other, in_array=True),
+            lambda a, b: of_numbers(body, op, a, b, right, in_array=True),
         )
     a, b = as_number(one), as_number(other)
     if a is None or b is None:
@@ -215,7 +220,13 @@ def of_numbers(
         of = Number("i", 8, True) if of.is_numpy else INT
     if kind is ast.Pow and of.kind in "iu" and not of.is_numpy:
         return _int_power(body, one, other, right)
+    if kind is ast.Div and one.number == INT and other.number == INT:
+        return _divided(body, one, other, right)
     a, b = cast(one.c, of, one.number), cast(other.c, of, other.number)
+    if of.may_be_int and kind not in (ast.Add, ast.Sub):
+        _refuse_int_or_float(body, op, one, other)
+    if kind is ast.Pow and in_array and of.kind == "f":
+        return _array_power(body, of, a, b, right, one.number.kind == "f")
     if of.kind == "f":
         return _of_floats(body, op, of, a, b, right, in_array)
     if of.kind == "b":
@@ -234,7 +245,7 @@ def of_numbers(
 
 def _float_of(of: Number) -> Number:
     if of.kind == "f":
-        return of
+        return replace(of, may_be_int=False)
     return NP_FLOAT if of.is_numpy else Number("f", 64, False, of.is_mixed)
 
 
@@ -268,6 +279,13 @@ def _of_ints(body: Body, op: ast.operator, a: str, b: str, other: Num) -> Num:
     raise body.refuse(f"the operator {_sign(op)} is not translated")
 
 
+def _divided(body: Body, one: Num, other: Num, right: Value) -> Num:
+    """Returns the quotient of two ints, which CPython rounds once."""
+    if not _is_never_zero(body, right):
+        body.check(f"{other.c} != 0", "ZeroDivisionError", "division by zero")
+    return body.number(FLOAT, f"pp_python_divide({one.c}, {other.c})")
+
+
 def _overflow() -> tuple[str, str]:
     return "OverflowError", OVERFLOW
 
@@ -276,9 +294,9 @@ def _of_numpy_ints(body: Body, op: ast.operator, of: Number, a: str, b: str, in_
     kind = type(op)
     wide = f"uint{of.bits}_t"
     if kind in CHECKED:
+        # small types become int in C, whose products may leave 32 bits
+        wide = wide if of.bits > 32 else "uint32_t"
         c = f"({of.c})(({wide}){a} {SIGNS[kind]} ({wide}){b})"
-        if of.bits < 32:
-            c = f"({of.c})({a} {SIGNS[kind]} {b})"
     elif kind in BITS:
         c = f"({of.c})({a} {BITS[kind]} {b})"
     elif kind in (ast.FloorDiv, ast.Mod) and of.kind == "i":
@@ -293,9 +311,10 @@ def _of_numpy_ints(body: Body, op: ast.operator, of: Number, a: str, b: str, in_
                 f"{b} >= 0", "ValueError", "Integers to negative integer powers are not allowed."
             )
     elif kind is ast.LShift:
-        c = f"({of.c})({b} < {of.bits} ? ({wide}){a} << {b} : 0)"
+        c = f"({of.c})((uint64_t){b} < {of.bits} ? ({wide}){a} << {b} : 0)"
     elif kind is ast.RShift:
-        c = f"({of.c})({a} >> ({b} > {of.bits - 1} ? {of.bits - 1} : {b}))"
+        most = "0" if of.kind == "u" else f"{a} >> {of.bits - 1}"
+        c = f"({of.c})((uint64_t){b} < {of.bits} ? {a} >> {b} : {most})"
     else:
         raise body.refuse(f"the operator {_sign(op)} is not translated")
     return Num(of, f"({c})") if in_array else body.number(of, c)
@@ -323,11 +342,9 @@ def _of_floats(
         return body.number(of, f"pp_python_float_{name}({a}, {b})")
     if kind in (ast.FloorDiv, ast.Mod):
         name = "floordiv" if kind is ast.FloorDiv else "mod"
-        c = f"({of.c})pp_numpy_float_{name}({a}, {b})"
+        c = f"pp_numpy_float_{name}{'' if wide else '_float'}({a}, {b})"
         return Num(of, c) if in_array else body.number(of, c)
     if kind is ast.Pow:
-        if in_array:
-            return _array_power(body, of, a, b, right)
         if of.is_numpy:
             name = "power" if wide else "power_float"
             return body.number(of, f"pp_python_{name}({a}, {b})")
@@ -344,22 +361,55 @@ def _is_never_zero(body: Body, value: Value) -> bool:
     return value.c.isdigit() and bool(int(value.c)) if isinstance(value, Num) else False
 
 
-def _array_power(body: Body, of: Number, a: str, b: str, right: Value) -> Num:
-    if isinstance(right, Fixed) and isinstance(right.value, (int, float)):
-        if right.value == 2:
-            kept = body.temporary(of.c, a) if not a.isidentifier() else a
-            return Num(of, f"({kept} * {kept})")
-        if right.value == 1:
-            return Num(of, a)
-        if right.value == 0.5:
-            return Num(of, f"{'sqrt' if of.bits == 64 else 'sqrtf'}({a})")
-    return body.program.numpy_loop(body, "power", of, a, b)
+def exponent(body: Body, one: Value, other: Value) -> Value:
+    """Returns the exponent of all elements of an array; () if each has its own."""
+    _check_exponents(body, one, other)
+    if as_number(other) is not None:
+        return other
+    is_one = all(dim == 1 for dim in body.array(other).dims)
+    base = body.array(one)
+    return other if is_one and any(dim != 1 for dim in base.dims) else Tup(())
+
+
+def _check_exponents(body: Body, one: Value, other: Value) -> None:
+    """Raises what NumPy raises for the powers of arrays; one of the values is one."""
+    base, exponent = (body.array(each) for each in (one, other))
+    if base.item.kind in "iu" and exponent.item.kind == "i":
+        with arrays.indices(body, exponent.dims) as at:
+            condition = f"{exponent.at(at)} >= 0"
+            text = "Integers to negative integer powers are not allowed."
+            body.check(condition, "ValueError", text)
+    dims = arrays.common_shape(body, [base.dims, exponent.dims])
+    is_one = all(dim == 1 for dim in exponent.dims)
+    is_float = "f" in (base.item.kind, exponent.item.kind)
+    is_spread = len(exponent.dims) < len(dims) or 1 in exponent.dims
+    if is_float and not is_one and is_spread:
+        raise body.refuse("these powers are not translated: give the exponents the array's shape")
+
+
+def _array_power(body: Body, of: Number, a: str, b: str, right: Value, is_float: bool) -> Num:
+    """Returns an element to a power. NumPy takes other ways for one exponent of all elements."""
+    number = as_number(right)
+    if isinstance(right, Tup):
+        return body.program.numpy_loop(body, "power", of, a, b)
+    a = a if a.isidentifier() else body.temporary(of.c, a)
+    if not is_float or number is None or number.number.is_numpy:
+        return body.program.numpy_power(body, of, a, b)
+    ways = {2: f"({a} * {a})", 1: a, 0.5: f"sqrt{'' if of.bits == 64 else 'f'}({a})"}
+    ways |= {0: literal(1.0, of), -1: f"({literal(1.0, of)} / {a})"}
+    if isinstance(right, Fixed):
+        way = ways.get(right.value)
+        return Num(of, way) if way else body.program.numpy_power(body, of, a, b)
+    result = body.program.numpy_power(body, of, a, b)
+    for exponent, way in ways.items():
+        body.emit(f"if ({b} == {exponent}) {result.c} = {way};")
+    return result
 
 
 def _float_power(body: Body, a: str, b: str) -> Num:
     a, b = body.temporary("double", a), body.temporary("double", b)
     body.check(
-        f"{a} != 0 || !({b} < 0)",
+        f"{a} != 0 || !({b} < 0) || isinf({b})",
         "ZeroDivisionError",
         "0.0 cannot be raised to a negative power",
     )
@@ -389,6 +439,17 @@ def _int_power(body: Body, one: Num, other: Num, right: Value) -> Num:
     name = body.c_variable("t", "int64_t")
     body.check(f"pp_python_pow({a}, {b}, &{name})", *_overflow())
     return Num(INT, name)
+
+
+def _refuse_int_or_float(body: Body, op: ast.operator, one: Num, other: Num) -> None:
+    """Raises Refusal unless a result is the same for an int and a float: an int has no -0."""
+    is_times = isinstance(op, ast.Mult)
+    if is_times and any(each.c.isdigit() and int(each.c) > 0 for each in (one, other)):
+        return
+    raise body.refuse(
+        f"{one.number} {_sign(op)} {other.number} is an int or a float, which are computed"
+        " differently: write floats from the beginning, as 0.0 for 0, or convert it by float()"
+    )
 
 
 def _refuse_mixed(body: Body, number: Number) -> None:
@@ -433,6 +494,11 @@ def _unary_of_number(body: Body, op: ast.unaryop, one: Num, in_array: bool) -> N
     if isinstance(op, ast.UAdd):
         return Num(number, cast(one.c, number, one.number))
     c = cast(one.c, number, one.number)
+    if number.may_be_int:
+        raise body.refuse(
+            f"the negative of what is {number} is not translated, as the int 0 has none: write a"
+            " float from the beginning, as 0.0 for 0, or convert it by float()"
+        )
     if number.kind == "f":
         return Num(number, f"(-{c})")
     if number.is_numpy or in_array:
@@ -485,10 +551,33 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
 def compared(sign: str, a: Num, b: Num) -> str:
     """Returns a comparison of numbers in C."""
     of = promoted(a.number, b.number)
-    if {a.number.kind, b.number.kind} == {"i", "u"} and 64 in (a.number.bits, b.number.bits):
-        of = Number("i", 64)
+    kinds, bits = {a.number.kind, b.number.kind}, max(a.number.bits, b.number.bits)
+    if kinds <= {"i", "u"} and bits == 64 and Number("u", 64, True) in (a.number, b.number):
+        return _compared_wide(sign, a, b)
+    if kinds <= {"i", "u", "b"} and bits == 64:
+        # NumPy compares an int of Python's that does not fit, too
+        of = INT
+    if _is_exact(a, b):
+        return f"(pp_python_order({a.c}, {b.c}) {sign} 0)"
+    if _is_exact(b, a):
+        return f"(0 {sign} pp_python_order({b.c}, {a.c}))"
     one, other = cast(a.c, of, a.number), cast(b.c, of, b.number)
     return f"({one} {sign} {other})"
+
+
+def _compared_wide(sign: str, a: Num, b: Num) -> str:
+    """Returns a comparison of a uint64 with another integer."""
+    if a.number.kind == b.number.kind:
+        return f"({a.c} {sign} {b.c})"
+    if a.number.kind == "i":
+        return f"(0 {sign} pp_numpy_order({b.c}, {a.c}))"
+    return f"(pp_numpy_order({a.c}, {b.c}) {sign} 0)"
+
+
+def _is_exact(a: Num, b: Num) -> bool:
+    """Returns whether a number is an int of Python's that must not be rounded to be compared."""
+    is_large = not a.c.lstrip("-").isdigit() or abs(int(a.c)) > 2**53
+    return a.number == INT and is_large and b.number.kind == "f" and not b.number.is_numpy
 
 
 def _is(body: Body, one: Value, other: Value) -> str | bool:

@@ -52,6 +52,7 @@ from parallel_pool._translator.types import (
     unbounded,
 )
 from parallel_pool._translator.values import (
+    UNKNOWN,
     Arr,
     Bound,
     Fixed,
@@ -80,6 +81,8 @@ from parallel_pool._translator.values import (
 MOST_FORMS = 24
 # elements of an array that is written into the C file
 LARGEST_TABLE = 16384
+# bytes of an argument that is copied into a call
+LARGEST_ARGUMENT = 65536
 
 
 @dataclass
@@ -94,10 +97,12 @@ class Compiled:
         is_recursive: it calls itself.
         reference: it returns a pointer to something like this; None: a copy.
         effects: what it does to memories of its caller.
+        order: of the axes of the array that it returns.
     """
 
     name: str
     result: Type | None = None
+    order: tuple[int, ...] = ()
     is_foreign: bool = False
     shared: frozenset[tuple[str, str]] = frozenset()
     is_recursive: bool = False
@@ -226,7 +231,10 @@ class Program:
             return Fixed(template.cls)
         if name in template.state:
             of = template.state[name]
-            return storage.load(body, of, f"s->a_{name}", ("attribute", name))
+            held = storage.load(body, of, f"s->a_{name}", ("attribute", name))
+            if isinstance(held, Arr):
+                held.order = template.orders.get(name, ())
+            return held
         if not hasattr(template.env, name):
             raise body.refuse(f"self.{name} is assigned nowhere before this line")
         value = getattr(template.env, name)
@@ -244,6 +252,7 @@ class Program:
             assert item is not None
             array = storage.memory_array(item, value.shape, f"k->a_{name}", ("attribute", name))
             array.is_read_only = True
+            array.order = arrays.order_of(value)
             return array
         if isinstance(value, np.random.Generator):
             raise body.refuse(
@@ -294,6 +303,8 @@ class Program:
                 if isinstance(value, Rec)
                 else body.kept(value)
             )
+        if isinstance(value, Arr):
+            self._note_order(name, value.order)
         body.detach(("attribute", name))
         aliasing.attribute_assigned(body, name, given)
         storage.store(body, have, f"s->a_{name}", value, f"self.{name}")
@@ -309,6 +320,13 @@ class Program:
                 held is given and isinstance(now, Rec) and now.cls is not None
             ):
                 body.names[other] = now
+
+    def _note_order(self, name: str, order: tuple[int, ...]) -> None:
+        """Notes the order of an attribute's axes, and begins anew if it is another one."""
+        have = self.template.orders.setdefault(name, order)
+        if have != order and have != UNKNOWN:
+            self.template.orders[name] = UNKNOWN
+            raise Restart
 
     def widen_map(self, name: str, of: Map, key: Type, item: Type) -> None:
         """Notes that a dict of an attribute has keys and items of other types, and begins anew."""
@@ -446,6 +464,7 @@ class Program:
 
     def table(self, value: Any) -> Arr:
         """Returns a known array, which all environments share."""
+        order = arrays.order_of(value)
         value = np.ascontiguousarray(value)
         item = of_dtype(value.dtype)
         if item is None:
@@ -462,7 +481,7 @@ class Program:
             text = arrays.literal_array(item, value) or "0"
             self.tables.append(f"static const {item.c} {name}[{max(1, value.size)}] = {{{text}}};")
         array = storage.memory_array(item, value.shape, self._arrays[key])
-        array.is_read_only, array.is_place = True, False
+        array.is_read_only, array.is_place, array.order = True, False, order
         flat = value.ravel().tolist()
         if value.size <= 64:
             # elements at places that are known are numbers
@@ -629,15 +648,33 @@ class Program:
         c = f"{caller}(&numpy_loops[{index}], {', '.join(cs)})"
         return body.number(of, c)
 
+    def numpy_index(self, name: str, of: Number, count: int) -> int:
+        """Returns the place of NumPy's inner loop of a function of floats."""
+        code = "d" if of.bits == 64 else "f"
+        key = (name, code * count + "->" + code)
+        if key not in self.numpy_functions:
+            self.numpy_functions.append(key)
+        return self.numpy_functions.index(key)
+
+    def numpy_fold(self, body: Body, name: str, array: Arr, count: str) -> Num:
+        """Returns what NumPy's loop of two makes of all floats in memory."""
+        index = self.numpy_index(name, array.item, 2)
+        function = f"numpy_fold_{array.item.c}"
+        return body.number(
+            array.item, f"{function}(&numpy_loops[{index}], {array.pointer}, {count})"
+        )
+
+    def numpy_power(self, body: Body, of: Number, c: str, exponent: str) -> Num:
+        """Returns what NumPy's loop makes of an element to the power of one number."""
+        index = self.numpy_index("power", of, 2)
+        return body.number(of, f"numpy_power_{of.c}(&numpy_loops[{index}], {c}, {exponent})")
+
     def numpy_matmul(self, body: Body, one: Arr, other: Arr, item: Number) -> Value:
         """Returns one @ other of floats: NumPy's loop calls the user's BLAS, for its bits."""
         if len(one.dims) not in (1, 2) or len(other.dims) not in (1, 2):
             raise body.refuse("@ of arrays with more than two axes is not translated")
-        one, other = body.in_memory(one, item), body.in_memory(other, item)
-        code = "d" if item.bits == 64 else "f"
-        key = ("matmul", f"{code}{code}->{code}")
-        if key not in self.numpy_functions:
-            self.numpy_functions.append(key)
+        (a, a_steps), (b, b_steps) = (arrays.with_steps(body, each, item) for each in (one, other))
+        index = self.numpy_index("matmul", item, 2)
         inner, theirs = one.dims[-1], other.dims[0]
         if isinstance(inner, int) and isinstance(theirs, int):
             if inner != theirs:
@@ -648,10 +685,12 @@ class Program:
         columns = other.dims[1] if len(other.dims) == 2 else 1
         dims = (*one.dims[:-1], *other.dims[1:])
         result = arrays._new(body, item, dims)
-        flags = f"{len(one.dims)}, {len(other.dims)}"
+        steps = a_steps if len(a_steps) == 2 else ["0", *a_steps]
+        steps = [*steps, *(b_steps if len(b_steps) == 2 else [*b_steps, "0"])]
+        steps += [str(columns) if len(one.dims) == 2 else "0", "1" if len(other.dims) == 2 else "0"]
         body.emit(
-            f"numpy_matmul_{item.c}(&numpy_loops[{self.numpy_functions.index(key)}], {one.pointer},"
-            f" {other.pointer}, {result.pointer}, {rows}, {inner}, {columns}, {flags});"
+            f"numpy_matmul_{item.c}(&numpy_loops[{index}], {a}, {b}, {result.pointer}, {rows},"
+            f" {inner}, {columns}, (const int64_t[]){{{', '.join(steps)}}});"
         )
         return result if dims else Num(item, result.at(()))
 
@@ -791,7 +830,7 @@ class Program:
             dims = [str(dim) for dim in value.dims]
             kind = f"{value.item.c} *"
             root = _lasting(value.root)
-            form: Any = ("array", of, root, value.is_read_only, value.is_foreign)
+            form: Any = ("array", of, root, value.is_read_only, value.is_foreign, value.order)
             if isinstance(of, Array):
                 return form, f"({kind}){value.pointer}", kind
             struct = self.types.c(of)
@@ -816,6 +855,11 @@ class Program:
         if isinstance(value, (Span, Flat)):
             raise body.refuse("this can't be given to a function: make a list of it")
         of = _kept(body.unbounded(value))
+        if self.types.bytes.get(self.types.c(of), 0) > LARGEST_ARGUMENT:
+            raise body.refuse(
+                f"{name} is {of}, too much to be copied into a call: give its arrays one by one, or"
+                " keep it in self"
+            )
         place = body.variable("p", of)
         storage.store(body, of, place, value, name)
         return ("value", of), place, self.types.c(of)
@@ -838,7 +882,7 @@ class Program:
             else:
                 dims = [f"{c}.dim[{i}]" for i in range(of.ndim)]
                 array = storage.memory_array(of.item, dims, f"{c}.v", form[2])
-            array.is_read_only, array.is_foreign = form[3], form[4]
+            array.is_read_only, array.is_foreign, array.order = form[3:]
             if array.root is None:
                 array.root = ("parameter", c)
             return array
@@ -874,6 +918,7 @@ class Program:
             )
             compiled.is_foreign = body.returns_parts
             compiled.shared = frozenset(body.returns_of)
+            compiled.order = arrays.one_order(body.returned_orders)
             if found == result:
                 break
             compiled.result = result = found
@@ -973,9 +1018,8 @@ class Program:
         head = f"static int {compiled.name}({', '.join(parameters)})"
         self.declarations.append(f"{head};")
         lines = [f"/* {body.function.qualified_name} */", f"{head} {{"]
-        lines += ["  int status = PP_OK;"]
-        for name, kind in body.variables.items():
-            lines.append(f"  {kind}{'' if kind.endswith('*') else ' '}{name};")
+        body.is_recursive = compiled.is_recursive
+        lines += ["  int status = PP_OK;", *body.declarations()]
         lines += ["  (void)c, (void)s, (void)k, (void)status;"]
         lines += body.text()
         if any("goto fail;" in line for line in lines):
@@ -1028,20 +1072,23 @@ class Program:
             result = body.variable("r", compiled.result)
             arguments.append(f"&{result}")
         if compiled.is_recursive:
-            body.check(
-                "++c->depth < PP_PYTHON_DEPTH",
-                "RecursionError",
-                "maximum recursion depth exceeded",
-            )
+            deep = "RecursionError", "maximum recursion depth exceeded"
+            with body.block("if (__builtin_expect(pp_python_is_deep(c), 0)) {"):
+                body.emit("c->depth--;")
+                body.fail(*deep)
         call = f"{compiled.name}({', '.join(arguments)})"
-        failed = f"if (__builtin_expect((status = {call}) < 0, 0))"
+        if compiled.is_recursive:
+            body.emit(f"status = {call};")
+            body.emit("c->depth--;")
+            call = "status"
+        else:
+            call = f"(status = {call})"
+        failed = f"if (__builtin_expect({call} < 0, 0))"
         if body.handlers:
             with body.block(f"{failed} {{"):
                 body.goto_handler()
         else:
             body.emit(f"{failed} goto fail;")
-        if compiled.is_recursive:
-            body.emit("c->depth--;")
         results = aliasing.regions_of_text(body, result) if result else set()
         aliasing.called(body, compiled.effects, {**regions, "result": results})
         if compiled.reference is not None:
@@ -1052,6 +1099,8 @@ class Program:
         found = storage.load(body, compiled.result, result)
         if target is not None and isinstance(found, Arr) and target[0] == compiled.result:
             found.pointer = target[1]
+        if isinstance(found, Arr):
+            found.order = compiled.order
         if compiled.is_foreign and isinstance(found, Arr):
             found.is_foreign = True
         if isinstance(found, Arr):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parallel_pool._translator import arrays, containers, numpy_calls
+from parallel_pool._translator.arguments import all_taking
 from parallel_pool._translator.types import FLOAT, INT, NP_FLOAT, NP_INT, Empty, Number
 from parallel_pool._translator.values import (
     Arr,
@@ -61,9 +62,21 @@ def _float(body: Body, value: Value | None, default: float) -> str:
     return body.temporary("double", c)
 
 
+def _check_no_sign(body: Body, c: str, name: str) -> None:
+    """Raises what NumPy raises for a parameter that must not be negative, nor -0."""
+    body.check(f"isnan({c}) || !signbit({c})", "ValueError", f"{name} < 0")
+
+
+def _check_range(body: Body, low: str, high: str) -> None:
+    body.check(
+        f"isfinite({high} - {low})", "OverflowError", "high - low range exceeds valid bounds"
+    )
+    body.check(f"{high} >= {low}", "ValueError", "high - low < 0")
+
+
 def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
     dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
-    dtype = numpy_calls.dtype_of(body, keywords.get("dtype"), NP_FLOAT)
+    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
     if dtype != NP_FLOAT:
         raise body.refuse("random() of another dtype than float64 is not translated")
     # Generator.random() is a Python float, an array's items are NumPy's
@@ -86,13 +99,14 @@ def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
         with arrays.indices(body, shape) as at:
             a = cast(low_array.at(at), FLOAT, low_array.item)
             b = cast(high_array.at(at), FLOAT, high_array.item)
+            _check_range(body, a, b)
+        with arrays.indices(body, shape) as at:
+            a = cast(low_array.at(at), FLOAT, low_array.item)
+            b = cast(high_array.at(at), FLOAT, high_array.item)
             body.emit(f"{result.at(at)} = pp_rng_uniform({RNG}, {a}, {b});")
         return result
     low, high = _float(body, low_value, 0.0), _float(body, high_value, 1.0)
-    body.check(
-        f"isfinite({high} - {low})", "OverflowError", "high - low range exceeds valid bounds"
-    )
-    body.check(f"{high} >= {low}", "ValueError", "high - low < 0")
+    _check_range(body, low, high)
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"pp_rng_uniform({RNG}, {low}, {high})")
 
@@ -131,7 +145,7 @@ def _normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
         if each is not None and as_number(body.plain(each)) is None:
             return _normal_of_arrays(body, loc_value, scale_value, dims)
     loc, scale = _float(body, loc_value, 0.0), _float(body, scale_value, 1.0)
-    body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+    _check_no_sign(body, scale, "scale")
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"({loc} + {scale} * pp_rng_normal({RNG}))")
 
@@ -146,6 +160,8 @@ def _normal_of_arrays(
     scales = arrays.broadcast(body, scales, shape)
     result = arrays._new(body, NP_FLOAT, shape)
     with arrays.indices(body, shape) as at:
+        _check_no_sign(body, cast(scales.at(at), FLOAT, scales.item), "scale")
+    with arrays.indices(body, shape) as at:
         a = cast(means.at(at), FLOAT, means.item)
         b = cast(scales.at(at), FLOAT, scales.item)
         body.emit(f"{result.at(at)} = {a} + {b} * pp_rng_normal({RNG});")
@@ -155,6 +171,9 @@ def _normal_of_arrays(
 def _standard_normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
     body.program.needs_distributions = True
     dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
+    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
+    if dtype != NP_FLOAT:
+        raise body.refuse("standard_normal() of another dtype than float64 is not translated")
     item = FLOAT if dims is None else NP_FLOAT
     return _drawn(body, item, dims, lambda: f"pp_rng_normal({RNG})")
 
@@ -164,7 +183,7 @@ def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
         body.program.needs_distributions = True
         scale = _float(body, numpy_calls.argument(given, keywords, 0, "scale"), 1.0)
         dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
-        body.check(f"{scale} >= 0", "ValueError", "scale < 0")
+        _check_no_sign(body, scale, "scale")
         item = FLOAT if dims is None else NP_FLOAT
         return _drawn(body, item, dims, lambda: f"({scale} * {function}({RNG}))")
 
@@ -205,7 +224,12 @@ def _cont(function: str, names: list[str], item: Number, *defaults: float) -> Ca
             if name in ("df", "a", "b"):
                 body.check(f"{c} > 0", "ValueError", f"{name} <= 0")
             elif name in ("scale", "shape", "sigma"):
-                body.check(f"{c} >= 0", "ValueError", f"{name} < 0")
+                _check_no_sign(body, c, name)
+        if names[0] == "left":
+            left, mode, right = arguments
+            body.check(f"!({left} > {mode})", "ValueError", "left > mode")
+            body.check(f"!({mode} > {right})", "ValueError", "mode > right")
+            body.check(f"{left} != {right}", "ValueError", "left == right")
         of = item if dims is None else NP_FLOAT
         return _drawn(body, of, dims, lambda: f"{function}({', '.join([RNG, *arguments])})")
 
@@ -228,8 +252,6 @@ def _binomial(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
-    if keywords.get("axis") is not None:
-        raise body.refuse("shuffle() along an axis is not translated")
     if isinstance(value, Lst):
         size = f"sizeof(*{value.c}->v)"
         body.changed(value)
@@ -250,17 +272,13 @@ def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
 def _permutation(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
     if as_number(value) is not None:
-        dim = body.dim(value)
-        made = arrays.arange(body, "0", str(dim), "1", dim if isinstance(dim, int) else None)
-        array = body.fresh(made)
+        is_known = isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute)
+        count = max(0, int(body.known(value, "n"))) if is_known else None
+        array = body.fresh(arrays.arange(body, "0", body.as_int(value, "n"), "1", count))
         body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, 8);")
         return array
     array = body.fresh(body.array(value))
-    if len(array.dims) == 1:
-        size = f"sizeof(*{array.pointer})"
-        body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
-        return array
-    rest = " * ".join(str(dim) for dim in array.dims[1:])
+    rest = " * ".join(str(dim) for dim in array.dims[1:]) or "1"
     size = f"(size_t)({rest}) * sizeof(*{array.pointer})"
     body.emit(f"pp_rng_shuffle({RNG}, {array.pointer}, {array.dims[0]}, {size});")
     return array
@@ -359,7 +377,7 @@ def _without_replacement(body: Body, count: str, dims: tuple[Dim, ...]) -> Value
     return result
 
 
-DRAWS: dict[str, Callable[..., Value]] = {
+HANDLERS: dict[str, Callable[..., Value]] = {
     "random": _random,
     "uniform": _uniform,
     "integers": _integers,
@@ -389,3 +407,32 @@ DRAWS: dict[str, Callable[..., Value]] = {
     "permutation": _permutation,
     "choice": _choice,
 }
+TAKES = {
+    "random": "size? dtype?",
+    "uniform": "low? high? size?",
+    "integers": "low high? size? dtype? endpoint?",
+    "normal": "loc? scale? size?",
+    "standard_normal": "size? dtype?",
+    "exponential": "scale? size?",
+    "standard_exponential": "size?",
+    "poisson": "lam? size?",
+    "geometric": "p size?",
+    "binomial": "n p size?",
+    "standard_t": "df size?",
+    "standard_gamma": "shape size?",
+    "gamma": "shape scale? size?",
+    "beta": "a b size?",
+    "chisquare": "df size?",
+    "laplace": "loc? scale? size?",
+    "logistic": "loc? scale? size?",
+    "lognormal": "mean? sigma? size?",
+    "gumbel": "loc? scale? size?",
+    "rayleigh": "scale? size?",
+    "weibull": "a size?",
+    "pareto": "a size?",
+    "triangular": "left mode right size?",
+    "shuffle": "x | axis=0",
+    "permutation": "x | axis=0",
+    "choice": "a size? replace? p? | axis=0 shuffle=True",
+}
+DRAWS = all_taking(TAKES, HANDLERS)

@@ -17,6 +17,19 @@ class Restart(Exception):
     """Something was found that changes what was translated before."""
 
 
+# what a translator that meets something unexpected raises
+MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
 class Refusal(Exception):
     """Something that is not translated.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -59,11 +60,16 @@ OWN_MEMORY = ("s->", "k->", "v_", "a_", "m_", "r_", "table_", "(*result)")
 
 
 class Types:
-    """The structs of a program, each with a name."""
+    """The structs of a program, each with a name.
+
+    Attributes:
+        bytes: of each struct, about.
+    """
 
     def __init__(self) -> None:
         self._names: dict[Type, str] = {}
         self.text: list[str] = []
+        self.bytes: dict[str, int] = {}
 
     def key(self, of: Type) -> str:
         """Returns a short word for a type, for names of variables."""
@@ -128,7 +134,23 @@ class Types:
         kind = type(of).__name__.lower()
         name = f"{kind}_{len(self._names)}"
         self._names[of] = name
+        self.bytes[name] = self._bytes(of)
         self.text.append(f"typedef struct {{ {body} }} {name};")
+
+    def _bytes(self, of: Type) -> int:
+        """Returns how much memory a value takes."""
+        if isinstance(of, Number):
+            return of.bits // 8
+        if isinstance(of, Array):
+            return of.size * of.item.bits // 8
+        if isinstance(of, (Tuple, Record, Union)):
+            return 8 + sum(map(self._bytes, of.items))
+        if isinstance(of, Optional):
+            return 8 + self._bytes(of.item)
+        if isinstance(of, (List, Map)) and of.capacity:
+            key = self._bytes(of.key) if isinstance(of, Map) else 0
+            return 8 + of.capacity * (key + self._bytes(of.item))
+        return 8 * (1 + of.ndim) if isinstance(of, DynamicArray) else 8
 
 
 def flat_index(dims: Sequence[Dim], at: Sequence[str]) -> str:
@@ -155,6 +177,7 @@ def memory_array(
         is_place=True,
         root=root,
         key=pointer,
+        is_view=True,
         bases=frozenset({pointer.partition("[")[0] if is_known else EVERYWHERE}),
     )
 
@@ -223,11 +246,13 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         number = as_number(value)
         if number is None:
             raise Refusal(f"{what} is {of} at one place and {value.type} at another")
-        body.emit(f"{place} = {cast(number.c, of, number.number)};")
+        body.emit(f"{place} = {as_item(body, number, of)};")
     elif isinstance(of, Array):
         _store_array(body, of, place, value, what)
     elif isinstance(of, DynamicArray):
         found = body.in_memory(body.array(value), of.item)
+        if not place.startswith("v_") and _ends_with_function(body, found):
+            found = body.lasting(found)
         body.emit(f"{place}.v = {found.pointer};")
         for i, dim in enumerate(found.dims):
             body.emit(f"{place}.dim[{i}] = {dim};")
@@ -286,6 +311,27 @@ def _is_pointer(of: Type, value: Value) -> bool:
         return isinstance(value, Arr) and bool(value.pointer) and value.item.c == of.item.c
     is_open = isinstance(of, (List, Map)) and not of.capacity
     return is_open and isinstance(value, (Lst, Mapping)) and value.type == of
+
+
+def _ends_with_function(body: Body, array: Arr) -> bool:
+    """Returns whether the memory of an array is a variable of the function."""
+    if array.root is not None and array.root[0] != "variable":
+        return False
+    kinds = [body.variables.get(name, "") for name in re.findall(r"\w+", array.pointer)]
+    return any(kind and not kind.endswith("*") for kind in kinds)
+
+
+def as_item(body: Body, number: Num, of: Number) -> str:
+    """Returns the C expression of a number as one of a type that it may be."""
+    c = number.c
+    if of.may_be_int and number.number.c == "int64_t" and not c.lstrip("-").isdigit():
+        c = body.temporary("int64_t", c)
+        text = (
+            "an int beyond 2**53 in the place of a float is not translated: convert it by float()"
+        )
+        fits = f"-(INT64_C(1) << 53) <= {c} && {c} <= INT64_C(1) << 53"
+        body.check(fits, "NotImplementedError", text)
+    return cast(c, of, number.number)
 
 
 def _store_union(body: Body, of: Union, place: str, value: Value, what: str) -> None:
@@ -359,6 +405,7 @@ def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> 
             f"{what} is an array of {of.item.dtype.name} at one place and of"
             f" {array.item.dtype.name} at another: write .astype(np.{of.item.dtype.name})"
         )
+    array = replace(array, dims=of.shape)
     body.copy_elements(array, memory_array(of.item, of.shape, f"{place}.v"))
 
 

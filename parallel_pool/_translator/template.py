@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import aliasing, reader, storage
+from parallel_pool._translator import aliasing, arrays, reader, storage
 from parallel_pool._translator import objects as own_objects
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
@@ -65,6 +65,7 @@ class Template:
         divisors: constants by which the program divides without a look at them.
         frozen: other attributes that never change, as far as the program depends on them.
         rebound: attributes that methods assign.
+        orders: of the axes of arrays in attributes, as of an array.
     """
 
     def __init__(self, cls: type, options: dict[str, Any] | None = None) -> None:
@@ -86,6 +87,11 @@ class Template:
         self.constants: dict[str, Any] = {}
         self.frozen: dict[str, Any] = {}
         self.divisors: set[str] = set()
+        self.orders = {
+            name: arrays.order_of(value)
+            for name, value in self.initial.items()
+            if isinstance(value, np.ndarray)
+        }
         self.capacities = self._capacities()
         self.state: dict[str, Type] = {}
         self.widened: dict[tuple[str, Any], Type] = {}
@@ -183,7 +189,9 @@ class Template:
             Refusal: the types don't fit.
         """
         if isinstance(have, Number) and isinstance(of, Number):
-            if (have.kind == "f" and of.kind in "iu") or have == of:
+            if have.kind == "f" and of.kind in "iu":
+                return dataclasses.replace(have, may_be_int=True)
+            if have == of:
                 return have
             if have.kind in "biu" and of.kind == "f":
                 raise body.refuse(

@@ -23,12 +23,15 @@ class Number(Type):
         bits: 8, 16, 32 or 64.
         is_numpy: whether it computes as NumPy's scalars do, and not as Python's numbers.
         is_mixed: it may be NumPy's or Python's: what both compute alike is translated.
+        may_be_int: of a float: it may be an int, too, and again what both compute alike is
+            translated. An int has no -0, for example.
     """
 
     kind: str
     bits: int
     is_numpy: bool = False
     is_mixed: bool = False
+    may_be_int: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -47,7 +50,15 @@ class Number(Type):
         """The name of Python's type."""
         return {"b": "bool", "i": "int", "u": "int", "f": "float"}[self.kind]
 
+    def variants(self) -> list[Number]:
+        """Returns the types, one of which it has."""
+        kinds = [(self.kind, self.bits), *([("i", 64)] if self.may_be_int else [])]
+        ways = (False, True) if self.is_mixed else (self.is_numpy,)
+        return [Number(kind, bits, is_numpy) for kind, bits in kinds for is_numpy in ways]
+
     def __str__(self) -> str:
+        if self.may_be_int:
+            return " or ".join(map(str, reversed(self.variants())))
         if self.is_numpy:
             return f"np.{self.dtype.name}"
         if self.is_mixed:
@@ -300,12 +311,10 @@ def united(one: Type, other: Type) -> Type:
 
 
 def _is_covered(item: Type, of: Type) -> bool:
-    """Returns whether a number needs no place beside another: an int becomes a float."""
-    if not isinstance(item, Number) or not isinstance(of, Number) or of.is_numpy or item == of:
+    """Returns whether a number needs no place beside another, which may be it, too."""
+    if not isinstance(item, Number) or not isinstance(of, Number) or item == of:
         return False
-    if item.kind == of.kind and item.bits == of.bits:
-        return of.is_mixed
-    return of == FLOAT and item in (INT, BOOL)
+    return set(item.variants()) <= set(of.variants())
 
 
 def number_of(value: Any) -> Number | None:

@@ -39,6 +39,7 @@ from parallel_pool._translator.types import (
 
 EVERYWHERE = "*"
 NOWHERE: frozenset[str] = frozenset()
+UNKNOWN: tuple[int, ...] = (-1,)
 
 # an axis: its length, or a C expression of an int64_t without side effects
 Dim = int | str
@@ -110,6 +111,10 @@ class Arr(Value):
         is_read_only: holds for all environments.
         bases: the memories that elements are read from; EVERYWHERE in it: any.
         shared: the attributes of which it is a copy here, and a part in Python.
+        order: its axes in the order of NumPy's memory, in which NumPy adds; (): as they are;
+            UNKNOWN.
+        is_part: NumPy's array is a part of another one, whose elements are not side by side.
+        is_view: its elements lie in memory as in NumPy's array, some steps apart.
     """
 
     item: Number
@@ -123,6 +128,14 @@ class Arr(Value):
     key: str = ""
     bases: frozenset[str] = frozenset({EVERYWHERE})
     shared: frozenset[tuple[str, str]] = frozenset()
+    order: tuple[int, ...] = ()
+    is_view: bool = False
+    is_part: bool = False
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the steps from element to element are those of NumPy's array."""
+        return self.is_view and not (self.pointer and self.order)
 
     @property
     def type(self) -> Type:
@@ -459,9 +472,11 @@ def cast(c: str, to: Number, of: Number) -> str:
     if to.kind == "b":
         return f"({c} != 0)"
     if of.kind == "f" and to.kind in "iu":
-        if to.kind == "i" and to.bits == 64:
-            return f"pp_numpy_to_int({c})"
-        return f"({to.c})pp_numpy_to_int({c})"
+        if to.bits == 64:
+            return f"pp_numpy_to_{'int' if to.kind == 'i' else 'uint64'}({c})"
+        # as the instructions do that NumPy's casts become on x86-64
+        wide = "int" if to.kind == "u" and to.bits == 32 else "int32"
+        return f"({to.c})pp_numpy_to_{wide}({c})"
     return f"({to.c}){wrapped(c)}"
 
 
@@ -486,12 +501,11 @@ def _is_one(c: str) -> bool:
 
 def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any = None) -> Number:
     """Returns the type of arithmetic of two numbers, as NumPy 2 promotes."""
+    if one.is_mixed or other.is_mixed or one.may_be_int or other.may_be_int:
+        return _promoted_variants(one, other)
     if not one.is_numpy and not other.is_numpy:
         kind = next(each for each in "fib" if each in (one.kind, other.kind))
-        bits = BOOL.bits if kind == "b" else INT.bits
-        return Number(kind, bits, False, one.is_mixed or other.is_mixed)
-    if one.is_mixed or other.is_mixed:
-        return _promoted_mixed(one, other)
+        return Number(kind, BOOL.bits if kind == "b" else INT.bits)
     if one.is_numpy and other.is_numpy:
         found = np.result_type(one.dtype, other.dtype)
     else:
@@ -506,30 +520,36 @@ def promoted(one: Number, other: Number, one_known: Any = None, other_known: Any
     return Number(found.kind, 8 * found.itemsize, True)
 
 
-def _promoted_mixed(one: Number, other: Number) -> Number:
-    """Returns the type of arithmetic of a number of NumPy's or Python's and one of NumPy's."""
-    mixed, numpy = (one, other) if one.is_mixed else (other, one)
-    ways = [promoted(Number(mixed.kind, mixed.bits, is_numpy), numpy) for is_numpy in (False, True)]
-    if ways[0] != ways[1]:
-        raise Refusal(
-            f"a value is {mixed}, and {numpy} computes differently with each: convert it by"
-            f" {mixed.python}()"
-        )
-    return ways[0]
+def _promoted_variants(one: Number, other: Number) -> Number:
+    """Returns the type of arithmetic of numbers, one of which may be of several types."""
+    found: Number | None = None
+    for a in one.variants():
+        for b in other.variants():
+            way = promoted(a, b)
+            found = way if found is None else joined_numbers(found, way)
+            if found is None or (found.c != "double" and found.kind == "f"):
+                mixed, plain = (one, other) if len(one.variants()) > 1 else (other, one)
+                raise Refusal(
+                    f"a value is {mixed}, and {plain} computes differently with each: convert it by"
+                    f" {mixed.python}()"
+                )
+    assert found is not None
+    return found
 
 
 def joined_numbers(one: Number, other: Number) -> Number | None:
     """Returns the type of a variable that has been both; None if they compute differently."""
     if one == other:
         return one
-    if one.kind == other.kind and one.bits == other.bits:
-        return Number(one.kind, one.bits, False, True)
     kinds = {one.kind, other.kind}
     plain = all(each.bits == 64 or each.kind == "b" for each in (one, other))
     is_numpy = one.is_numpy and other.is_numpy
     is_mixed = not is_numpy and any(each.is_numpy or each.is_mixed for each in (one, other))
+    may_be_int = one.may_be_int or other.may_be_int
+    if one.kind == other.kind and one.bits == other.bits:
+        return Number(one.kind, one.bits, is_numpy, is_mixed, may_be_int)
     if plain and kinds == {"i", "f"}:
-        return Number("f", 64, is_numpy, is_mixed)
+        return Number("f", 64, is_numpy, is_mixed, True)
     if plain and kinds == {"b", "i"}:
         return Number("i", 64, False, is_numpy or is_mixed)
     return None

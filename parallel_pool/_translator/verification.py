@@ -33,6 +33,10 @@ class Difference(Exception):
     """A result of the translation that is not that of the class."""
 
 
+class NotTranslated(Exception):
+    """Something of the class that is not translated, which is only seen when it runs."""
+
+
 def verify(cls: Any, definition: Definition, options: Mapping[str, Any], marker: Path) -> None:
     """Compares a translation with its class, unless that was done before.
 
@@ -52,6 +56,8 @@ def verify(cls: Any, definition: Definition, options: Mapping[str, Any], marker:
         try:
             with _quiet():
                 _Episode(cls, definition, options, seed).play(until)
+        except NotTranslated as error:
+            raise SourceError(f"{cls.__name__} can't be translated: {error}") from None
         except Difference as difference:
             raise SourceError(
                 f"{cls.__name__} can't be translated: with seed {seed}, {difference}. That is a"
@@ -154,6 +160,8 @@ class _Episode:
         except EnvError as error:
             if OVERFLOW in str(error):
                 return None
+            if f"{NotImplementedError.__name__}: " in str(error):
+                raise NotTranslated(f"{where}: {error}") from None
             raise Difference(f"{where} fails in C only ({error})") from None
 
     def _check_fails(self, call: Any, where: str, error: Exception) -> None:

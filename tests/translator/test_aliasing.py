@@ -495,7 +495,7 @@ class InALoop(Things):
         many = [Body(2.0)]
         for _ in range(3):
             many.append(body)
-        many[1].x = 50
+        many[1].x = 50.0
         return [many[2].x, 0, 0, 0, 0, 0]
 
 

@@ -105,7 +105,7 @@ RAISED = {
         "ValueError: the wheel fell off after 2"
     ),
     "assert self.count < 2, 'too late'": "AssertionError: too late",
-    "value = 1 / (2 - self.count)": "ZeroDivisionError: float division by zero",
+    "value = 1 / (2 - self.count)": "ZeroDivisionError: division by zero",
     "value = 7 % (2 - self.count)": "ZeroDivisionError: integer",
     "value = self.table[self.count * 4]": "IndexError: index 8 is out of bounds for axis 0 with",
     "value = [1, 2][self.count]": "IndexError: list index out of range",
