@@ -70,8 +70,9 @@ def as_array(body: Body, value: Value) -> Arr:
         raise body.refuse("an array of texts is not translated")
     number = as_number(value)
     if number is not None:
-        item = _as_numpy(number.number)
-        return Arr(item, (), lambda at: cast(number.c, item, number.number), bases=NOWHERE)
+        number = _apart(body, number)
+        item, c = _as_numpy(number.number), number.c
+        return Arr(item, (), lambda at: cast(c, item, number.number), bases=NOWHERE)
     if isinstance(value, Lst):
         return _of_list(body, value)
     if isinstance(value, Span):
@@ -426,12 +427,22 @@ def _longest(body: Body, dims: Sequence[Dim]) -> Dim:
 # ------------------------------------------------------------------------------ elementwise --
 
 
+def _apart(body: Body, number: Num) -> Num:
+    """Returns a number that what is stored in an array does not change."""
+    return (
+        replace(number, c=body.temporary(number.number.c, number.c)) if "[" in number.c else number
+    )
+
+
 def elementwise(body: Body, values: Sequence[Value], function: Callable[..., Num]) -> Arr:
     """Returns a function of the elements of arrays and numbers, computed when it is read."""
     operands: list[Arr | Num] = []
     for value in values:
         number = None if isinstance(value, Arr) else as_number(value)
-        operands.append(number if number is not None else as_array(body, value))
+        if number is not None:
+            operands.append(_apart(body, number))
+        else:
+            operands.append(as_array(body, value))
     dims = common_shape(body, [each.dims for each in operands if isinstance(each, Arr)])
     spread = [broadcast(body, each, dims) if isinstance(each, Arr) else each for each in operands]
 
@@ -709,7 +720,7 @@ def assign(body: Body, array: Arr, index: Sequence[Any], value: Value) -> None:
     assert isinstance(target, Arr)
     fitting.check(body, value, array.item)
     given = as_array(body, value)
-    if reads(given, array):
+    if reads(given, target):
         given = fresh(body, given)
     copy_elements(body, given, target)
 

@@ -1043,7 +1043,7 @@ def _is_chosen(body: Body, index: list[Any]) -> bool:
 
 def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
     operand = body.plain(value)
-    if isinstance(operand, Arr) and operand.root == old.root and operand.key != old.key:
+    if isinstance(operand, Arr) and arrays.reads(operand, old):
         given = body.fresh(given)
     body.copy_elements(given, old)
 

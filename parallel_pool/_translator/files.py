@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -14,6 +15,17 @@ from parallel_pool.errors import SourceError
 
 # the classes that were translated in this process, by id
 classes_by_id: dict[str, Any] = {}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles a file as it is now.
+
+    Python's own loader takes a file that was changed within a second, and is as long as before,
+    for the one that it has compiled.
+    """
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError(f"{path} has no compiled file")
 
 
 def _module_name(stem: str, where: str) -> str:
@@ -43,9 +55,11 @@ def import_file(path: Path) -> Any:
     is_same = there is not None and getattr(there, "__file__", None) == where
     if is_same and getattr(there, "__parallel_pool_changed__", changed) == changed:
         return there
-    spec = importlib.util.spec_from_file_location(name, where)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise SourceError(f"{named(path)} is no Python file: choose a name that ends in .py")
+    spec = importlib.util.spec_from_file_location(name, where, loader=_Loader(name, where))
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     module.__parallel_pool_changed__ = changed  # type: ignore[attr-defined]
     sys.modules[name] = module

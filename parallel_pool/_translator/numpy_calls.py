@@ -386,6 +386,7 @@ def _reshaped(body: Body, array: Arr, shape: Sequence[Value]) -> Arr:
         dims = tuple(wanted)
         made = Arr(array.item, dims, lambda at: flat.at([f"({storage.flat_index(dims, at)})"]))
         return made
+    made.is_place = flat.is_place
     made.is_read_only, made.is_foreign = array.is_read_only, array.is_foreign
     return made
 

@@ -415,8 +415,8 @@ def _float_power(body: Body, a: str, b: str) -> Num:
     )
     body.check(
         f"!({a} < 0) || !isfinite({a}) || !isfinite({b}) || floor({b}) == {b}",
-        "ValueError",
-        "the power is a complex number",
+        "NotImplementedError",
+        "a complex number is not translated",
     )
     result = body.number(FLOAT, f"pp_python_power({a}, {b})")
     body.check(

@@ -142,6 +142,43 @@ class Arrays(Probe):
         ]
 
 
+class Overlaps(Probe):
+    """Arrays that get parts of themselves: what is read first is read before."""
+
+    size = 14
+
+    def values(self, action):
+        turned = np.arange(4.0)
+        turned[::-1] = turned
+        less = np.arange(5.0)
+        less -= less[2]
+        all_same = np.arange(5.0)
+        all_same[:] = all_same[3] * action[0]
+        rows = np.arange(6.0).reshape(2, 3)
+        rows *= rows[1]
+        grown = np.arange(6.0).reshape(2, 3)
+        grown += grown[1, 1] * grown
+        shifted = np.arange(5.0) * action[0]
+        shifted[1:] = shifted[1] * shifted[:-1] + shifted[2]
+        chosen = np.arange(5.0)
+        chosen[[0, 2]] += chosen[2]
+        square = np.arange(9.0).reshape(3, 3) * action[0]
+        square[1] += square[0] + square[1][::-1]
+        square[:, 1] -= square[1, 1]
+        square -= square[:, 1:2]
+        mean = np.arange(9.0).reshape(3, 3) * action[1]
+        mean -= mean.mean(axis=0)
+        mean[mean > mean[2, 1] / 2] = mean[2, 1]
+        mean[mean > 1] += mean[1, 1]
+        halves = np.arange(6.0)
+        halves[:3], halves[3:] = halves[3:] * halves[1], halves[:3] + halves[5]
+        return [
+            *(turned[0], less[3], less[1], all_same.sum(), rows[0, 1], rows[1, 2], grown.sum()),
+            *(shifted.sum(), chosen.sum(), square.sum(), square[1, 1], mean.sum(), mean[0, 0]),
+            halves.sum() + halves[0],
+        ]
+
+
 class Unions(Probe):
     """Numbers and arrays whose type depends on the way that the program took."""
 
@@ -495,4 +532,16 @@ class Control(Probe):
         ]
 
 
-PROBES = (Integers, Floats, Arrays, Unions, Tables, Dispatch, Containers, Random, Objects, Control)
+PROBES = (
+    Integers,
+    Floats,
+    Arrays,
+    Overlaps,
+    Unions,
+    Tables,
+    Dispatch,
+    Containers,
+    Random,
+    Objects,
+    Control,
+)

@@ -114,7 +114,7 @@ class Counting(Probe):
         ]
 
 
-class Arrays(Probe):
+class ArraysBefore(Probe):
     """Arrays before a call that changes them in place, or makes others of them."""
 
     size = 12
@@ -534,7 +534,7 @@ class Iterators(Probe):
 PROBES = [
     Names,
     Counting,
-    Arrays,
+    ArraysBefore,
     Swaps,
     Tries,
     Loops,
