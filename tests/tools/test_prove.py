@@ -56,6 +56,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 # ------------------------------------------------------------------------------------- equal --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1", "Taxi-v4"])
 def test_built_in_environments_equal_gymnasiums(env_id: str) -> None:
     proof = testing.prove(env_id, env_id, steps=STEPS)
@@ -98,6 +99,7 @@ def test_coverage_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_plays_the_same() -> None:
     env = write("cart")
     one, other = (testing.prove(env, "CartPole-v1", steps=600, coverage=False) for _ in range(2))
@@ -142,6 +144,7 @@ def test_a_difference_is_shrunk() -> None:
     assert "found.append(result[0][0][0])" in outcome.program
 
 
+@pytest.mark.slow
 def test_given_sequences_are_played() -> None:
     """A difference behind a lock of actions, which no search of some steps opens."""
     lock = "it->key = (it->key << 1 | *(const int64_t *)action) & 0xffff;"
