@@ -656,10 +656,10 @@ def root_of(value: Value) -> tuple[str, str]:
     return found
 
 
-def joined_root(one: Value, other: Value) -> tuple[str, str]:
-    """Returns the root of what may be either."""
-    roots = [root_of(one), root_of(other)]
-    if roots[0] == roots[1]:
+def joined_root(*values: Value) -> tuple[str, str]:
+    """Returns the root of what may be any of some values."""
+    roots = [root_of(each) for each in values]
+    if len(set(roots)) == 1:
         found: tuple[str, str] = roots[0]
         return found
     names = sorted({part for root in roots for part in parts_of(root)})

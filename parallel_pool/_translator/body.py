@@ -46,6 +46,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -461,6 +462,29 @@ class Body:
 
     def attribute(self, value: Value, name: str) -> Value:
         return expressions.attribute(self, value, name)
+
+    @contextlib.contextmanager
+    def tried(self) -> Iterator[None]:
+        """Translates something for its types only."""
+        kept = dict(self.names), self.alive, self.indent
+        with self.buffer():
+            yield
+        self.names, self.alive, self.indent = kept
+
+    def each_item(self, value: Value, function: Callable[[Value], None]) -> None:
+        calls.each_item(self, value, function)
+
+    def apply(self, function: Value, arguments: list[Value]) -> Value:
+        return calls.apply(self, function, arguments, {})
+
+    def call_lambda(self, function: Lambda, arguments: list[Value]) -> Value:
+        return expressions.call_lambda(self, function, arguments)
+
+    def new_list(self, of: List, room: str) -> Lst:
+        return containers.new_list(self, of, room)
+
+    def append(self, value: Lst, item: Value) -> None:
+        containers.append(self, value, item)
 
     def scoped(self, tree: Any) -> Any:
         return expressions.scoped(self, tree)

@@ -26,6 +26,7 @@ from parallel_pool._translator import (
     numpy_calls,
     objects,
     operators,
+    ordering,
     random_draws,
     reset_options,
     storage,
@@ -56,6 +57,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -126,6 +128,8 @@ def apply(
     """Returns function(*arguments, **keywords)."""
     if isinstance(function, Bound):
         return body.program.call(body, function, arguments, keywords)
+    if isinstance(function, Lambda):
+        return body.call_lambda(function, arguments)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
     if isinstance(function, Functions):
@@ -416,8 +420,10 @@ def _extreme(name: str) -> Callable[..., Value]:
     sign = ">" if name == "max" else "<"
 
     def translate(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
-        if "key" in keywords:
-            return _extreme_by(body, sign, given, keywords)
+        key = ordering.key_of(keywords)
+        if key is not None:
+            over = body.plain(given[0]) if len(given) == 1 else Tup(tuple(given))
+            return ordering.extreme_by(body, name, over, key, keywords.get("default"))
         if len(given) > 1:
             return _of_values(body, sign, [body.plain(each) for each in given])
         value = body.plain(given[0])
@@ -503,10 +509,6 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
     else:
         body.check(some, "ValueError", f"{name}() iterable argument is empty")
     return Num(of, best)
-
-
-def _extreme_by(body: Body, sign: str, given: list[Value], keywords: dict[str, Value]) -> Value:
-    raise body.refuse("max and min with a key are not translated: write a loop")
 
 
 def each_item(body: Body, value: Value, function: Callable[[Value], None]) -> None:
@@ -812,33 +814,8 @@ def _sorted(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value
     if _all_fixed(given) and not keywords:
         return Fixed(sorted(given[0].value))  # type: ignore[attr-defined]
     made = list_from(body, body.plain(given[0]))
-    sort(body, made, keywords)
+    ordering.sort(body, made, keywords)
     return made
-
-
-def sort(body: Body, value: Lst, keywords: dict[str, Value]) -> None:
-    """Sorts a list; insertion keeps the order of equal items, as Python does."""
-    if "key" in keywords and not (
-        isinstance(keywords["key"], Fixed) and keywords["key"].value is None
-    ):
-        raise body.refuse("sort with a key is not translated")
-    reverse = keywords.get("reverse", Fixed(False))
-    is_reverse = bool(body.known(reverse, "reverse"))
-    of = value.list_type.item
-    if isinstance(of, Empty):
-        return
-    kept = body.variable("t", of)
-    i, j = body.c_variable("i", "int64_t"), body.c_variable("i", "int64_t")
-    with body.block(f"for ({i} = 1; {i} < {value.c}->count; {i}++) {{"):
-        body.emit(f"{kept} = {value.c}->v[{i}];")
-        with body.block(f"for ({j} = {i}; {j} > 0; {j}--) {{"):
-            before = storage.load(body, of, f"{value.c}->v[{j} - 1]")
-            own = storage.load(body, of, kept)
-            sign = ast.Gt() if is_reverse else ast.Lt()
-            found = body.truth(operators.compare(body, sign, own, before))
-            body.emit(f"if (!{found}) break;")
-            body.emit(f"{value.c}->v[{j}] = {value.c}->v[{j} - 1];")
-        body.emit(f"{value.c}->v[{j}] = {kept};")
 
 
 def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -1530,7 +1507,7 @@ def _of_list(
     if name == "copy":
         return containers.copied(body, value)
     if name == "sort":
-        sort(body, value, keywords)
+        ordering.sort(body, value, keywords)
         return none
     if name == "reverse":
         i = body.c_variable("i", "int64_t")

@@ -33,6 +33,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -131,6 +132,27 @@ def _unused(name: str, names: set[str]) -> str:
     while name in names:
         name = f"{name}__in"
     return name
+
+
+def call_lambda(body: Body, function: Lambda, arguments: list[Value]) -> Value:
+    """Returns a lambda's result."""
+    tree = function.tree
+    parts = tree.args
+    others = (parts.posonlyargs, parts.kwonlyargs, parts.defaults, parts.vararg, parts.kwarg)
+    if len(arguments) != len(parts.args) or any(others):
+        raise body.refuse(
+            f"`{ast.unparse(tree)}` with {len(arguments)} arguments is not translated"
+        )
+    outer = {*body.names, *body.function.locals}
+    outer |= {each.arg for each in ast.walk(body.function.tree.args) if isinstance(each, ast.arg)}
+    names = {each.arg: _unused(each.arg, outer) for each in parts.args}
+    expression = _Renamed(names).visit(copy.deepcopy(tree.body))
+    for name, value in zip(names.values(), arguments, strict=True):
+        body.assign(name, value)
+    result = body.value(expression)
+    for name in names.values():
+        body.names.pop(name)
+    return result
 
 
 class _Renamed(ast.NodeTransformer):
@@ -1108,6 +1130,7 @@ FUNCTIONS: dict[type, Any] = {
     ast.GeneratorExp: _comprehension,
     ast.SetComp: _comprehension,
     ast.DictComp: _dictcomp,
+    ast.Lambda: lambda body, tree: Lambda(tree),
     ast.NamedExpr: _namedexpr,
     ast.JoinedStr: _joinedstr,
     ast.Subscript: _subscript,

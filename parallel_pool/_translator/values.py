@@ -373,6 +373,13 @@ class Generator(Value):
 
 
 @dataclass
+class Lambda(Value):
+    """A function that is written where it is given to another one."""
+
+    tree: ast.Lambda
+
+
+@dataclass
 class Flat(Value):
     """enumerate, zip, reversed, dict.items() ...: something to loop over.
 

@@ -179,6 +179,51 @@ class Overlaps(Probe):
         ]
 
 
+@dataclass
+class Agent:
+    x: float
+    rank: int
+
+
+class Keys(Probe):
+    """Lists that are sorted, and extremes, by functions."""
+
+    size = 20
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed, options=options)
+        self.cells = [(int(a), int(b)) for a, b in self.np_random.integers(0, 4, (6, 2))]
+        self.agents = [Agent(float(x), int(x * 5)) for x in self.np_random.random(5)]
+        self.scores = {3: 0.5, 1: 0.25, 2: 0.75}
+        return result
+
+    def far(self, cell):
+        return abs(cell[0] - 2) + abs(cell[1] - 1)
+
+    def values(self, action):
+        x, y = 1, int(action[0] * 3)
+        numbers = [3, 1, -4, 1, 5, -9, 2, self.steps % 7]
+        near = min(self.cells, key=lambda cell: abs(cell[0] - x) + abs(cell[1] - y))
+        far = max(self.cells, key=self.far)
+        by_two = sorted(self.cells, key=lambda cell: (cell[1], -cell[0]))
+        down = sorted(numbers, key=abs, reverse=True)
+        best = max(range(len(numbers)), key=lambda i: (numbers[i] % 3, -i))
+        most = max(self.scores, key=self.scores.get)
+        self.scores[1 + self.steps % 3] += 0.2
+        leader = max(self.agents, key=lambda agent: agent.x)
+        leader.x -= 0.3
+        last = min(self.agents, key=lambda agent: agent.rank)
+        last.rank += 2
+        numbers.sort(key=lambda n: n % 4)
+        lows = [min(3, self.steps, key=lambda n: -n), max((2, 5, 4), key=lambda n: n % 5)]
+        total = sum(map(lambda n, m: n * x - m, numbers, down))
+        return [
+            *(near[0], near[1], far[0], far[1], by_two[0][0], by_two[-1][1], down[0], down[1]),
+            *(best, most, leader.x, leader.rank, last.x, last.rank, numbers[0], numbers[3]),
+            *(lows[0], lows[1], total, max(self.agents, key=lambda a: (a.rank, a.x)).x),
+        ]
+
+
 class Unions(Probe):
     """Numbers and arrays whose type depends on the way that the program took."""
 
