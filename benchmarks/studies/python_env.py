@@ -4,7 +4,7 @@
 
 Each class of python_classes.py is compiled by `parallel_pool.compile`, and stepped beside what
 python_classes.c holds of it, on one thread, by CPU time, round by round. The results of both are
-compared in every step of the first rounds.
+compared in every step of the first rounds. What two threads gain is by the clock.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ CASES: tuple[tuple[Any, str, dict[str, Any], float, float, float], ...] = (
 
 
 def pool(
-    env_id: str, num_envs: int, limit: int | None = None, **options: Any
+    env_id: str, num_envs: int, limit: int | None = None, threads: int = 1, **options: Any
 ) -> parallel_pool.Pool:
     made = parallel_pool.Pool(
         env_id,
         num_envs,
-        num_threads=1,
+        num_threads=threads,
         max_episode_steps=limit,
         seed=0,
         reward_dtype="float64",
@@ -73,6 +73,23 @@ def cpu_seconds(step: Any, actions: Any, steps: int) -> float:
     for action in actions[:steps]:
         step(action)
     return time.process_time() - begun
+
+
+def gain(make: Any, actions: Any) -> float:
+    """Returns how many times as fast two threads are as one, by the clock."""
+    found = []
+    pools = [make(threads) for threads in (1, 2)]
+    for _ in range(15):
+        times = []
+        for each in pools:
+            begun = time.perf_counter()
+            for action in actions[:STEPS]:
+                each.step(action)
+            times.append(time.perf_counter() - begun)
+        found.append(times[0] / times[1])
+    for each in pools:
+        each.close()
+    return statistics.median(found)
 
 
 def compare(ours: parallel_pool.Pool, plain: parallel_pool.Pool, actions: Any) -> int:
@@ -117,8 +134,8 @@ def measure(case: tuple[Any, str, dict[str, Any], float, float, float], rounds: 
     equal = compare(pool(env_id, NUM_ENVS, limit), pool(plain_id, NUM_ENVS, **options), actions)
     times: dict[str, list[float]] = {"ours": [], "plain": []}
     makers = {
-        "ours": lambda: pool(env_id, NUM_ENVS, limit),
-        "plain": lambda: pool(plain_id, NUM_ENVS, **options),
+        "ours": lambda threads=1: pool(env_id, NUM_ENVS, limit, threads),
+        "plain": lambda threads=1: pool(plain_id, NUM_ENVS, threads=threads, **options),
     }
     # which pages of memory a pool gets is chance, and counts
     for number in range(POOLS):
@@ -151,6 +168,7 @@ def measure(case: tuple[Any, str, dict[str, Any], float, float, float], rounds: 
         f"{own * 1e9:.1f}",
         *marks,
         f"{sync * 1e6:.2f}",
+        "{:.2f} ({:.2f})".format(*(gain(each, actions) for each in makers.values())),
         f"{equal:,}",
         f"{first:.2f}",
         f"{again:.3f}",
@@ -177,7 +195,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.unlink(PRICES)
     heads = [
         *("class", "ns a step", "share of plain C", f"times SyncVectorEnv, {NUM_ENVS}"),
-        *(f"times SyncVectorEnv, {SMALL}", "us in SyncVectorEnv", "equal steps"),
+        *(f"times SyncVectorEnv, {SMALL}", "us in SyncVectorEnv"),
+        *("two threads, times one (plain C's)", "equal steps"),
         *("first use, s", "again, s"),
     ]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
