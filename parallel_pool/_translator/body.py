@@ -684,7 +684,7 @@ class Body:
             flag = f"v_{name}_is_set"
             self.variables[flag] = "bool"
             return Maybe(value, flag)
-        if isinstance(one, Options) and one == other:
+        if isinstance(one, Options) and isinstance(other, Options) and one == other:
             return replace(one, known=one.known & other.known)
         if self._same(one, other):
             return one

@@ -34,7 +34,7 @@ from parallel_pool._translator import (
 from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
-from parallel_pool._translator.refusal import Dead, Wider
+from parallel_pool._translator.refusal import OVERFLOW, Dead, Wider
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,
@@ -368,7 +368,7 @@ def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return Fixed(len(items))
     found = loops.source(body, value)
     if found is not None and isinstance(value, Span):
-        body.check(f"{found[0]} < INT64_MAX", "OverflowError", operators.OVERFLOW)
+        body.check(f"{found[0]} < INT64_MAX", "OverflowError", OVERFLOW)
     if found is not None:
         return body.number(INT, found[0])
     raise body.refuse(f"len() of {value.type} is not translated")
@@ -411,7 +411,7 @@ def _abs(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     number = body.as_num(value)
     if number.number.kind == "i" and not number.number.is_numpy:
         kept = body.temporary("int64_t", number.c)
-        body.check(f"{kept} != INT64_MIN", "OverflowError", operators.OVERFLOW)
+        body.check(f"{kept} != INT64_MIN", "OverflowError", OVERFLOW)
         return Num(INT, f"({kept} < 0 ? -{kept} : {kept})")
     return operators.absolute(body.kept(number))  # type: ignore[arg-type]
 
@@ -590,7 +590,7 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
             body.check(
                 f"!__builtin_add_overflow({total}, {c}, &{total})",
                 "OverflowError",
-                operators.OVERFLOW,
+                OVERFLOW,
             )
         else:
             body.emit(f"{total} += {c};")
@@ -649,7 +649,7 @@ def _round_int(body: Body, number: Num, digits: Value | None) -> Value:
         raise body.refuse("round() of a NumPy number is not translated: convert it by int()")
     rounded = body.c_variable("t", "int64_t")
     call = f"pp_python_round_int({c}, {body.as_int(digits)}, &{rounded})"
-    body.check(call, "OverflowError", operators.OVERFLOW)
+    body.check(call, "OverflowError", OVERFLOW)
     return Num(INT, rounded)
 
 

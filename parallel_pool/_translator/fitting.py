@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool._translator.types import FLOAT, INT, Number
 from parallel_pool._translator.values import Arr, Fixed, Lst, Num, Tup, Value, as_number, cast
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
-
-OVERFLOW = "the int leaves 64 bits"
 
 
 def whole(body: Body, number: Num) -> Num:

@@ -89,7 +89,9 @@ def _binds(target: ast.expr, name: str) -> bool:
 
 def _blocks(tree: ast.stmt) -> list[Sequence[ast.stmt]]:
     """Returns the blocks of statements in a statement."""
-    found = [getattr(tree, name, []) for name in ("body", "orelse", "finalbody")]
+    found: list[Sequence[ast.stmt]] = [
+        getattr(tree, name, []) for name in ("body", "orelse", "finalbody")
+    ]
     found += [each.body for each in getattr(tree, "handlers", [])]
     return found + [each.body for each in getattr(tree, "cases", [])]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import arrays, fitting, reset_options, storage
-from parallel_pool._translator.fitting import OVERFLOW as OVERFLOW
+from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
     FLOAT,

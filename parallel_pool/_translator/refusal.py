@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+# of the OverflowError in the program
+OVERFLOW = "the int leaves 64 bits"
+
 
 class Dead(Exception):
     """What follows is never reached: an item is taken from a list that is always empty.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from parallel_pool._translator import displays, storage
 from parallel_pool._translator.types import FLOAT, INT, Constant, Number, Type, Union, united
-from parallel_pool._translator.values import Fixed, Num, Opt, Rec, Tup, Uni, Value, cast
+from parallel_pool._translator.values import Arr, Fixed, Num, Opt, Rec, Tup, Uni, Value, cast
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
@@ -89,7 +89,7 @@ def each(body: Body, value: Value, function: Callable[[Value], None]) -> None:
 
 def _member(body: Body, value: Uni, i: int) -> Value:
     member = storage.load(body, value.union.items[i], f"{value.place}.f{i}", value.root)
-    if value.is_foreign and hasattr(member, "is_foreign"):
+    if value.is_foreign and isinstance(member, (Arr, Uni)):
         member.is_foreign = True
     return member
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.pool import Pool
-from parallel_pool._translator.operators import OVERFLOW
+from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool.errors import EnvError, SourceError
 
 if TYPE_CHECKING:

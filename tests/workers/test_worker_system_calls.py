@@ -89,6 +89,8 @@ def child(code: int) -> int:
     pid = os.fork()
     if not pid:
         if code < 0:
+            # a library of another test may have left a handler
+            signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
         os._exit(code)
     wait_for(lambda: has_ended(pid))
