@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._translator import records
 from parallel_pool._translator.displays import NUMBERS, ListDisplay
 from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.liveness import is_read_later
@@ -111,12 +112,14 @@ class Effects:
         edges: what is one object after it.
         moves: containers whose items move in memory, and the kinds of the items.
         rebinds: attributes that it assigns.
+        compared: memories whose objects it compares by `is`.
     """
 
     changes: set[tuple[Region, Kind, str, int]] = field(default_factory=set)
     edges: set[Edge] = field(default_factory=set)
     moves: set[tuple[Region, Kinds]] = field(default_factory=set)
     rebinds: set[str] = field(default_factory=set)
+    compared: set[Compared] = field(default_factory=set)
 
 
 # ------------------------------------------------------------------------------------ kinds --
@@ -130,7 +133,7 @@ def kind_of(of: Type) -> Kind | None:
         return (of.kind, kinds_of(of.item))
     if isinstance(of, Map) and not of.is_constant:
         return ("dict", kinds_of(of.item))
-    if isinstance(of, Record) and not _is_frozen(of.cls):
+    if isinstance(of, Record) and not records.is_frozen(of.cls):
         return ("object", of.cls or of.keys)
     return None
 
@@ -145,11 +148,6 @@ def kinds_of(of: Type) -> Kinds:
     if isinstance(of, (Tuple, Record, Union)):
         return found.union(*map(kinds_of, of.items))
     return found
-
-
-def _is_frozen(cls: Any) -> bool:
-    parameters = getattr(cls, "__dataclass_params__", None)
-    return parameters is not None and bool(parameters.frozen)
 
 
 def items_of(of: Type) -> Kinds:
@@ -455,6 +453,49 @@ def _changed(body: Body, region: Region, kind: Kind, file: str, line: int) -> No
             raise conflict(kind, line, since, body.at)
 
 
+def compared(body: Body, one: Value, other: Value) -> None:
+    """Notes that two objects are compared by `is`, as places in memory.
+
+    Raises:
+        Refusal: one object may be in both places.
+    """
+    kind = kind_of(one.type)
+    line = getattr(body.at, "lineno", 0)
+    for a in regions_of(body, one):
+        for b in regions_of(body, other):
+            _compared(body, Compared(a, b, kind, body.function.file, line))
+
+
+def _compared(body: Body, each: Compared) -> None:
+    each.check(flow_of(body))
+    body.effects.compared.add(each)
+    if each.one[0] == each.other[0] == "attribute":
+        body.program.compared.add(each)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Memories of which an object of one is compared with an object of the other by `is`."""
+
+    one: Region
+    other: Region
+    kind: Kind | None
+    file: str
+    line: int
+
+    def check(self, flow: Flow) -> None:
+        """Raises Refusal if one object of Python's may be in both."""
+        found = {each for each, is_copy, _ in _reached(flow, self.one, self.kind) if is_copy}
+        twice = any({each.one, each.other} == {self.one} for each in flow.edges)
+        if self.other in found or (twice and self.one == self.other):
+            raise Refusal(
+                "whether this is the same object is not translated, as it has two names: compare a"
+                " number of each, such as an index",
+                ast.Pass(lineno=self.line),
+                self.file,
+            )
+
+
 def conflict(kind: Kind, line: int, since: int, at: ast.AST | None = None) -> Refusal:
     """Returns why a change is refused."""
     what = str(kind[0])
@@ -549,6 +590,10 @@ def called(body: Body, effects: Effects, regions: dict[str, set[Region]]) -> Non
     for region, kind, file, line in sorted(effects.changes, key=repr):
         for each in here(region):
             _changed(body, each, kind, file, line)
+    for pair in sorted(effects.compared, key=repr):
+        for one in here(pair.one):
+            for other in here(pair.other):
+                _compared(body, replace(pair, one=one, other=other))
     for edge in sorted(effects.edges, key=repr):
         link(body, here(edge.one), here(edge.other), edge.kinds, edge.is_copy)
     for region, kinds in effects.moves:
@@ -583,6 +628,8 @@ def check(program: Any) -> None:
                 refusal = conflict(kind, line, edge.line, at)
                 refusal.file = file
                 raise refusal
+    for compared in sorted(program.compared, key=repr):
+        compared.check(Flow(frozenset(edges)))
 
 
 def mark(body: Body) -> Mark:
@@ -694,5 +741,4 @@ def is_mutable_object(value: Any) -> bool:
     """Returns whether an object in Python can change in place."""
     if isinstance(value, (list, dict, set, deque, np.ndarray)):
         return True
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    return parameters is not None and not parameters.frozen
+    return records.is_object(value) and not records.is_frozen(type(value))

@@ -385,6 +385,9 @@ class Body:
     def own_operator(self, op: ast.AST, one: Value, other: Value) -> Value | None:
         return objects.operator(self, op, one, other)
 
+    def is_same(self, one: Rec, other: Rec) -> str | bool:
+        return objects.is_same(self, one, other)
+
     def objects_equal(self, one: Value, other: Value) -> str | bool | None:
         return objects.equal(self, one, other)
 
@@ -766,6 +769,11 @@ class Body:
             )
         if isinstance(one, Tup) and isinstance(other, Tup):
             return len(one.items) == len(other.items) and all(
+                self._same(a, b) for a, b in zip(one.items, other.items, strict=True)
+            )
+        if isinstance(one, Rec) and isinstance(other, Rec):
+            kept = (one.keys, one.cls, one.place, one.stored, one.root)
+            return kept == (other.keys, other.cls, other.place, other.stored, other.root) and all(
                 self._same(a, b) for a, b in zip(one.items, other.items, strict=True)
             )
         return one == other

@@ -28,6 +28,7 @@ from parallel_pool._translator import (
     operators,
     ordering,
     random_draws,
+    records,
     reset_options,
     storage,
 )
@@ -199,7 +200,9 @@ def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str
         return _of_types(body, found, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         return Fixed(function)
-    if isinstance(function, type) and dataclasses.is_dataclass(function):
+    if isinstance(function, records.Maker):
+        return Rec(function.names, tuple(map(body.kept, arguments)), cls=function.cls)
+    if records.is_class(function):
         return body.program.make_object(body, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return _named_tuple(body, function, arguments, keywords)

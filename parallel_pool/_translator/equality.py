@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from typing import Any
 
 import numpy as np
+
+from parallel_pool._translator import records
 
 
 def is_equal(one: Any, other: Any) -> bool:
@@ -19,7 +20,7 @@ def is_equal(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple, deque)):
         return len(one) == len(other) and all(map(is_equal, one, other))
-    if dataclasses.is_dataclass(one) and not isinstance(one, type):
+    if records.is_object(one):
         return is_equal(vars(one), vars(other)) if hasattr(one, "__dict__") else bool(one == other)
     same = one == other
     return bool(same) or (not isinstance(one, (int, float)) and repr(one) == repr(other))

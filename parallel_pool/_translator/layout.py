@@ -214,7 +214,7 @@ class Values:
 
 
 def _object(cls: Any, attributes: dict[str, Any]) -> Any:
-    """Returns an object of a dataclass; __post_init__ is not called, as it may change them."""
+    """Returns an object of the user's class, whose __init__ is not called."""
     made = object.__new__(cls)
     for name, value in attributes.items():
         # a frozen one refuses setattr

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import reader, storage
+from parallel_pool._translator import aliasing, reader, records, storage
 from parallel_pool._translator.types import Constant, Type
 from parallel_pool._translator.values import Fixed, Mapping, Rec, Tup, Value
 
@@ -49,7 +49,7 @@ def class_of(value: Value) -> type | None:
         return value.cls
     if isinstance(value, Fixed) and not isinstance(value.value, type):
         cls: type = type(value.value)
-        is_own = dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and cls is not tuple)
+        is_own = records.is_class(cls) or (issubclass(cls, tuple) and cls is not tuple)
         return cls if is_own else None
     return None
 
@@ -116,20 +116,32 @@ def equal(body: Body, one: Value, other: Value) -> str | bool | None:
         return None if a is None and b is None else False
     if a.cls is not b.cls or set(a.keys) != set(b.keys):
         return False
-    if a.cls is not None and not getattr(a.cls, "__dataclass_params__").eq:  # noqa: B009
-        raise body.refuse(
-            f"{a.cls.__name__} has eq=False: objects are compared by `is`, which is not translated"
-        )
+    if a.cls is not None and not records.has_equality(a.cls):
+        return is_same(body, a, b)
     result: str | bool = True
     for key, item in zip(a.keys, a.items, strict=True):
         result = body.both(result, body.equal(item, b.items[b.keys.index(key)]))
     return result
 
 
+def is_same(body: Body, one: Rec, other: Rec) -> str | bool:
+    """Returns whether two objects are one.
+
+    Raises:
+        Refusal: one object may be in both places.
+    """
+    if one.cls is not other.cls:
+        return False
+    if aliasing.kind_of(one.type) is None or not one.place or not other.place:
+        raise body.refuse("whether this is the same object is not translated: write ==")
+    aliasing.compared(body, one, other)
+    return f"({aliasing.pointer_of(one)} == {aliasing.pointer_of(other)})"
+
+
 def _fields(body: Body, value: Value) -> Rec | None:
     """Returns an object or a dict with known keys; None for others."""
-    if isinstance(value, Fixed) and dataclasses.is_dataclass(value.value):
-        names = tuple(each.name for each in dataclasses.fields(value.value))
+    if isinstance(value, Fixed) and records.is_object(value.value):
+        names = records.names(value.value)
         items = tuple(Fixed(getattr(value.value, name)) for name in names)
         return Rec(names, items, cls=class_of(value))
     return value if isinstance(value, Rec) else body.record(value)

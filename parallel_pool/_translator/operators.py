@@ -597,6 +597,9 @@ def _is(body: Body, one: Value, other: Value) -> str | bool:
             return False
     if isinstance(one, Mem) or isinstance(other, Mem):
         return equal(body, one, other)
+    one, other = body.plain(one), body.plain(other)
+    if isinstance(one, Rec) and isinstance(other, Rec):
+        return body.is_same(one, other)
     raise body.refuse("`is` is translated for None, True, False and members of enums: write ==")
 
 

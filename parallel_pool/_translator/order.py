@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dataclasses
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import containers, displays, purity, reader
+from parallel_pool._translator import containers, displays, purity, reader, records
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
@@ -400,8 +399,9 @@ def _iterating(body: Body, trees: Sequence[ast.AST]) -> list[Function]:
 
 def _functions_of(value: Any) -> Iterator[Function]:
     """Yields the user's function, or what makes an object of a class of the user's."""
-    if inspect.isclass(value) and dataclasses.is_dataclass(value):
-        made = reader.find(value, "__post_init__")
+    if records.is_class(value):
+        name = "__init__" if records.is_plain(value) else "__post_init__"
+        made = reader.find(value, name)
         if made is not None:
             yield made
     elif inspect.isfunction(value) and value.__module__.partition(".")[0] not in LIBRARIES:

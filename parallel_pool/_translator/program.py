@@ -24,6 +24,7 @@ from parallel_pool._translator import (
     objects,
     order,
     reader,
+    records,
     storage,
 )
 from parallel_pool._translator.body import Body
@@ -144,6 +145,7 @@ class Program:
         # attributes that are one object after some function, and what changes in place
         self.edges: set[tuple[aliasing.Edge, str]] = set()
         self.changes: set[tuple[aliasing.Region, aliasing.Kind, str, int]] = set()
+        self.compared: set[aliasing.Compared] = set()
 
     @functools.cached_property
     def methods_by_name(self) -> dict[str, list[Function]]:
@@ -365,7 +367,7 @@ class Program:
             "numpy.random",
         ):
             raise body.refuse(f"{owner_module}.{name} is not seeded by reset(): use self.np_random")
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if records.is_object(value):
             function = reader.find(type(value), name)
             if function is not None:
                 if function.kind == "property":
@@ -411,14 +413,11 @@ class Program:
     def make_object(
         self, body: Body, cls: type, given: list[Value], keywords: dict[str, Value]
     ) -> Value:
-        """Returns a new object of a dataclass."""
-        if not dataclasses.is_dataclass(cls):
-            raise body.refuse(
-                f"objects of {cls.__name__} are not translated: make it a dataclass, or keep its"
-                " attributes in self"
-            )
+        """Returns a new object of a class of the user's."""
         if reason := objects.check(cls):
             raise body.refuse(reason)
+        if not dataclasses.is_dataclass(cls):
+            return self._call(body, records.constructor(cls), given, keywords, None)
         fields = dataclasses.fields(cls)
         positional = [each.name for each in fields if each.init and not each.kw_only]
         keywords = {**keywords, **dict(zip(positional, given, strict=False))}

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool._translator import reader
+from parallel_pool._translator import reader, records
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
 
@@ -135,7 +135,7 @@ def classes(cls: type, env: Any) -> list[type]:
 
 
 def _is_of_objects(value: Any) -> bool:
-    return inspect.isclass(value) and (dataclasses.is_dataclass(value) or hasattr(value, "_fields"))
+    return records.is_class(value) or (inspect.isclass(value) and hasattr(value, "_fields"))
 
 
 def _parts(value: Any) -> list[Any]:
@@ -143,9 +143,9 @@ def _parts(value: Any) -> list[Any]:
         return list(itertools.islice(value, MOST_OBJECTS))
     if isinstance(value, dict):
         return list(itertools.islice(value.values(), MOST_OBJECTS))
-    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+    if not records.is_object(value):
         return []
-    return [getattr(value, each.name, None) for each in dataclasses.fields(value)]
+    return records.parts(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,7 +238,7 @@ class _Purity:
             return self._may_call_method(target, function, own, made)
         value = known(target, function)
         if _is_of_objects(value):
-            return not hasattr(value, "__post_init__")
+            return not records.is_plain(value) and not hasattr(value, "__post_init__")
         if value in PURE_BUILTINS or not inspect.isfunction(value):
             return value in PURE_BUILTINS
         try:

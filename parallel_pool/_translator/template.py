@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import aliasing, arrays, reader, storage
+from parallel_pool._translator import aliasing, arrays, reader, records, storage
 from parallel_pool._translator import objects as own_objects
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
@@ -337,15 +337,12 @@ class Template:
                 key_type = storage.join_items(key_type, self.type_of(name, key))
                 entry = storage.join_items(entry, self.type_of(name, each))
             return Map(key_type, entry)
-        if dataclasses.is_dataclass(value):
+        if records.is_object(value):
             if reason := own_objects.check(type(value)):
                 raise Refusal(reason)
-            fields = dataclasses.fields(value)
-            return Record(
-                tuple(each.name for each in fields),
-                tuple(self.type_of(name, getattr(value, each.name)) for each in fields),
-                type(value),
-            )
+            keys = records.names(value)
+            items = tuple(self.type_of(name, getattr(value, each)) for each in keys)
+            return Record(keys, items, type(value))
         raise Refusal(
             f"self.{name} is {_article(type(value).__name__)}, which can't be a part of a state"
             " that is copied: keep numbers, arrays, tuples, lists and dicts in self"
@@ -367,8 +364,8 @@ def objects(values: list[Any], again: bool = False) -> Iterator[Any]:
             todo += value.values()
         elif isinstance(value, (list, tuple, deque)):
             todo += value
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            todo += [getattr(value, each.name) for each in dataclasses.fields(value)]
+        elif records.is_object(value):
+            todo += records.parts(value)
 
 
 def _identity(value: Any) -> int:
@@ -461,8 +458,10 @@ def _has_mutable(value: Any) -> bool:
     """Returns whether objects of the user's are in a value that may change."""
     if isinstance(value, (list, tuple, deque, dict)):
         parts = value.values() if isinstance(value, dict) else value
-        return any(dataclasses.is_dataclass(each) and not _is_frozen(each) for each in list(parts))
-    if not dataclasses.is_dataclass(value) or isinstance(value, type) or _is_frozen(value):
+        return any(
+            records.is_object(each) and not records.is_frozen(type(each)) for each in list(parts)
+        )
+    if not records.is_object(value) or records.is_frozen(type(value)):
         return False
     return any(
         isinstance(each, ast.Attribute)
@@ -472,10 +471,6 @@ def _has_mutable(value: Any) -> bool:
         if function.name not in ("__init__", "__post_init__")
         for each in ast.walk(function.tree)
     )
-
-
-def _is_frozen(value: Any) -> bool:
-    return bool(value.__dataclass_params__.frozen)
 
 
 def _changed_by(call: ast.Call) -> list[ast.expr]:
