@@ -489,6 +489,9 @@ class Body:
     def append(self, value: Lst, item: Value) -> None:
         containers.append(self, value, item)
 
+    def bounds(self, value: Lst, tree: ast.Slice) -> tuple[str, str]:
+        return expressions.bounds(self, value, tree)
+
     def scoped(self, tree: Any) -> Any:
         return expressions.scoped(self, tree)
 

@@ -23,6 +23,7 @@ from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
     NONE,
     Array,
+    Draws,
     List,
     Map,
     Member,
@@ -33,6 +34,7 @@ from parallel_pool._translator.types import (
     Tuple,
     Type,
     Union,
+    holds,
     number_of,
     of_dtype,
 )
@@ -565,6 +567,7 @@ class _Definition:
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
         aliasing.check(program)
+        self._check_generators()
         initial = self._initial()
         checks = self._checks()
         fields = self._fields()
@@ -629,6 +632,15 @@ class _Definition:
             threshold=_threshold(reward_threshold),
         )
         return Source(text, about, symbol, template)
+
+    def _check_generators(self) -> None:
+        """Raises Refusal if an attribute may keep a generator that reset(seed=...) replaces."""
+        for name in sorted(set(self.template.state) - self._surely_assigned()):
+            if holds(self.template.state[name], Draws):
+                raise Refusal(
+                    f"self.{name} keeps self.np_random, which reset(seed=...) replaces: assign"
+                    f" self.{name} in each reset()"
+                )
 
     def _surely_assigned(self) -> set[str]:
         """Returns the attributes that reset() assigns in any case."""

@@ -796,6 +796,23 @@ def _switch(body: Body, at: str, items: list[Value], default: Value | None) -> V
     return result.value()
 
 
+def bounds(body: Body, value: Lst, tree: ast.Slice) -> tuple[str, str]:
+    """Returns the first item and the number of items of a slice of a list."""
+    parts = [None if each is None else body.value(each) for each in (tree.lower, tree.upper)]
+    return _bounds(body, value, slice(*parts))
+
+
+def _bounds(body: Body, value: Lst, given: slice) -> tuple[str, str]:
+    def bound(each: Value | None, default: str) -> str:
+        if each is None:
+            return default
+        c = body.as_int(each, "the bound of a slice")
+        return body.temporary("int64_t", f"pp_python_bound({c}, {value.c}->count)")
+
+    first, last = bound(given.start, "0"), bound(given.stop, f"{value.c}->count")
+    return first, body.temporary("int64_t", f"{last} > {first} ? {last} - {first} : 0")
+
+
 def _slice_of(body: Body, value: Value, given: slice) -> Value:
     bounds = (given.start, given.stop, given.step)
     if isinstance(value, (Tup, Fixed)) and all(
@@ -817,14 +834,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
     if step != 1:
         raise body.refuse("a slice of a list with a step is not translated")
 
-    def bound(each: Value | None, default: str) -> str:
-        if each is None:
-            return default
-        c = body.as_int(each, "the bound of a slice")
-        return body.temporary("int64_t", f"pp_python_bound({c}, {value.c}->count)")
-
-    first, last = bound(given.start, "0"), bound(given.stop, f"{value.c}->count")
-    count = body.temporary("int64_t", f"{last} > {first} ? {last} - {first} : 0")
+    first, count = _bounds(body, value, given)
     made = containers.new_list(body, value.list_type, f"{count} + 1")
     body.emit(
         f"memcpy({made.c}->v, {value.c}->v + {first}, (size_t){count} * sizeof(*{made.c}->v));"

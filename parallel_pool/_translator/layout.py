@@ -17,6 +17,7 @@ from parallel_pool._native import ffi
 from parallel_pool._translator.types import (
     Array,
     Constant,
+    Draws,
     Empty,
     List,
     Map,
@@ -68,6 +69,8 @@ def form(of: Type, name: Callable[[type], str]) -> Form:
         return ["member", name(of.cls)]
     if isinstance(of, Constant) and isinstance(of.value, PLAIN):
         return ["constant", of.value]
+    if isinstance(of, Draws):
+        return ["generator"]
     if isinstance(of, Empty):
         return ["constant", None]
     return ["unknown", str(of)]
@@ -153,7 +156,11 @@ class Picture:
 
 
 class Values:
-    """Makes values in Python of what lies in memory."""
+    """Makes values in Python of what lies in memory.
+
+    Attributes:
+        generator: of the environment whose memory is read.
+    """
 
     def __init__(self, texts: Sequence[str], find: Callable[[str], Any]) -> None:
         """
@@ -162,6 +169,7 @@ class Values:
             find: returns the class that `form` has named.
         """
         self._texts, self._find = texts, find
+        self.generator: np.random.Generator | None = None
 
     def read(self, of: Form, held: Any) -> Any:
         """Returns a value, which shares no memory with what is read.
@@ -192,6 +200,8 @@ class Values:
                 return list(self._find(name))[held]
             case ["constant", value]:
                 return value
+            case ["generator"]:
+                return self.generator
         return self._container(of, held)
 
     def _container(self, of: Form, held: Any) -> Any:

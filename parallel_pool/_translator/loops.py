@@ -97,6 +97,8 @@ def iterate(
         over = containers.made_of(body, over)
     if isinstance(over, Flat) and over.kind == "map":
         over = body.list_from(over)
+    if isinstance(over, Flat) and over.kind == "part":
+        inside = _staying(body, over.parts[0], inside)
     kept = _Moment(body)
     try:
         _rolled(body, label, over, begin, inside)
@@ -108,6 +110,26 @@ def iterate(
             raise
         _unroll(body, label, items, begin, inside)
     _or_else(body, label, orelse or [])
+
+
+def _staying(body: Body, value: Value, inside: Way) -> Way:
+    """Returns what a loop repeats, in which the items of a list must stay where they are."""
+
+    def checked() -> None:
+        effects = body.effects
+        moves, rebinds = effects.moves, effects.rebinds
+        effects.moves, effects.rebinds = set(), set()
+        inside()
+        regions = aliasing.regions_of(body, value)
+        assert isinstance(value, Lst)
+        kind = aliasing.kind_of(value.list_type.item)
+        changed = {region for region, kinds in effects.moves if kind in kinds}
+        changed |= {("attribute", name) for name in effects.rebinds}
+        effects.moves, effects.rebinds = moves | effects.moves, rebinds | effects.rebinds
+        if regions & changed:
+            raise body.refuse("a loop over a part of a list changes the list: loop over a copy")
+
+    return checked
 
 
 class _Moment:
@@ -253,9 +275,28 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
         return count, lambda i: Num(
             INT, f"(int64_t)((uint64_t){start} + (uint64_t)({i}) * (uint64_t)INT64_C({step}))"
         )
+    if isinstance(over, Flat) and over.kind == "part":
+        return _part(body, over)
     if isinstance(over, Flat):
         return _flat(body, over)
     return None
+
+
+def _part(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]]:
+    """Returns the items of a slice of a list."""
+    held, first, count = over.parts
+    found = source(body, held)
+    assert found is not None
+    length, item = found
+    whole = body.temporary("int64_t", length)
+    start = body.as_int(first)
+
+    def checked(i: str) -> Value:
+        text = "a loop over a part of a list that becomes longer or shorter is not translated"
+        body.check(f"{length} == {whole}", "NotImplementedError", text)
+        return item(f"{start} + {i}")
+
+    return body.as_int(count), checked
 
 
 def _flat(body: Body, over: Flat) -> tuple[str, Callable[[str], Value]] | None:

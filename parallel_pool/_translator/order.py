@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import containers, displays, purity, reader, records
+from parallel_pool._translator.aliasing import kind_of
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
-from parallel_pool._translator.types import Array, DynamicArray, Number, Type
+from parallel_pool._translator.types import INT, Array, DynamicArray, Number, Type
 from parallel_pool._translator.values import (
     Arr,
     Bound,
@@ -139,8 +140,28 @@ def looped(body: Body, tree: ast.For, over: ast.expr) -> Value:
             meant = body.names.get(each.id)
             if isinstance(meant, displays.ListDisplay):
                 body.assign(each.id, containers.list_of(body, meant.items))
+    part = _part(body, over, found)
+    if part is not None:
+        return part
     value = body.plain(body.value(over))
     return _noted(body, held(body, value, found), found) if found else value
+
+
+def _part(body: Body, over: ast.expr, found: Effects) -> Flat | None:
+    """Returns a slice of a list whose items a loop may change, which are those of the list; None
+    for others, which are copied."""
+    if not isinstance(over, ast.Subscript) or not isinstance(over.slice, ast.Slice):
+        return None
+    with body.tried():
+        value = body.plain(body.value(over.value))
+    is_of_objects = isinstance(value, Lst) and kind_of(value.list_type.item) is not None
+    if not _is_list(value) or not is_of_objects or over.slice.step is not None:
+        return None
+    value = body.plain(body.value(over.value))
+    value = held(body, value, found) if found else value
+    assert isinstance(value, Lst)
+    first, count = body.bounds(value, over.slice)
+    return Flat("part", (value, Num(INT, first), Num(INT, count)))
 
 
 def _noted(body: Body, value: Value, found: Effects) -> Value:

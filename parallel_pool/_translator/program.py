@@ -276,7 +276,7 @@ class Program:
         template = self.template
         if name in ("np_random", "_np_random"):
             raise body.refuse("self.np_random is the engine's: seed it by reset(seed=...)")
-        if isinstance(value, (Span, Flat, Bound, Generator, Rng, Self)):
+        if isinstance(value, (Span, Flat, Bound, Generator, Self)):
             raise body.refuse(f"self.{name} can't hold this: make a list of it")
         if isinstance(value, Options):
             raise body.refuse(

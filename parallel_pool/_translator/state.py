@@ -42,11 +42,12 @@ class State:
         memory = ffi.new("char[]", self._picture.size)
         write_state(pool, env_id, int(ffi.cast("uintptr_t", memory)))
         data, attributes = ffi.buffer(memory)[:], {}
+        generator = self._values.generator = _generator(ffi.cast("pp_rng *", memory))
         for name, place in self._picture.places.items():
             of = self._forms[name]
             held = np.frombuffer(data, layout.dtype(of), 1, place)[0]
             attributes[name] = self._values.read(of, held)
-        return attributes, _generator(ffi.cast("pp_rng *", memory))
+        return attributes, generator
 
 
 def _generator(rng: Any) -> np.random.Generator:

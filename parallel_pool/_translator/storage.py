@@ -12,6 +12,7 @@ from parallel_pool._translator.refusal import Dead, Refusal
 from parallel_pool._translator.types import (
     Array,
     Constant,
+    Draws,
     DynamicArray,
     Empty,
     Given,
@@ -42,6 +43,7 @@ from parallel_pool._translator.values import (
     Opt,
     Options,
     Rec,
+    Rng,
     Tup,
     Txt,
     Uni,
@@ -86,9 +88,7 @@ class Types:
             return of.c
         if isinstance(of, (Text, Member)):
             return "int32_t"
-        if isinstance(of, Constant):
-            return "char"
-        if isinstance(of, Empty):
+        if isinstance(of, (Constant, Draws, Empty)):
             return "char"
         if isinstance(of, Given):
             return "const pp_value *"
@@ -188,6 +188,8 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
         return Num(of, place)
     if isinstance(of, Constant):
         return Fixed(of.value)
+    if isinstance(of, Draws):
+        return Rng()
     if isinstance(of, Empty):
         raise Dead
     if isinstance(of, Array):
@@ -235,6 +237,8 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
     """
     program = body.program
     if isinstance(of, Constant):
+        return
+    if isinstance(of, Draws) and isinstance(value, Rng):
         return
     if not isinstance(of, (Number, Tuple, Optional, Union)):
         body.note_stored(of, place, value, _is_pointer(of, value))

@@ -21,6 +21,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
     NONE,
     Array,
+    Draws,
     DynamicArray,
     Empty,
     List,
@@ -310,6 +311,12 @@ class Template:
             return Member(type(value))
         if isinstance(value, str):
             return Text()
+        if isinstance(value, np.random.Generator):
+            if value is getattr(self.env, "np_random", None):
+                return Draws()
+            raise Refusal(
+                f"self.{name} is a generator of its own: use self.np_random, which reset() seeds"
+            )
         if isinstance(value, np.ndarray):
             item = of_dtype(value.dtype)
             if item is None:

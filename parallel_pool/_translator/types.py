@@ -271,11 +271,30 @@ class Constant(Type):
         return "None" if self.value is None else repr(self.value)[:60]
 
 
+@dataclass(frozen=True)
+class Draws(Type):
+    """The environment's generator, which takes no memory."""
+
+    def __str__(self) -> str:
+        return "a generator"
+
+
 NONE = Constant(Known(None))
 
 
 def constant(value: Any) -> Constant:
     return Constant(Known(value))
+
+
+def holds(of: Type, kind: type[Type]) -> bool:
+    """Returns whether a type, or a part of it, is of a kind."""
+    if isinstance(of, (Tuple, Record, Union)):
+        parts: tuple[Type, ...] = of.items
+    elif isinstance(of, Map):
+        parts = (of.key, of.item)
+    else:
+        parts = (of.item,) if isinstance(of, (List, Optional)) else ()
+    return isinstance(of, kind) or any(holds(each, kind) for each in parts)
 
 
 def plural(item: Type) -> str:

@@ -19,6 +19,7 @@ from parallel_pool._translator.types import (
     INT,
     Array,
     Constant,
+    Draws,
     DynamicArray,
     Empty,
     Given,
@@ -362,6 +363,10 @@ class Method(Value):
 @dataclass
 class Rng(Value):
     """self.np_random."""
+
+    @property
+    def type(self) -> Type:
+        return Draws()
 
 
 @dataclass

@@ -100,6 +100,29 @@ class World:
             self.log.pop(0)
 
 
+class Card:
+    def __init__(self, rank, suit):
+        self.rank = rank
+        self.suit = suit
+
+    def __eq__(self, other):
+        return self.rank == other.rank and self.suit == other.suit
+
+
+class Deck:
+    def __init__(self, generator):
+        self.generator = generator
+        self.cards = [Card(rank, suit) for suit in range(3) for rank in range(1, 5)]
+        self.shuffle()
+
+    def shuffle(self):
+        order = self.generator.permutation(len(self.cards))
+        self.cards = [self.cards[i] for i in order]
+
+    def draw(self):
+        return self.cards.pop()
+
+
 class Balls(Probe):
     """Objects in attributes and lists, and a method that changes an array of each in a loop."""
 
@@ -201,10 +224,78 @@ class Others(Probe):
         ]
 
 
-@pytest.mark.parametrize("cls", [Balls, Whole, Others], ids=lambda cls: cls.__name__)
+class Cards(Probe):
+    """Objects that keep the environment's generator."""
+
+    size = 6
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed, options=options)
+        self.deck = Deck(self.np_random)
+        self.random = self.np_random
+        self.card = self.deck.draw()
+        return result
+
+    def values(self, action):
+        if len(self.deck.cards) < 3:
+            self.deck = Deck(self.random)
+        card = self.deck.draw()
+        is_same = card == self.card
+        self.card = card
+        draws = self.deck.generator.random(), self.random.integers(9)
+        return [card.rank, card.suit, is_same, len(self.deck.cards), *draws]
+
+
+class Slices(Probe):
+    """Loops over parts of a list, whose items change."""
+
+    size = 6
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed, options=options)
+        self.balls = [Ball(float(v)) for v in self.np_random.random(5)]
+        return result
+
+    def values(self, action):
+        for ball in self.balls[1:]:
+            ball.move(0.1)
+        for ball in self.balls[-2:]:
+            ball.hits += 1
+        for i, ball in enumerate(self.balls):
+            for other in self.balls[:i]:
+                other.x += 0.01 * ball.x
+            for other in self.balls[i + 1 :]:
+                other.speed -= 0.1 * ball.speed
+        for ball in self.balls[4:2]:
+            ball.hits += 100
+        rows = [[1, 2], [3, 4], [5, 6]]
+        for row in rows[1:]:
+            row.append(self.steps)
+        return [
+            *(sum(ball.x for ball in self.balls), self.balls[0].x, self.balls[3].hits),
+            *(sum(ball.speed.sum() for ball in self.balls), len(rows[2]), rows[1][2]),
+        ]
+
+
+@pytest.mark.parametrize("cls", [Balls, Whole, Others, Cards, Slices], ids=lambda cls: cls.__name__)
 def test_objects_of_plain_classes_are_the_same(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
     twins.compare(cls, env_id)
+
+
+def test_get_attr_gives_objects_the_generator_of_their_environment() -> None:
+    (env_id,) = parallel_pool.compile(Cards)
+    envs = parallel_pool.make_vec(env_id, 2)
+    plain = Cards()
+    envs.reset(seed=[3, 4])
+    plain.reset(seed=4)
+    found = envs.get_attr("deck")[1]
+    assert isinstance(found, Deck)
+    assert found.generator.random() == plain.deck.generator.random()
+    envs.step(np.ones((2, 3)))
+    (copy,) = envs.get_attr("unwrapped")[1:]
+    envs.close()
+    assert copy.deck.generator is copy.np_random
 
 
 def test_get_attr_makes_objects_of_the_class() -> None:
@@ -302,7 +393,52 @@ class PairedUp(Probe):
         return [self.is_one(pair[0], self.balls[0]), 0, 0, 0, 0, 0]
 
 
+class Shrinks(Slices):
+    def values(self, action):
+        for ball in self.balls[1:]:
+            if ball.x > 0.9:
+                self.balls.remove(ball)
+            ball.move(0.1)
+        return [len(self.balls), 0, 0, 0, 0, 0]
+
+
+class Replaces(Slices):
+    def values(self, action):
+        for ball in self.balls[1:]:
+            ball.move(0.1)
+            self.balls[2] = Ball(0.5)
+        return [self.balls[2].x, 0, 0, 0, 0, 0]
+
+
+class OfItsOwn(Probe):
+    def __init__(self):
+        super().__init__()
+        self.deck = Deck(self.np_random)
+
+    def values(self, action):
+        return [self.deck.generator.random(), 0, 0, 0, 0, 0]
+
+
+class OnlyOnce(Probe):
+    def __init__(self):
+        super().__init__()
+        self.deck = None
+
+    def reset(self, *, seed=None, options=None):
+        result = super().reset(seed=seed, options=options)
+        if self.deck is None:
+            self.deck = Deck(self.np_random)
+        return result
+
+    def values(self, action):
+        return [self.deck.generator.random(), 0, 0, 0, 0, 0]
+
+
 REFUSED = {
+    Shrinks: "a loop over a part of a list changes the list",
+    Replaces: "a loop over a part of a list changes the list",
+    OfItsOwn: "self.deck is a generator of its own",
+    OnlyOnce: "assign self.deck in each reset",
     NeedsItself: "Early.__init__ needs its object before x is assigned",
     Grows: "Later.late is not in all objects of the class from the beginning",
     Unknown: "Ball has no field other",
