@@ -28,6 +28,7 @@ from parallel_pool._translator import (
     operators,
     random_draws,
     reset_options,
+    seeding,
     storage,
 )
 from parallel_pool._translator.arguments import bound
@@ -1241,6 +1242,10 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     copy.copy: _copy,
     copy.deepcopy: _deep_copy,
     gymnasium.Env.reset: _super_reset,
+    gymnasium.utils.seeding.np_random: lambda body, given, keywords: seeding.made(
+        body, "np_random", given
+    ),
+    np.random.default_rng: lambda body, given, keywords: seeding.made(body, "default_rng", given),
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
     math.log: _math_log,
@@ -1309,6 +1314,8 @@ TAKES = {
     hasattr: "obj name",
     dataclasses.replace: "obj | **",
     gymnasium.Env.reset: "* | **",
+    gymnasium.utils.seeding.np_random: "seed?",
+    np.random.default_rng: "seed?",
     math.log: "x base?",
     math.fmod: "x y",
     math.atan2: "y x",
@@ -1370,6 +1377,7 @@ def _method(
     if reset_options.option_of(value):
         raise body.refuse(f"{name}() of an option of reset() is not translated: it is a number")
     if isinstance(value, Rng):
+        body.program.draw_from(body, value)
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):
         return numpy_calls.method(body, value, name, given, keywords)

@@ -346,6 +346,32 @@ def made_of(body: Body, generator: Generator) -> Lst:
     return made
 
 
+def map_made_of(body: Body, tree: ast.DictComp) -> Mapping:
+    """Returns the dict of a comprehension whose keys are not known."""
+    pair = ast.copy_location(ast.Tuple([tree.key, tree.value], ast.Load()), tree)
+    generator = Generator(ast.copy_location(ast.GeneratorExp(pair, tree.generators), tree))
+    return map_of(body, lambda each: repeat(body, generator, each))
+
+
+def map_of(body: Body, pairs: Callable[[Callable[[Value], None]], None]) -> Mapping:
+    """Returns a new dict; pairs: calls a function where the next key and item are at hand."""
+    # the types of keys and items: translated once for nothing
+    of = Map(Empty(), Empty())
+
+    def note(pair: Value) -> None:
+        nonlocal of
+        key, item = map(storage.item_type, unpacked(body, pair, 2, False))
+        of = Map(storage.join_items(of.key, key), storage.join_items(of.item, item))
+
+    kept = dict(body.names), body.alive
+    with body.buffer():
+        pairs(note)
+    body.names, body.alive = kept
+    made = new_map(body, of)
+    pairs(lambda pair: set_entry(body, made, *unpacked(body, pair, 2, False)))
+    return made
+
+
 def repeat(body: Body, generator: Generator, each: Callable[[Value], None]) -> None:
     """Calls a function where a comprehension has its next item."""
     tree = body.scoped(generator.tree)

@@ -58,6 +58,10 @@ if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
 
+# items of a comprehension that is written out
+MOST_WRITTEN = 16
+
+
 def translate(body: Body, tree: ast.expr) -> Value:
     """Translates an expression."""
     function: Callable[[Body, Any], Value] | None = FUNCTIONS.get(type(tree))
@@ -471,7 +475,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
         return None
     over = body.value(part.iter)
     items = body.items(body.plain(over))
-    if items is None or len(items) > 16:
+    if items is None or len(items) > MOST_WRITTEN:
         return None
     kept = dict(body.names)
     found: list[Value] = []
@@ -491,7 +495,8 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
     tree = scoped(body, tree)
     part = tree.generators[0]
     items = body.items(body.plain(body.value(part.iter)))
-    if items is not None and len(tree.generators) == 1 and not part.ifs:
+    is_short = items is not None and len(items) <= MOST_WRITTEN
+    if items is not None and is_short and len(tree.generators) == 1 and not part.ifs:
         keys: list[Any] = []
         values: list[Value] = []
         kept = dict(body.names)
@@ -503,7 +508,7 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
             _put(keys, values, key.value, body.kept(body.value(tree.value)))
         body.names = kept
         return Rec(tuple(keys), tuple(values))
-    raise body.refuse("this dict comprehension is not translated")
+    return containers.map_made_of(body, tree)
 
 
 def _namedexpr(body: Body, tree: ast.NamedExpr) -> Value:

@@ -361,7 +361,9 @@ class Method(Value):
 
 @dataclass
 class Rng(Value):
-    """self.np_random."""
+    """The engine's generator; name: the attribute that holds it, "" for what reset() has made."""
+
+    name: str = ""
 
 
 @dataclass
