@@ -46,6 +46,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.program import Program
 
 # values that take no memory
-WITHOUT_MEMORY = (Bound, Flat, Functions, Method, Rng, SeedArgument, Span)
+WITHOUT_MEMORY = (Bound, Flat, Functions, Lambda, Method, Rng, SeedArgument, Span)
 
 
 NEGATIVE = "negative dimensions are not allowed"
@@ -470,6 +471,9 @@ class Body:
 
     def unrolled(self, tree: Any) -> Tup | None:
         return expressions.unrolled(self, tree)
+
+    def called_lambda(self, function: Lambda, given: Sequence[Value]) -> Value:
+        return expressions.called_lambda(self, function, given)
 
     def set_key(self, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
         expressions.set_key(self, tree, owner, key, value)

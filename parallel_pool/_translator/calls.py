@@ -30,6 +30,7 @@ from parallel_pool._translator import (
     reset_options,
     seeding,
     storage,
+    texts,
 )
 from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
@@ -57,6 +58,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -101,6 +103,9 @@ def call(body: Body, tree: ast.Call) -> Value:
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
             arguments.extend(body.before(one, later) for one in found)
+        elif _is_for_once(function, each):
+            with body.without_notes():
+                arguments.append(body.value(each))
         else:
             arguments.append(body.before(body.value(each), later))
     if len(arguments) > 1:
@@ -117,6 +122,13 @@ def call(body: Body, tree: ast.Call) -> Value:
     return apply(body, function, arguments, keywords, tree)
 
 
+def _is_for_once(function: Value, tree: ast.expr) -> bool:
+    """Returns whether an argument is a list that is joined of others and only copied from."""
+    is_copying = isinstance(function, Fixed) and function.value in (np.concatenate, np.array)
+    is_joined = isinstance(tree, ast.BinOp) and isinstance(tree.left, ast.List)
+    return is_copying and is_joined and not any(isinstance(e, ast.Call) for e in ast.walk(tree))
+
+
 def apply(
     body: Body,
     function: Value,
@@ -129,6 +141,8 @@ def apply(
         return body.program.call(body, function, arguments, keywords)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
+    if isinstance(function, Lambda):
+        return body.called_lambda(function, arguments)
     if isinstance(function, Functions):
         return _one_of_functions(body, function, arguments, keywords)
     if (cls := objects.class_of(function)) and (own := objects.written(cls, "__call__")):
@@ -377,7 +391,7 @@ def _int(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(given[0], Fixed):
         return _known_result(body, int, given)
     if isinstance(given[0], Txt):
-        raise body.refuse("int() of a text is not translated")
+        return texts.number(body, given[0])
     number = body.as_num(given[0])
     if number.number.kind != "f":
         return Num(INT, cast(number.c, INT, number.number), number.attribute)
@@ -507,7 +521,48 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
 
 
 def _extreme_by(body: Body, sign: str, given: list[Value], keywords: dict[str, Value]) -> Value:
-    raise body.refuse("max and min with a key are not translated: write a loop")
+    """max and min with a key: the first item whose key is the largest or smallest."""
+    if "default" in keywords:
+        raise body.refuse("max and min with a key and a default are not translated: write a loop")
+    value = body.plain(given[0]) if len(given) == 1 else Tup(tuple(given))
+    of, key_of = _types_by(body, value, keywords["key"])
+    if body.may_change(of):
+        raise body.refuse(f"max and min with a key of items that are {of}: take their indices")
+    best, least = body.variable("t", of), body.variable("t", key_of)
+    some, is_next = body.c_variable("t", "bool"), body.c_variable("t", "bool")
+    op = ast.Gt() if sign == ">" else ast.Lt()
+    body.emit(f"{some} = false;")
+
+    def compare(item: Value) -> None:
+        item = body.kept(item)
+        key = body.kept(apply(body, keywords["key"], [item], {}))
+        body.emit(f"{is_next} = true;")
+        with body.block(f"if ({some}) {{"):
+            found = operators.compare(body, op, key, storage.load(body, key_of, least))
+            body.emit(f"{is_next} = {operators.c_truth(body.truth(found))};")
+        with body.block(f"if ({is_next}) {{"):
+            storage.store(body, of, best, item)
+            storage.store(body, key_of, least, key)
+            body.emit(f"{some} = true;")
+
+    each_item(body, value, compare)
+    body.check(some, "ValueError", "iterable argument is empty")
+    return storage.load(body, of, best)
+
+
+def _types_by(body: Body, value: Value, key: Value) -> tuple[Type, Type]:
+    """Returns the types of items and of their keys: translated once for nothing."""
+    of: list[Type] = [Empty(), Empty()]
+
+    def note(item: Value) -> None:
+        for i, each in enumerate((item, apply(body, key, [item], {}))):
+            of[i] = storage.join_items(of[i], storage.item_type(each))
+
+    kept = dict(body.names), body.alive
+    with body.buffer():
+        each_item(body, value, note)
+    body.names, body.alive = kept
+    return of[0], of[1]
 
 
 def each_item(body: Body, value: Value, function: Callable[[Value], None]) -> None:
@@ -778,10 +833,40 @@ def _dict(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
                 keys.append(key)
                 items.append(item)
             return Rec(tuple(keys), tuple(items))
-        raise body.refuse("this dict() is not translated")
+        if keywords:
+            raise body.refuse("this dict() is not translated")
+        if isinstance(value, Mapping):
+            return containers.copied_map(body, value)
+        return _of_pairs(body, body.items(value), lambda each: each_item(body, value, each))
     if not keywords:
         return EmptyDict()
     return Rec(tuple(keywords), tuple(keywords.values()))
+
+
+def _of_pairs(
+    body: Body,
+    pairs: Sequence[Value] | None,
+    each: Callable[[Callable[[Value], None]], None],
+) -> Value:
+    """Returns the dict of pairs; each: calls a function where the next one is at hand."""
+    known_pairs = [containers.unpacked(body, pair, 2, False) for pair in pairs or ()]
+    if pairs is None or not all(isinstance(key, Fixed) for key, _ in known_pairs):
+        return containers.map_of(body, each)
+    found = {key.value: body.kept(item) for key, item in known_pairs}  # type: ignore[attr-defined]
+    return Rec(tuple(found), tuple(found.values())) if found else EmptyDict()
+
+
+def _fromkeys(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """dict.fromkeys, whose items are one object."""
+    value = body.plain(given[0])
+    item = given[1] if len(given) > 1 else keywords.get("value", Fixed(None))
+    if body.may_change(body.unbounded(item)):
+        raise body.refuse("dict.fromkeys() puts one object under all keys: write a comprehension")
+    items = body.items(value)
+    pairs = None if items is None else [Tup((key, item)) for key in items]
+    return _of_pairs(
+        body, pairs, lambda each: each_item(body, value, lambda key: each(Tup((key, item))))
+    )
 
 
 def _flat(kind: str) -> Callable[..., Value]:
@@ -819,14 +904,14 @@ def _sorted(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value
 
 def sort(body: Body, value: Lst, keywords: dict[str, Value]) -> None:
     """Sorts a list; insertion keeps the order of equal items, as Python does."""
-    if "key" in keywords and not (
-        isinstance(keywords["key"], Fixed) and keywords["key"].value is None
-    ):
-        raise body.refuse("sort with a key is not translated")
+    key = keywords.get("key", Fixed(None))
     reverse = keywords.get("reverse", Fixed(False))
     is_reverse = bool(body.known(reverse, "reverse"))
     of = value.list_type.item
     if isinstance(of, Empty):
+        return
+    if not isinstance(key, Fixed) or key.value is not None:
+        _sort_by(body, value, key, is_reverse)
         return
     kept = body.variable("t", of)
     i, j = body.c_variable("i", "int64_t"), body.c_variable("i", "int64_t")
@@ -840,6 +925,28 @@ def sort(body: Body, value: Lst, keywords: dict[str, Value]) -> None:
             body.emit(f"if (!{found}) break;")
             body.emit(f"{value.c}->v[{j}] = {value.c}->v[{j} - 1];")
         body.emit(f"{value.c}->v[{j}] = {kept};")
+
+
+def _sort_by(body: Body, value: Lst, key: Value, is_reverse: bool) -> None:
+    """Sorts a list by keys, each of which is computed once, before."""
+    of, key_of = _types_by(body, value, key)
+    keys = containers.new_list(body, List(key_of), f"{value.c}->count + 1")
+    each_item(body, value, lambda item: containers.append(body, keys, apply(body, key, [item], {})))
+    kept, kept_key = body.variable("t", of), body.variable("t", key_of)
+    i, j = body.c_variable("i", "int64_t"), body.c_variable("i", "int64_t")
+    lists = ((value.c, kept), (keys.c, kept_key))
+    with body.block(f"for ({i} = 1; {i} < {value.c}->count; {i}++) {{"):
+        for c, own in lists:
+            body.emit(f"{own} = {c}->v[{i}];")
+        with body.block(f"for ({j} = {i}; {j} > 0; {j}--) {{"):
+            before = storage.load(body, key_of, f"{keys.c}->v[{j} - 1]")
+            sign = ast.Gt() if is_reverse else ast.Lt()
+            found = operators.compare(body, sign, storage.load(body, key_of, kept_key), before)
+            body.emit(f"if (!{operators.c_truth(body.truth(found))}) break;")
+            for c, _ in lists:
+                body.emit(f"{c}->v[{j}] = {c}->v[{j} - 1];")
+        for c, own in lists:
+            body.emit(f"{c}->v[{j}] = {own};")
 
 
 def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
@@ -944,6 +1051,8 @@ def _copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return body.fresh(value)
     if isinstance(value, Lst):
         return containers.copied(body, value)
+    if isinstance(value, Mapping):
+        return containers.copied_map(body, value)
     return value if isinstance(value, Fixed) else _in_memory(body, value)
 
 
@@ -1222,6 +1331,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     set: _set,
     frozenset: _set,
     dict: _dict,
+    dict.fromkeys: _fromkeys,
     enumerate: _flat("enumerate"),
     zip: _flat("zip"),
     reversed: _flat("reversed"),
@@ -1303,6 +1413,7 @@ TAKES = {
     set: "iterable?",
     frozenset: "iterable?",
     dict: "mapping? | **",
+    dict.fromkeys: "iterable value?",
     enumerate: "iterable start?",
     zip: "* | strict",
     map: "function iterable *",
@@ -1411,9 +1522,14 @@ def _method(
             body.program.add_state(constant_name)
         raise body.refuse("this list is the same for all environments: copy it first")
     if isinstance(value, Txt):
-        return _of_text(body, value, name, given)
+        return texts.method(body, value, name, given)
     if isinstance(value, (Tup, Fixed)) and name in CHANGES:
         return _of_display(body, value, name, given, keywords, tree)
+    known_texts = containers.known_texts(value)
+    if name == "index" and known_texts is not None and isinstance(given[0], Txt):
+        at = body.temporary("int64_t", texts.place(body, given[0], known_texts))
+        body.check(f"{at} >= 0", "ValueError", "the item is not in the list")
+        return Num(INT, at)
     if isinstance(value, (Tup, Fixed)) and name in ("index", "count"):
         made = containers.list_of(body, body.items(value) or ())
         return _of_list(body, made, name, given, keywords)
@@ -1602,6 +1718,11 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
         body.items_moved(value)
         body.emit(f"{value.c}->count = 0;")
         return Fixed(None)
+    if name == "copy":
+        return containers.copied_map(body, value)
+    if name == "update" and len(given) == 1:
+        containers.update(body, value, body.plain(given[0]))
+        return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")
 
 
@@ -1642,18 +1763,3 @@ def _of_dict(
             body.set_key(owner, now, key, item)
         return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")
-
-
-def _of_text(body: Body, value: Txt, name: str, given: list[Value]) -> Value:
-    program = body.program
-    if name in ("lower", "upper"):
-        return Txt(
-            body.temporary(
-                "int32_t",
-                program.text_table(value.c, lambda t: program.text_number(getattr(t, name)())),
-            )
-        )
-    if name in ("isupper", "islower", "isdigit", "isalpha", "isspace"):
-        table = program.text_table(value.c, lambda t: int(getattr(t, name)()))
-        return Num(BOOL, f"({table} != 0)")
-    raise body.refuse(f"{name}() of a text is not translated")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, displays, operators, storage
+from parallel_pool._translator import arrays, displays, operators, storage, texts
 from parallel_pool._translator.refusal import Refusal, Wider
 from parallel_pool._translator.types import (
     INT,
@@ -216,8 +216,10 @@ def _entries(body: Body, value: Flat) -> tuple[Value, ...] | None:
 def known_texts(value: Value) -> tuple[str, ...] | None:
     """Returns the texts of a sequence that was written down; None for others."""
     found: Any = ()
-    if isinstance(value, Fixed) and isinstance(value.value, (list, tuple)):
+    if isinstance(value, Fixed) and isinstance(value.value, (list, tuple, set, frozenset, dict)):
         found = tuple(value.value)
+    elif isinstance(value, Rec) and value.cls is None:
+        found = value.keys
     elif isinstance(value, Tup):
         found = tuple(getattr(each, "value", None) for each in value.items)
     return found if found and all(isinstance(each, str) for each in found) else None
@@ -242,6 +244,8 @@ def listed(value: Value) -> Value:
 def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Value, ...]:
     """Returns the items of a value that is assigned to several targets."""
     value = listed(body.plain(value))
+    if isinstance(value, texts.Parts) and not has_star:
+        return texts.unpacked(body, value, count)
     if isinstance(value, Generator):
         value = body.unrolled(value.tree) or made_of(body, value)
     found = items(body, value)
@@ -504,6 +508,13 @@ def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
     return made
 
 
+def copied_map(body: Body, value: Mapping) -> Mapping:
+    """Returns a new dict with the same items."""
+    made = _map_moved(body, value, Map(value.map_type.key, value.map_type.item))
+    body.items_shared(made, value)
+    return made
+
+
 def copied(body: Body, value: Lst) -> Lst:
     """Returns a copy of a list."""
     made = new_list(body, value.list_type, f"{value.c}->count + 4")
@@ -686,14 +697,32 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
     if value.root is not None and value.root[0] == "parameter":
         raise body.refuse("a function puts the first key into this dict: return a dict")
     names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
-    if names and value.is_always_empty:
-        body.assign(names[0], new_map(body, Map(key_type, item_type)))
+    if names:
+        body.assign(names[0], as_map(body, value, Map(key_type, item_type)))
         for name in names:
             body.names[name] = body.names[names[0]]
         found = body.names[names[0]]
         assert isinstance(found, Mapping)
         return found
     raise body.refuse(f"{of} gets other keys or items: make all of one type")
+
+
+def update(body: Body, value: Mapping, other: Value) -> None:
+    """dict.update; the dict has a name or is an attribute, if its types change."""
+    found = record(body, other)
+    if found is not None:
+        for key, item in zip(found.keys, found.items, strict=True):
+            value = _wide_enough(body, value, Fixed(key), item)
+            set_entry(body, value, Fixed(key), item)
+        return
+    if not isinstance(other, Mapping):
+        raise body.refuse(f"update() with {other.type} is not translated")
+    index = body.c_variable("i", "int64_t")
+    key = storage.load(body, other.map_type.key, f"{other.c}->k[{index}]")
+    item = storage.load(body, other.map_type.item, f"{other.c}->v[{index}]")
+    value = _wide_enough(body, value, key, item)
+    with body.block(f"for ({index} = 0; {index} < {other.c}->count; {index}++) {{"):
+        set_entry(body, value, key, item)
 
 
 def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
@@ -784,6 +813,10 @@ def _contains(body: Body, value: Value, item: Value) -> str | bool:
         return body.program.space_contains(body, value.value, item)
     if isinstance(value, Fixed) and isinstance(item, Fixed):
         return bool(item.value in value.value)
+    if isinstance(value, Txt) and isinstance(item, Fixed) and isinstance(item.value, str):
+        return texts.has(body, value, item.value)
+    if isinstance(item, Txt) and (known := known_texts(value)) is not None:
+        return f"({texts.place(body, item, known)} >= 0)"
     if isinstance(value, Arr):
         number = as_number(body.plain(item))
         if number is not None:

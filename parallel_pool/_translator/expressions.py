@@ -21,7 +21,9 @@ from parallel_pool._translator import (
     operators,
     order,
     reset_options,
+    seeding,
     storage,
+    texts,
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
@@ -33,6 +35,7 @@ from parallel_pool._translator.values import (
     Flat,
     Functions,
     Generator,
+    Lambda,
     Lst,
     Mapping,
     Mem,
@@ -234,6 +237,8 @@ def _choose(body: Body, is_and: bool, trees: Sequence[ast.expr]) -> Value:
 
 
 def _ifexp(body: Body, tree: ast.IfExp) -> Value:
+    if seeding.asks(body, tree.test) is not None:
+        return seeding.either(body, body.value(tree.body), body.value(tree.orelse))
     result = Choice(body)
     found = condition(body, tree.test)
 
@@ -517,6 +522,32 @@ def _namedexpr(body: Body, tree: ast.NamedExpr) -> Value:
     return body.look_up(tree.target.id)
 
 
+def _lambda(body: Body, tree: ast.Lambda) -> Value:
+    arguments = tree.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        raise body.refuse("a lambda with other than plain arguments is not translated: write def")
+    names = {each.arg: body.name(f"{each.arg}__in") for each in arguments.args}
+    made = _Renamed(names).visit(copy.deepcopy(tree))
+    for each in made.args.args:
+        each.arg = names[each.arg]
+    return Lambda(made, body)
+
+
+def called_lambda(body: Body, function: Lambda, given: Sequence[Value]) -> Value:
+    """Returns what a lambda returns."""
+    if function.owner is not body:
+        raise body.refuse("a lambda that is given to a function is not translated: write a method")
+    names = [each.arg for each in function.tree.args.args]
+    if len(given) != len(names):
+        raise body.refuse(f"the lambda takes {len(names)} arguments")
+    for name, value in zip(names, given, strict=True):
+        body.assign(name, value)
+    result: Value = body.kept(body.value(function.tree.body))
+    for name in names:
+        body.names.pop(name, None)
+    return result
+
+
 def _joinedstr(body: Body, tree: ast.JoinedStr) -> Value:
     parts = []
     for each in tree.values:
@@ -667,6 +698,8 @@ def _item(body: Body, value: Value, key: Value) -> Value:
         value = Fixed(tuple(value.value))
     if isinstance(value, Txt):
         return _letter(body, value, key)
+    if isinstance(value, texts.Parts):
+        return texts.part(body, value, key)
     items = body.items(value)
     if items is None:
         raise body.refuse(f"an element of {value.type} is not translated")
@@ -728,6 +761,9 @@ def by_key(
     number = as_number(key)
     if isinstance(key, Mem):
         number = None
+    if isinstance(key, Txt) and all(isinstance(each, str) for each in keys):
+        body.emit(f"{at} = {texts.place(body, key, keys)};")
+        return _by_place(body, at, items, default)
     dense = all(isinstance(each, (int, np.integer)) for each in keys) and [
         int(each) for each in keys
     ] == list(range(len(keys)))
@@ -746,6 +782,11 @@ def by_key(
                 continue
             text = "true" if same is True else same
             body.emit(f"if ({at} < 0 && {text}) {at} = {i};")
+    return _by_place(body, at, items, default)
+
+
+def _by_place(body: Body, at: str, items: Sequence[Value], default: Value | None) -> Value:
+    """Returns an item by its place; -1: the key is not there."""
     if default is None:
         body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
         if items and all(map(is_function, items)):
@@ -780,6 +821,8 @@ def _switch(body: Body, at: str, items: list[Value], default: Value | None) -> V
 
 
 def _slice_of(body: Body, value: Value, given: slice) -> Value:
+    if isinstance(value, Txt):
+        return texts.piece(body, value, given)
     bounds = (given.start, given.stop, given.step)
     if isinstance(value, (Tup, Fixed)) and all(
         each is None or isinstance(each, Fixed) for each in bounds
@@ -1114,6 +1157,7 @@ FUNCTIONS: dict[type, Any] = {
     ast.SetComp: _comprehension,
     ast.DictComp: _dictcomp,
     ast.NamedExpr: _namedexpr,
+    ast.Lambda: _lambda,
     ast.JoinedStr: _joinedstr,
     ast.Subscript: _subscript,
     ast.Yield: lambda body, tree: _yield(body, tree),

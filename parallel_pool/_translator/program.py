@@ -604,6 +604,10 @@ class Program:
         self._text_table_list.append((name, function))
         return f"{name}[{c}]"
 
+    def rank_of(self, text: str) -> int:
+        """Returns the place of a text among all, in Python's order."""
+        return sorted(self.texts).index(text)
+
     def text_length(self, c: str) -> str:
         return self.text_table(c, len)
 

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 MAKING = ("seeding.np_random", "default_rng")
 SEEDING = ("super().reset", "Env.reset", ".seed", *MAKING)
 GENERATORS = ("np_random", "_np_random", "_np_random_seed")
+WHY = (
+    "what depends on whether reset() got a seed is not translated: use the seed for"
+    " super().reset(seed=seed) only"
+)
+
+
+def either(body: Body, one: Value, other: Value) -> Value:
+    """Returns what is one value if there is a seed, and another if there is none."""
+    if not isinstance(one, Rng) or not isinstance(other, Rng):
+        raise body.refuse(WHY)
+    return one if one.name else other
 
 
 def generators(functions: Sequence[Function]) -> frozenset[str]:
@@ -25,10 +36,16 @@ def generators(functions: Sequence[Function]) -> frozenset[str]:
         target.attr
         for function in functions
         for each in ast.walk(function.tree)
-        if isinstance(each, ast.Assign) and _is_call(each.value, MAKING)
+        if isinstance(each, ast.Assign) and _makes(each.value)
         for target in _flat(each.targets)
         if isinstance(target, ast.Attribute)
     )
+
+
+def _makes(tree: ast.expr) -> bool:
+    if isinstance(tree, ast.IfExp):
+        return _makes(tree.body) or _makes(tree.orelse)
+    return _is_call(tree, MAKING)
 
 
 def _flat(targets: Sequence[ast.expr]) -> Iterator[ast.expr]:
@@ -77,10 +94,7 @@ def refuse_what_depends(body: Body, given: Sequence[ast.stmt], missing: Sequence
     for each in (*given, *missing):
         if not _only_seeds(body, each):
             body.at = each
-            raise body.refuse(
-                "what depends on whether reset() got a seed is not translated: use the seed for"
-                " super().reset(seed=seed) only"
-            )
+            raise body.refuse(WHY)
 
 
 def _only_seeds(body: Body, tree: ast.stmt) -> bool:

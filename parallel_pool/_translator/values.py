@@ -343,6 +343,19 @@ class SeedArgument(Value):
 
 
 @dataclass
+class Lambda(Value):
+    """A lambda, which runs where it is called.
+
+    Attributes:
+        tree: its syntax tree, with names that nothing else has.
+        owner: the translation of the function in which it is written.
+    """
+
+    tree: ast.Lambda
+    owner: Any
+
+
+@dataclass
 class Functions(Value):
     """One of several functions; at: the C expression of its place; first: that of the first."""
 
