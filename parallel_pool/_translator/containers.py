@@ -904,9 +904,9 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         a = one if isinstance(one, Lst) else None
         b = other if isinstance(other, Lst) else None
         if a is None and b is not None:
-            a = as_list(body, one, b.list_type)
+            a = _listed_with(body, one, b)
         if b is None and a is not None:
-            b = as_list(body, other, a.list_type)
+            b = _listed_with(body, other, a)
         if a is not None and b is not None:
             item = storage.join_items(a.list_type.item, b.list_type.item)
             made = copied(body, as_list(body, a, List(item)))
@@ -916,6 +916,15 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         return _of_sets(body, op, one, as_list(body, other, one.list_type))
     sign = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[2:-2]
     raise body.refuse(f"{one.type} {sign} {other.type} is not translated")
+
+
+def _listed_with(body: Body, value: Value, other: Lst) -> Lst:
+    """Returns a value as a list that is joined with another one."""
+    item = other.list_type.item
+    found = items(body, value)
+    for each in found or ():
+        item = storage.join_items(item, storage.item_type(each))
+    return as_list(body, value, other.list_type if found is None else List(item))
 
 
 def _repeated(body: Body, one: Lst, count: str) -> Lst:

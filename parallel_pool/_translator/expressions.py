@@ -28,7 +28,7 @@ from parallel_pool._translator import (
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.flow import Lost
-from parallel_pool._translator.types import INT, Record, unbounded
+from parallel_pool._translator.types import INT, Constant, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
@@ -742,6 +742,12 @@ def _entry(body: Body, value: Rec, key: Value) -> Value:
             if (known == key.value and type(known) is type(key.value)) or known == key.value:
                 return item
         raise body.refuse(f"the dict has no key {key.value!r}")
+    if isinstance(key, Txt) and value.place and value.stored is not None:
+        at = body.temporary("int64_t", texts.place(body, key, value.keys))
+        row = _row(body, value, at)
+        if row is not None:
+            body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
+            return storage.load(body, value.stored.items[0], row, value.root)
     return by_key(body, value.keys, value.items, key, None)
 
 
@@ -926,7 +932,7 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         if isinstance(owner_tree, ast.Name) and not any(isinstance(k, str) for k in owner.keys):
             containers.set_entry(body, _growing(body, owner_tree.id, owner), key, value)
             return
-        _set_entry(body, owner, key, value)
+        _set_entry(body, owner_tree, owner, key, value)
         return
     raise body.refuse(f"an element of {owner.type} can't be assigned")
 
@@ -986,6 +992,7 @@ def _changeable(body: Body, tree: ast.expr, owner: Value) -> Value:
 def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
     if owner.place and key in owner.keys:
         at = owner.keys.index(key)
+        owner = _wide_enough(body, tree, owner, at, value)
         assert owner.stored is not None
         body.changed(owner)
         body.items_moved(owner)
@@ -1004,22 +1011,40 @@ def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> N
     raise body.refuse(f"the key {key!r} is new here: set it where the dict is made")
 
 
-def _set_entry(body: Body, owner: Rec, key: Value, value: Value) -> None:
+def _set_entry(body: Body, tree: ast.expr, owner: Rec, key: Value, value: Value) -> None:
     """dict[key] = value, for a key of those that are known."""
     at = body.c_variable("t", "int64_t")
-    body.emit(f"{at} = -1;")
     kept, value = body.kept(key), body.kept(value)
+    for i in range(len(owner.keys)):
+        owner = _wide_enough(body, tree, owner, i, value)
     assert owner.stored is not None
     body.changed(owner)
     body.items_moved(owner)
-    for i, each in enumerate(owner.keys):
-        same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
-        if same is not False:
-            body.emit(f"if ({'true' if same is True else same}) {at} = {i};")
+    if isinstance(kept, Txt) and all(isinstance(each, str) for each in owner.keys):
+        body.emit(f"{at} = {texts.place(body, kept, owner.keys)};")
+    else:
+        body.emit(f"{at} = -1;")
+        for i, each in enumerate(owner.keys):
+            same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
+            if same is not False:
+                body.emit(f"if ({'true' if same is True else same}) {at} = {i};")
     body.check(f"{at} >= 0", "KeyError", "the key is new: set it where the dict is made")
+    if (row := _row(body, owner, at)) is not None:
+        storage.store(body, owner.stored.items[0], row, value, "an entry")
+        return
     for i, of in enumerate(owner.stored.items):
         with body.block(f"if ({at} == {i}) {{"):
             storage.store(body, of, f"{owner.place}.f{i}", value, "an entry")
+
+
+def _row(body: Body, owner: Rec, at: str) -> str | None:
+    """Returns the C lvalue of an entry by its place; None if the entries are of several types."""
+    assert owner.stored is not None
+    of = owner.stored.items[0]
+    if isinstance(of, Constant) or any(each != of for each in owner.stored.items):
+        return None
+    # members of one type lie in memory like the elements of an array
+    return f"(({body.program.types.c(of)} *)&{owner.place})[{at}]"
 
 
 def augment(body: Body, tree: ast.AugAssign) -> None:
@@ -1134,7 +1159,8 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
         assert isinstance(target, ast.Subscript)
         set_key(body, target.value, owner, key.value, new)
     elif isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
-        _set_entry(body, owner, key, new)
+        assert isinstance(tree.target, ast.Subscript)
+        _set_entry(body, tree.target.value, owner, key, new)
     else:
         raise body.refuse(f"an element of {owner.type} can't be assigned")
 
