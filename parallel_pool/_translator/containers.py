@@ -19,6 +19,7 @@ from parallel_pool._translator.types import (
     Empty,
     List,
     Map,
+    Text,
     Type,
     unbounded,
 )
@@ -664,6 +665,17 @@ def find_key(body: Body, value: Mapping, key: Value) -> str:
     key = body.kept(key)
     body.emit(f"{at} = -1;")
     if isinstance(value.map_type.key, Empty):
+        return at
+    if isinstance(key, Fixed) and isinstance(key.value, str):
+        key = Txt(body.program.text_id(key))
+    if isinstance(key, Txt) and value.map_type.key == Text():
+        # the place that the agent has if all are there
+        body.emit(f"{at} = {key.c} - 1;")
+        is_there = f"{at} >= 0 && {at} < {value.c}->count && {value.c}->k[{at}] == {key.c}"
+        body.emit(f"if (!({is_there}))")
+        search = f"for ({at} = 0; {at} < {value.c}->count; {at}++)"
+        body.emit(f"  {search} if ({value.c}->k[{at}] == {key.c}) break;")
+        body.emit(f"if ({at} == {value.c}->count) {at} = -1;")
         return at
     number = as_number(key)
     if value.map_type.is_dense and number is not None and number.number.kind in "ib":

@@ -565,6 +565,7 @@ class Definition:
             "divisors": sorted(template.divisors),
             "initial": sorted(set(template.state) - self._surely_assigned()),
             "state": forms,
+            "generators": template.seeded(),
             "texts": program.all_texts(),
             "refused": asked.refused,
             "why_none": asked.why_none,

@@ -164,6 +164,12 @@ class Template:
             found["agents"] = len(self.agents)
         return found
 
+    def seeded(self) -> list[str]:
+        """Returns the attributes in which objects of the class have the engine's generator."""
+        names = self.generators if self.agents else {*self.generators, "_np_random"}
+        held = vars(self.env)
+        return sorted(each for each in names if isinstance(held.get(each), np.random.Generator))
+
     def add_state(self, name: str) -> None:
         """Notes that an attribute changes."""
         values = [held[name] for held in (self.initial, vars(self.env)) if name in held]

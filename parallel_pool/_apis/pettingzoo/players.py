@@ -201,8 +201,9 @@ class PlayerColumns:
             if self._is_mark(key) or (key.startswith("_") and self._is_mark(key[1:])):
                 continue
             if field is not None and field.is_info and field.per_player:
+                masks = self._masks(infos, key)
                 for player, agent in enumerate(self.possible_agents):
-                    mask = self._mask(infos, key, player)
+                    mask = masks[player]
                     if mask is None:
                         continue
                     own = values if len(self.possible_agents) == 1 else values[:, player]
@@ -218,17 +219,17 @@ class PlayerColumns:
             found["final_info"] = self.infos(found["final_info"])
         return found
 
-    def _mask(self, infos: dict[str, Any], key: str, player: int) -> Array | None:
-        """Returns which environments have an info for a player; None if none has, and others may.
+    def _masks(self, infos: dict[str, Any], key: str) -> list[Array | None]:
+        """Returns for each player which environments have an info of it; None if none has.
 
         That is known where the environment says what it gives.
         """
-        mask: Array = infos[f"_{key}"].copy()
+        mask: Array = infos[f"_{key}"]
         if not self._has_given:
-            return mask
-        given = infos[GIVEN].reshape(len(mask), -1)[:, player]
-        mask &= given & self._bits[key] > 0
-        return mask if mask.any() else None
+            return [mask.copy() for _ in self.possible_agents]
+        given = infos[GIVEN].reshape(len(mask), -1).T
+        masks = (given & self._bits[key] > 0) & mask
+        return [own if some else None for own, some in zip(masks, masks.any(1), strict=True)]
 
     def _is_mark(self, key: str) -> bool:
         return key in self._marks

@@ -122,14 +122,20 @@ class PythonGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ig
 
         Args:
             seed: of the game's generator; None continues it.
-            options: reset options of the class.
+            options: those for which the class asks; others are ignored, as the class does.
 
         Returns:
             Observations and infos by agent.
+
+        Raises:
+            TypeError: an option has the wrong type, or the class needs more than a number of it.
         """
-        batch = begin_again(self.pool, seed=seeds.of_one(seed), options=dict(options or {}))
-        given = self._given(batch)
-        return self._observations(batch, given), self._infos(batch, given)
+        given, known = dict(options or {}), self.pool.definition.reset_options
+        translated.check_reset(self.pool.definition, given)
+        given = {name: value for name, value in given.items() if name in known}
+        batch = begin_again(self.pool, seed=seeds.of_one(seed), options=given)
+        marks = self._given(batch)
+        return self._observations(batch, marks), self._infos(batch, marks)
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
         """Plays the agents' actions.
