@@ -97,6 +97,21 @@ enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_O
  * tests phases for any set bit. */
 enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
 
+/* What a step or reset has returned for a player: bits of the info "given". PP_GIVEN_PLACE is the
+ * shift of 16 bits with the player's place among those who act next, from 1 on; 0: it is not there.
+ * PP_GIVEN_INFOS is the shift of the bits of its infos, those that are per_player and no marks, in
+ * their order. */
+enum pp_given {
+  PP_GIVEN_OBS = 1,
+  PP_GIVEN_REWARD = 2,
+  PP_GIVEN_TERMINATION = 4, /* "ended" is its value */
+  PP_GIVEN_TRUNCATION = 8,
+  PP_GIVEN_TRUNCATED = 16, /* the value of that */
+  PP_GIVEN_INFO = 32,
+  PP_GIVEN_PLACE = 8,
+  PP_GIVEN_INFOS = 24
+};
+
 /* the rows that have an info */
 enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
 
@@ -111,11 +126,13 @@ typedef struct pp_error {
 
 /* one observation, action or info of one environment (of one player, if per_player)
  *
- * Two infos have a meaning for the APIs with several players, if they are PP_BOOL, per_player and
- * PP_ALWAYS, without axes:
+ * Three infos have a meaning for the APIs with several players, if they are per_player and
+ * PP_ALWAYS, without axes, and PP_BOOL (PP_INT64 for the last):
  *   "live": the player acts in the next step. Without it all players act until the episode ends.
  *   "ended": the player's own episode ended in this step. Without it the episodes of all
- *   players end when the environment terminates. */
+ *   players end when the environment terminates.
+ *   "given": what the step or reset has returned for the player, for references that leave players
+ *   out, or truncate them one by one: see pp_given. Without it all is given to those who live. */
 typedef struct pp_field {
   const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
   bool is_info;     /* false: part of the observation (or the action) */

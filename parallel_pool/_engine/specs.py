@@ -286,9 +286,10 @@ class Field:
 
     @property
     def marks_players(self) -> bool:
-        """Whether an info can say which players act ("live") or have ended ("ended"): pp_env.h."""
+        """Whether an info can say which players act, have ended, or got something: pp_env.h."""
         is_always = self.is_info and self.on_step and self.on_reset
-        return is_always and self.per_player and self.dtype == np.bool_ and not self.shape
+        dtype = np.int64 if self.name == "given" else np.bool_
+        return is_always and self.per_player and self.dtype == dtype and not self.shape
 
     @staticmethod
     def read(raw: CData, num_players: int = 1) -> Field:

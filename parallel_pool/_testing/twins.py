@@ -12,6 +12,8 @@ from gymnasium.wrappers import TimeLimit
 from parallel_pool._apis.gymnasium.make import make_vec
 from parallel_pool._prover.comparison import is_same
 from parallel_pool._prover.contract_error import ContractError
+from parallel_pool._testing import games
+from parallel_pool._translator import players
 
 NUM_ENVS = 3
 STEPS = 300
@@ -42,6 +44,10 @@ def compare(
     Raises:
         ContractError: a result differs; the message shows both.
     """
+
+    if players.is_parallel(cls):
+        games.compare(cls, env_id, steps, seed, options or {}, native_options or {})
+        return
 
     def make() -> Any:
         env = cls(**(options or {}))

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 FLOW = "\0flow"
 ATTRIBUTE = re.compile(r"[(*&]*[sk]->a_(\w+)")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# of a dict's entries, as of an array
+CAST = re.compile(r"\(\(\w+ [* ]*\)&")
 
 TEMPORARY = re.compile(r"(?:(display )|[a-z]+_)(\d+)(?:_|$)")
 
@@ -172,6 +174,7 @@ def _update(body: Body, **parts: Any) -> None:
 
 def regions_of_text(body: Body, text: str) -> set[Region]:
     """Returns the memories in which a C lvalue or pointer is."""
+    text = CAST.sub("", text, count=1)
     attribute = ATTRIBUTE.match(text)
     if attribute:
         return {("attribute", attribute[1])}

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from parallel_pool._translator.program import Program
 
 # values that take no memory
-WITHOUT_MEMORY = (Bound, Flat, Functions, Method, Rng, SeedArgument, Span)
+WITHOUT_MEMORY = (Bound, Flat, Functions, Lambda, Method, Rng, SeedArgument, Span)
 
 
 NEGATIVE = "negative dimensions are not allowed"
@@ -480,9 +480,6 @@ class Body:
     def apply(self, function: Value, arguments: list[Value]) -> Value:
         return calls.apply(self, function, arguments, {})
 
-    def call_lambda(self, function: Lambda, arguments: list[Value]) -> Value:
-        return expressions.call_lambda(self, function, arguments)
-
     def new_list(self, of: List, room: str) -> Lst:
         return containers.new_list(self, of, room)
 
@@ -500,6 +497,9 @@ class Body:
 
     def unrolled(self, tree: Any) -> Tup | None:
         return expressions.unrolled(self, tree)
+
+    def called_lambda(self, function: Lambda, given: Sequence[Value]) -> Value:
+        return expressions.called_lambda(self, function, given)
 
     def set_key(self, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
         expressions.set_key(self, tree, owner, key, value)

@@ -30,7 +30,9 @@ from parallel_pool._translator import (
     random_draws,
     records,
     reset_options,
+    seeding,
     storage,
+    texts,
 )
 from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
@@ -103,6 +105,9 @@ def call(body: Body, tree: ast.Call) -> Value:
             if found is None:
                 raise body.refuse("* of something whose length is not known is not translated")
             arguments.extend(body.before(one, later) for one in found)
+        elif _is_for_once(function, each):
+            with body.without_notes():
+                arguments.append(body.value(each))
         else:
             arguments.append(body.before(body.value(each), later))
     if len(arguments) > 1:
@@ -119,6 +124,13 @@ def call(body: Body, tree: ast.Call) -> Value:
     return apply(body, function, arguments, keywords, tree)
 
 
+def _is_for_once(function: Value, tree: ast.expr) -> bool:
+    """Returns whether an argument is a list that is joined of others and only copied from."""
+    is_copying = isinstance(function, Fixed) and function.value in (np.concatenate, np.array)
+    is_joined = isinstance(tree, ast.BinOp) and isinstance(tree.left, ast.List)
+    return is_copying and is_joined and not any(isinstance(e, ast.Call) for e in ast.walk(tree))
+
+
 def apply(
     body: Body,
     function: Value,
@@ -129,10 +141,10 @@ def apply(
     """Returns function(*arguments, **keywords)."""
     if isinstance(function, Bound):
         return body.program.call(body, function, arguments, keywords)
-    if isinstance(function, Lambda):
-        return body.call_lambda(function, arguments)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
+    if isinstance(function, Lambda):
+        return body.called_lambda(function, arguments)
     if isinstance(function, Functions):
         return _one_of_functions(body, function, arguments, keywords)
     if (cls := objects.class_of(function)) and (own := objects.written(cls, "__call__")):
@@ -383,7 +395,7 @@ def _int(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(given[0], Fixed):
         return _known_result(body, int, given)
     if isinstance(given[0], Txt):
-        raise body.refuse("int() of a text is not translated")
+        return texts.number(body, given[0])
     number = body.as_num(given[0])
     if number.number.kind != "f":
         return Num(INT, cast(number.c, INT, number.number), number.attribute)
@@ -782,10 +794,40 @@ def _dict(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
                 keys.append(key)
                 items.append(item)
             return Rec(tuple(keys), tuple(items))
-        raise body.refuse("this dict() is not translated")
+        if keywords:
+            raise body.refuse("this dict() is not translated")
+        if isinstance(value, Mapping):
+            return containers.copied_map(body, value)
+        return _of_pairs(body, body.items(value), lambda each: each_item(body, value, each))
     if not keywords:
         return EmptyDict()
     return Rec(tuple(keywords), tuple(keywords.values()))
+
+
+def _of_pairs(
+    body: Body,
+    pairs: Sequence[Value] | None,
+    each: Callable[[Callable[[Value], None]], None],
+) -> Value:
+    """Returns the dict of pairs; each: calls a function where the next one is at hand."""
+    known_pairs = [containers.unpacked(body, pair, 2, False) for pair in pairs or ()]
+    if pairs is None or not all(isinstance(key, Fixed) for key, _ in known_pairs):
+        return containers.map_of(body, each)
+    found = {key.value: body.kept(item) for key, item in known_pairs}  # type: ignore[attr-defined]
+    return Rec(tuple(found), tuple(found.values())) if found else EmptyDict()
+
+
+def _fromkeys(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
+    """dict.fromkeys, whose items are one object."""
+    value = body.plain(given[0])
+    item = given[1] if len(given) > 1 else keywords.get("value", Fixed(None))
+    if body.may_change(body.unbounded(item)):
+        raise body.refuse("dict.fromkeys() puts one object under all keys: write a comprehension")
+    items = body.items(value)
+    pairs = None if items is None else [Tup((key, item)) for key in items]
+    return _of_pairs(
+        body, pairs, lambda each: each_item(body, value, lambda key: each(Tup((key, item))))
+    )
 
 
 def _flat(kind: str) -> Callable[..., Value]:
@@ -923,6 +965,8 @@ def _copy(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return body.fresh(value)
     if isinstance(value, Lst):
         return containers.copied(body, value)
+    if isinstance(value, Mapping):
+        return containers.copied_map(body, value)
     return value if isinstance(value, Fixed) else _in_memory(body, value)
 
 
@@ -1201,6 +1245,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     set: _set,
     frozenset: _set,
     dict: _dict,
+    dict.fromkeys: _fromkeys,
     enumerate: _flat("enumerate"),
     zip: _flat("zip"),
     reversed: _flat("reversed"),
@@ -1221,6 +1266,10 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     copy.copy: _copy,
     copy.deepcopy: _deep_copy,
     gymnasium.Env.reset: _super_reset,
+    gymnasium.utils.seeding.np_random: lambda body, given, keywords: seeding.made(
+        body, "np_random", given
+    ),
+    np.random.default_rng: lambda body, given, keywords: seeding.made(body, "default_rng", given),
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
     math.log: _math_log,
@@ -1278,6 +1327,7 @@ TAKES = {
     set: "iterable?",
     frozenset: "iterable?",
     dict: "mapping? | **",
+    dict.fromkeys: "iterable value?",
     enumerate: "iterable start?",
     zip: "* | strict",
     map: "function iterable *",
@@ -1289,6 +1339,8 @@ TAKES = {
     hasattr: "obj name",
     dataclasses.replace: "obj | **",
     gymnasium.Env.reset: "* | **",
+    gymnasium.utils.seeding.np_random: "seed?",
+    np.random.default_rng: "seed?",
     math.log: "x base?",
     math.fmod: "x y",
     math.atan2: "y x",
@@ -1350,6 +1402,7 @@ def _method(
     if reset_options.option_of(value):
         raise body.refuse(f"{name}() of an option of reset() is not translated: it is a number")
     if isinstance(value, Rng):
+        body.program.draw_from(body, value)
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):
         return numpy_calls.method(body, value, name, given, keywords)
@@ -1383,9 +1436,14 @@ def _method(
             body.program.add_state(constant_name)
         raise body.refuse("this list is the same for all environments: copy it first")
     if isinstance(value, Txt):
-        return _of_text(body, value, name, given)
+        return texts.method(body, value, name, given)
     if isinstance(value, (Tup, Fixed)) and name in CHANGES:
         return _of_display(body, value, name, given, keywords, tree)
+    known_texts = containers.known_texts(value)
+    if name == "index" and known_texts is not None and isinstance(given[0], Txt):
+        at = body.temporary("int64_t", texts.place(body, given[0], known_texts))
+        body.check(f"{at} >= 0", "ValueError", "the item is not in the list")
+        return Num(INT, at)
     if isinstance(value, (Tup, Fixed)) and name in ("index", "count"):
         made = containers.list_of(body, body.items(value) or ())
         return _of_list(body, made, name, given, keywords)
@@ -1574,6 +1632,11 @@ def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
         body.items_moved(value)
         body.emit(f"{value.c}->count = 0;")
         return Fixed(None)
+    if name == "copy":
+        return containers.copied_map(body, value)
+    if name == "update" and len(given) == 1:
+        containers.update(body, value, body.plain(given[0]))
+        return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")
 
 
@@ -1614,18 +1677,3 @@ def _of_dict(
             body.set_key(owner, now, key, item)
         return Fixed(None)
     raise body.refuse(f"{name}() of a dict is not translated")
-
-
-def _of_text(body: Body, value: Txt, name: str, given: list[Value]) -> Value:
-    program = body.program
-    if name in ("lower", "upper"):
-        return Txt(
-            body.temporary(
-                "int32_t",
-                program.text_table(value.c, lambda t: program.text_number(getattr(t, name)())),
-            )
-        )
-    if name in ("isupper", "islower", "isdigit", "isalpha", "isspace"):
-        table = program.text_table(value.c, lambda t: int(getattr(t, name)()))
-        return Num(BOOL, f"({table} != 0)")
-    raise body.refuse(f"{name}() of a text is not translated")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, displays, operators, storage
+from parallel_pool._translator import arrays, displays, operators, storage, texts
 from parallel_pool._translator.refusal import Refusal, Wider
 from parallel_pool._translator.types import (
     INT,
@@ -19,6 +19,7 @@ from parallel_pool._translator.types import (
     Empty,
     List,
     Map,
+    Text,
     Type,
     unbounded,
 )
@@ -216,8 +217,10 @@ def _entries(body: Body, value: Flat) -> tuple[Value, ...] | None:
 def known_texts(value: Value) -> tuple[str, ...] | None:
     """Returns the texts of a sequence that was written down; None for others."""
     found: Any = ()
-    if isinstance(value, Fixed) and isinstance(value.value, (list, tuple)):
+    if isinstance(value, Fixed) and isinstance(value.value, (list, tuple, set, frozenset, dict)):
         found = tuple(value.value)
+    elif isinstance(value, Rec) and value.cls is None:
+        found = value.keys
     elif isinstance(value, Tup):
         found = tuple(getattr(each, "value", None) for each in value.items)
     return found if found and all(isinstance(each, str) for each in found) else None
@@ -242,6 +245,8 @@ def listed(value: Value) -> Value:
 def unpacked(body: Body, value: Value, count: int, has_star: bool) -> tuple[Value, ...]:
     """Returns the items of a value that is assigned to several targets."""
     value = listed(body.plain(value))
+    if isinstance(value, texts.Parts) and not has_star:
+        return texts.unpacked(body, value, count)
     if isinstance(value, Generator):
         value = body.unrolled(value.tree) or made_of(body, value)
     found = items(body, value)
@@ -343,6 +348,32 @@ def made_of(body: Body, generator: Generator) -> Lst:
     made = new_list(body, List(item, is_set=is_set), "8")
     with body.any_order(is_set):
         repeat(body, generator, lambda value: (add if is_set else append)(body, made, value))
+    return made
+
+
+def map_made_of(body: Body, tree: ast.DictComp) -> Mapping:
+    """Returns the dict of a comprehension whose keys are not known."""
+    pair = ast.copy_location(ast.Tuple([tree.key, tree.value], ast.Load()), tree)
+    generator = Generator(ast.copy_location(ast.GeneratorExp(pair, tree.generators), tree))
+    return map_of(body, lambda each: repeat(body, generator, each))
+
+
+def map_of(body: Body, pairs: Callable[[Callable[[Value], None]], None]) -> Mapping:
+    """Returns a new dict; pairs: calls a function where the next key and item are at hand."""
+    # the types of keys and items: translated once for nothing
+    of = Map(Empty(), Empty())
+
+    def note(pair: Value) -> None:
+        nonlocal of
+        key, item = map(storage.item_type, unpacked(body, pair, 2, False))
+        of = Map(storage.join_items(of.key, key), storage.join_items(of.item, item))
+
+    kept = dict(body.names), body.alive
+    with body.buffer():
+        pairs(note)
+    body.names, body.alive = kept
+    made = new_map(body, of)
+    pairs(lambda pair: set_entry(body, made, *unpacked(body, pair, 2, False)))
     return made
 
 
@@ -475,6 +506,13 @@ def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
         key = storage.load(body, value.map_type.key, f"{value.c}->k[{index}]")
         item = storage.load(body, value.map_type.item, f"{value.c}->v[{index}]")
         set_entry(body, made, key, item)
+    return made
+
+
+def copied_map(body: Body, value: Mapping) -> Mapping:
+    """Returns a new dict with the same items."""
+    made = _map_moved(body, value, Map(value.map_type.key, value.map_type.item))
+    body.items_shared(made, value)
     return made
 
 
@@ -628,6 +666,17 @@ def find_key(body: Body, value: Mapping, key: Value) -> str:
     body.emit(f"{at} = -1;")
     if isinstance(value.map_type.key, Empty):
         return at
+    if isinstance(key, Fixed) and isinstance(key.value, str):
+        key = Txt(body.program.text_id(key))
+    if isinstance(key, Txt) and value.map_type.key == Text():
+        # the place that the agent has if all are there
+        body.emit(f"{at} = {key.c} - 1;")
+        is_there = f"{at} >= 0 && {at} < {value.c}->count && {value.c}->k[{at}] == {key.c}"
+        body.emit(f"if (!({is_there}))")
+        search = f"for ({at} = 0; {at} < {value.c}->count; {at}++)"
+        body.emit(f"  {search} if ({value.c}->k[{at}] == {key.c}) break;")
+        body.emit(f"if ({at} == {value.c}->count) {at} = -1;")
+        return at
     number = as_number(key)
     if value.map_type.is_dense and number is not None and number.number.kind in "ib":
         c = cast(number.c, INT, number.number)
@@ -660,14 +709,32 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
     if value.root is not None and value.root[0] == "parameter":
         raise body.refuse("a function puts the first key into this dict: return a dict")
     names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
-    if names and value.is_always_empty:
-        body.assign(names[0], new_map(body, Map(key_type, item_type)))
+    if names:
+        body.assign(names[0], as_map(body, value, Map(key_type, item_type)))
         for name in names:
             body.names[name] = body.names[names[0]]
         found = body.names[names[0]]
         assert isinstance(found, Mapping)
         return found
     raise body.refuse(f"{of} gets other keys or items: make all of one type")
+
+
+def update(body: Body, value: Mapping, other: Value) -> None:
+    """dict.update; the dict has a name or is an attribute, if its types change."""
+    found = record(body, other)
+    if found is not None:
+        for key, item in zip(found.keys, found.items, strict=True):
+            value = _wide_enough(body, value, Fixed(key), item)
+            set_entry(body, value, Fixed(key), item)
+        return
+    if not isinstance(other, Mapping):
+        raise body.refuse(f"update() with {other.type} is not translated")
+    index = body.c_variable("i", "int64_t")
+    key = storage.load(body, other.map_type.key, f"{other.c}->k[{index}]")
+    item = storage.load(body, other.map_type.item, f"{other.c}->v[{index}]")
+    value = _wide_enough(body, value, key, item)
+    with body.block(f"for ({index} = 0; {index} < {other.c}->count; {index}++) {{"):
+        set_entry(body, value, key, item)
 
 
 def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
@@ -758,6 +825,10 @@ def _contains(body: Body, value: Value, item: Value) -> str | bool:
         return body.program.space_contains(body, value.value, item)
     if isinstance(value, Fixed) and isinstance(item, Fixed):
         return bool(item.value in value.value)
+    if isinstance(value, Txt) and isinstance(item, Fixed) and isinstance(item.value, str):
+        return texts.has(body, value, item.value)
+    if isinstance(item, Txt) and (known := known_texts(value)) is not None:
+        return f"({texts.place(body, item, known)} >= 0)"
     if isinstance(value, Arr):
         number = as_number(body.plain(item))
         if number is not None:
@@ -845,9 +916,9 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         a = one if isinstance(one, Lst) else None
         b = other if isinstance(other, Lst) else None
         if a is None and b is not None:
-            a = as_list(body, one, b.list_type)
+            a = _listed_with(body, one, b)
         if b is None and a is not None:
-            b = as_list(body, other, a.list_type)
+            b = _listed_with(body, other, a)
         if a is not None and b is not None:
             item = storage.join_items(a.list_type.item, b.list_type.item)
             made = copied(body, as_list(body, a, List(item)))
@@ -857,6 +928,15 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
         return _of_sets(body, op, one, as_list(body, other, one.list_type))
     sign = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[2:-2]
     raise body.refuse(f"{one.type} {sign} {other.type} is not translated")
+
+
+def _listed_with(body: Body, value: Value, other: Lst) -> Lst:
+    """Returns a value as a list that is joined with another one."""
+    item = other.list_type.item
+    found = items(body, value)
+    for each in found or ():
+        item = storage.join_items(item, storage.item_type(each))
+    return as_list(body, value, other.list_type if found is None else List(item))
 
 
 def _repeated(body: Body, one: Lst, count: str) -> Lst:

@@ -14,6 +14,8 @@ from parallel_pool._translator.equality import is_equal
 from parallel_pool._translator.state import State
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from parallel_pool._engine.pool import Pool
 
 
@@ -33,7 +35,10 @@ class Copies:
         """
         self._pool, self._mode = pool, mode
         self._cls = options.class_of(pool.definition)
-        self._state = State(options.about_of(pool.definition))
+        about = options.about_of(pool.definition)
+        self._state = State(about)
+        # the attributes that hold the engine's generator
+        self._generators: list[str] = about["generators"]
         self._made: dict[str, Any] = {}
         # an object is in use until its caller has what it asked for
         self.lock = threading.RLock()
@@ -83,12 +88,15 @@ class Copies:
             env.render_mode = self._mode
         return env
 
-    def _put(self, env: Any, env_id: int) -> None:
+    def _put(self, env: Any, env_id: int) -> np.random.Generator:
+        """Gives an object the state of an environment; returns its generator."""
         attributes, generator = self._state.read(self._pool, env_id)
         for name, value in attributes.items():
             setattr(env, name, value)
-        env._np_random = generator
+        for name in self._generators:
+            setattr(env, name, generator)
         env._np_random_seed = self._pool.seeds[env_id]
+        return generator
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -127,10 +135,10 @@ class Copies:
             env = self.plain(env_id)
             if not callable(getattr(type(env), name, None)) and not (args or kwargs):
                 return self.attribute(env_id, name)
-            self._put(env, env_id)
+            used = self._put(env, env_id)
             before = set(vars(env))
             result = getattr(env, name)(*args, **kwargs)
-            self._check_unchanged(env, env_id, name, before)
+            self._check_unchanged(env, env_id, name, before, used)
             return copy.deepcopy(result)
 
     def _found(self, env_id: int, name: str) -> Any:
@@ -139,13 +147,19 @@ class Copies:
             self._put(env, env_id)
         return getattr(env, name)
 
-    def _check_unchanged(self, env: Any, env_id: int, name: str, before: set[str]) -> None:
+    def _check_unchanged(
+        self, env: Any, env_id: int, name: str, before: set[str], used: np.random.Generator
+    ) -> None:
         """Raises AttributeError if a call has changed what the environment's steps depend on."""
         attributes, generator = self._state.read(self._pool, env_id)
         changed = [key for key in attributes if not is_equal(vars(env).get(key), attributes[key])]
         changed += sorted(set(vars(env)) - before)
-        if env.np_random.bit_generator.state != generator.bit_generator.state:
-            changed.append("np_random")
+        is_drawn = used.bit_generator.state != generator.bit_generator.state
+        changed += [
+            each.removeprefix("_")
+            for each in self._generators
+            if is_drawn or vars(env).get(each) is not used
+        ]
         if changed:
             raise AttributeError(
                 f"{named(name)}() changes self.{', self.'.join(changed)}, and it is called on a"

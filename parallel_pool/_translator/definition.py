@@ -13,11 +13,11 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import aliasing, arrays, classes, layout, purity, reader, storage
+from parallel_pool._translator import aliasing, arrays, classes, layout, reader, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.program import Program
-from parallel_pool._translator.refusal import MISTAKES, Refusal, Restart
+from parallel_pool._translator.refusal import Refusal, Restart
 from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
@@ -52,7 +52,6 @@ from parallel_pool._translator.values import (
     literal,
 )
 
-MOST_RESTARTS = 60
 # PP_MAX_NDIM
 MOST_AXES = 4
 DTYPES = {
@@ -79,6 +78,8 @@ class Field:
         item, shape: what it holds.
         space: None for infos.
         on_step, on_reset: infos: the rows that have it.
+        players: of a class of several agents, their number: the field has so many such values.
+        sizes: the length of each player's own value, of one axis; None: all have the shape.
     """
 
     name: str
@@ -88,10 +89,18 @@ class Field:
     space: gymnasium.Space[Any] | None = None
     on_step: bool = False
     on_reset: bool = False
+    players: int = 0
+    sizes: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        """The number of elements, those of all players together."""
+        return int(np.prod(self.shape, dtype=np.int64)) * max(1, self.players)
+
+    @property
+    def each(self) -> int:
+        """The number of elements of one player's value."""
+        return self.size // max(1, self.players)
 
     @property
     def member(self) -> str:
@@ -116,66 +125,15 @@ class Source:
     template: Template
 
 
-def translate(
-    cls: type[gymnasium.Env[Any, Any]],
-    env_id: str,
-    max_episode_steps: int | None = None,
-    reward_threshold: float | None = None,
-    options: dict[str, Any] | None = None,
-) -> Source:
-    """Translates a class.
+class Definition:
+    """The C file of a class of Gymnasium's.
 
-    Raises:
-        Refusal: it can't be translated.
+    Attributes:
+        num_players: of a class with several agents; 0 for others.
     """
-    try:
-        return _translate(Template(cls, options), env_id, max_episode_steps, reward_threshold)
-    except Refusal as refusal:
-        if not refusal.file:
-            refusal.file, first = reader.place_of(cls)
-            refusal.line = refusal.line or first
-        raise
-    except MISTAKES as mistake:
-        kind = type(mistake).__name__
-        made = Refusal(f"{cls.__name__} is not translated ({kind}: {str(mistake)[:80]})")
-        made.file, made.line = reader.place_of(cls)
-        raise made from mistake
 
+    num_players = 0
 
-def _translate(
-    template: Template, env_id: str, max_episode_steps: int | None, reward_threshold: float | None
-) -> Source:
-    infos: dict[str, Field] = {}
-    yields: dict[Any, Type] = {}
-    options = ResetOptions()
-    shown = _shown(template)
-    for _ in range(MOST_RESTARTS):
-        options.begin()
-        made = _Definition(template, env_id, infos, options, shown)
-        made.program.yields = yields
-        template.constants.clear()
-        template.frozen.clear()
-        template.divisors.clear()
-        try:
-            return made.write(max_episode_steps, reward_threshold)
-        except Restart:
-            continue
-        except Refusal as refusal:
-            if not options.yield_to(refusal):
-                raise
-    raise Refusal(f"{template.cls.__name__}: the types of its attributes can't be found")
-
-
-def _shown(template: Template) -> tuple[ast.expr | None, ...]:
-    """Returns the expressions of the observation and of the info, if they show the state alone."""
-    functions = {name: reader.find(template.cls, name) for name in ("reset", "step")}
-    known = {name: each for name, each in functions.items() if each is not None}
-    if len(known) < len(functions):
-        return None, None
-    return purity.shown(template.cls, known, template.env)
-
-
-class _Definition:
     def __init__(
         self,
         template: Template,
@@ -188,13 +146,17 @@ class _Definition:
         self.env_id = env_id
         self.program = Program(template, reset_options)
         self.infos = infos
-        env = template.env
-        self.observations = self._observations(env.observation_space)
+        # the action as a value, its C type, and its pp_field
+        self.action: tuple[Value, str, str] = Fixed(None), "", ""
+        self.observations = self._all_observations()
         self.shown = shown
         self.shows_observation = self.shown[0] is not None
         self.shows_info = self.shown[1] is not None
 
     # -------------------------------------------------------------------------------- fields --
+
+    def _all_observations(self) -> list[Field]:
+        return self._observations(self.template.env.observation_space)
 
     def _observations(self, space: Any) -> list[Field]:
         if isinstance(space, spaces.Dict):
@@ -305,6 +267,16 @@ class _Definition:
                 )
 
     def _write_info(self, body: Body, key: Any, value: Value, is_reset: bool) -> None:
+        field, value = self._info(body, key, value, is_reset)
+        if self.shows_info:
+            at = len(self.observations) + list(self.infos.values()).index(field)
+            with body.block(f"if (rows[{at}]) {{"):
+                self._write_value(body, field, value, self._row(field))
+        else:
+            self._write_value(body, field, value, f"s->{field.member}")
+
+    def _info(self, body: Body, key: Any, value: Value, is_reset: bool) -> tuple[Field, Value]:
+        """Returns the field of an info, and the value that it gets."""
         if not isinstance(key, str):
             raise body.refuse("the keys of infos must be texts")
         item: Number | None = None
@@ -333,9 +305,8 @@ class _Definition:
         if field is None:
             if key in RESERVED:
                 raise body.refuse(f"an info can't be named {key!r}: choose another name")
-            self.infos[key] = Field(
-                key, (key,), item, shape, None, on_step=not is_reset, on_reset=is_reset
-            )
+            made = Field(key, (key,), item, shape, None, not is_reset, is_reset, self.num_players)
+            self.infos[key] = made
             raise Restart
         if not (field.on_reset if is_reset else field.on_step):
             if is_reset:
@@ -352,12 +323,7 @@ class _Definition:
                     raise Restart
             else:
                 raise body.refuse(f"the info {key!r} has other types or shapes at other places")
-        if self.shows_info:
-            at = len(self.observations) + list(self.infos.values()).index(field)
-            with body.block(f"if (rows[{at}]) {{"):
-                self._write_value(body, field, value, self._row(field))
-        else:
-            self._write_value(body, field, value, f"s->{field.member}")
+        return field, value
 
     def _write_value(self, body: Body, field: Field, value: Value, place: str) -> None:
         number = as_number(value)
@@ -369,7 +335,13 @@ class _Definition:
 
     # ----------------------------------------------------------------------------- functions --
 
-    def _entry(self, name: str, arguments: dict[str, Value], finish: Any) -> str:
+    def _arguments(self, body: Body, name: str) -> dict[str, Value]:
+        """Returns what the engine gives to step or reset."""
+        if name == "reset":
+            return {"seed": SeedArgument(), "options": self.program.reset_options.parameter()}
+        return {"action": self.action[0]}
+
+    def _entry(self, name: str, finish: Any) -> str:
         """Translates step or reset; returns the lines of its function."""
         function = reader.find(self.template.cls, name)
         if function is None:
@@ -381,6 +353,7 @@ class _Definition:
         body.names[names[0]] = Self()
         allowed = {*names[1:], *(each.arg for each in tree.kwonlyargs)}
         positional = iter(names[1:])
+        arguments = self._arguments(body, name)
         for given, value in arguments.items():
             target = given if given in allowed else next(positional, None)
             if target is not None:
@@ -521,8 +494,15 @@ class _Definition:
             return array, f"{item.c} *", field
         raise Refusal(f"a {type(space).__name__} as action space is not translated")
 
-    def _space_field(self, name: str, item: Number, shape: Any, space: Any) -> str:
+    def _space_field(
+        self, name: str, item: Number, shape: Any, space: Any, of: Field | None = None
+    ) -> str:
         parts = [f".name = {c_text(name)}", f".dtype = {DTYPES[item.dtype.name]}"]
+        if of is not None and of.players:
+            parts.append(".per_player = true")
+        if of is not None and of.sizes:
+            table = self.program.fixed_table(Number("i", 64), list(of.sizes))
+            parts.append(f".player_sizes = {table}")
         if shape and not isinstance(space, spaces.Discrete):
             parts.append(f".ndim = {len(shape)}")
             parts.append(f".shape = {{{', '.join(map(str, shape))}}}")
@@ -555,15 +535,12 @@ class _Definition:
 
     def write(self, max_episode_steps: int | None, reward_threshold: float | None) -> Source:
         template, program = self.template, self.program
-        action, action_type, action_field = self._action()
-        reset = self._entry(
-            "reset",
-            {"seed": SeedArgument(), "options": program.reset_options.parameter()},
-            self._finish_reset,
-        )
+        self.action = self._action()
+        _, action_type, action_field = self.action
+        reset = self._entry("reset", self._finish_reset)
         asked = program.reset_options
         asked.finish()
-        step = self._entry("step", {"action": action}, self._finish_step)
+        step = self._entry("step", self._finish_step)
         step = step.replace("const ACTION action", f"const {action_type}action")
         show = self._show()
         aliasing.check(program)
@@ -571,6 +548,7 @@ class _Definition:
         initial = self._initial()
         checks = self._checks()
         fields = self._fields()
+        players = self._players()
         options, defaults = self._options()
         members = self._state_members()
         forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
@@ -590,6 +568,7 @@ class _Definition:
             "divisors": sorted(template.divisors),
             "initial": sorted(set(template.state) - self._surely_assigned()),
             "state": forms,
+            "generators": template.seeded(),
             "texts": program.all_texts(),
             "refused": asked.refused,
             "why_none": asked.why_none,
@@ -628,6 +607,8 @@ class _Definition:
             symbol=symbol,
             c_id=c_text(self.env_id),
             action_field=action_field,
+            num_players=max(1, self.num_players),
+            players=players,
             limit=max_episode_steps or 0,
             threshold=_threshold(reward_threshold),
         )
@@ -662,6 +643,10 @@ class _Definition:
                     and part.value.id == own
                 )
         return found
+
+    def _players(self) -> str:
+        """Returns the members of the definition that say which players there are."""
+        return ""
 
     def _action_size(self) -> str:
         space = self.template.env.action_space
@@ -840,7 +825,7 @@ class _Definition:
     def _fields(self) -> str:
         lines = []
         for field in self.observations:
-            text = self._space_field(field.name, field.item, field.shape, field.space)
+            text = self._space_field(field.name, field.item, field.shape, field.space, field)
             lines.append(f"    {text},")
         for field in self.infos.values():
             when = (
@@ -856,6 +841,8 @@ class _Definition:
                 f".when = {when}",
                 f".dtype = {DTYPES[field.item.dtype.name]}",
             ]
+            if field.players:
+                parts.append(".per_player = true")
             if field.shape:
                 parts.append(f".ndim = {len(field.shape)}")
                 parts.append(f".shape = {{{', '.join(map(str, field.shape))}}}")
@@ -1027,7 +1014,7 @@ static int step_many(void *shared, const pp_run *run) {{
   pp_python_begin(&c, &error, NULL, FILE_NAME);
   for (int32_t i = 0; i < run->count; i++) {{
     struct state *s = pp_run_state(run, i);
-    pp_result result = {{.reward = run->reward + i}};
+    pp_result result = {{.reward = run->reward + (size_t)i * {num_players}}};
     int status;
     if (!run->ended[i]) {{
       pp_python_again(&c, &run->rngs[i]);
@@ -1037,12 +1024,12 @@ static int step_many(void *shared, const pp_run *run) {{
       run->truncated[i] = result.truncated;
       if (__builtin_expect(status < 0, 0)) {{
         pp_run_fail(run, i, status, "%s", error.text);
-        run->reward[i] = 0;
+        memset(result.reward, 0, {num_players} * sizeof(double));
         c.raised = -1;
         c.depth = 0;
       }}
     }} else {{
-      run->reward[i] = 0;
+      memset(result.reward, 0, {num_players} * sizeof(double));
     }}
     for (int f = 0; f < {num_fields}; f++) rows[f] = (char *)rows[f] + strides[f];
   }}
@@ -1134,7 +1121,7 @@ const pp_env_def {symbol} = {{
     .id = {c_id},
     .family = "python",
     .reference = "none",{threshold}
-    .max_episode_steps = {limit},
+    .max_episode_steps = {limit},{players}
     .options = options,
     .num_options = NUM_OPTIONS,{reset_members}
     .state_size = sizeof(struct state),

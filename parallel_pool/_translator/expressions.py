@@ -21,12 +21,14 @@ from parallel_pool._translator import (
     operators,
     order,
     reset_options,
+    seeding,
     storage,
+    texts,
 )
 from parallel_pool._translator.choice import Choice
 from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.flow import Lost
-from parallel_pool._translator.types import INT, Record, unbounded
+from parallel_pool._translator.types import INT, Constant, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
@@ -57,6 +59,10 @@ from parallel_pool._translator.values import (
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
+
+
+# items of a comprehension that is written out
+MOST_WRITTEN = 16
 
 
 def translate(body: Body, tree: ast.expr) -> Value:
@@ -132,27 +138,6 @@ def _unused(name: str, names: set[str]) -> str:
     while name in names:
         name = f"{name}__in"
     return name
-
-
-def call_lambda(body: Body, function: Lambda, arguments: list[Value]) -> Value:
-    """Returns a lambda's result."""
-    tree = function.tree
-    parts = tree.args
-    others = (parts.posonlyargs, parts.kwonlyargs, parts.defaults, parts.vararg, parts.kwarg)
-    if len(arguments) != len(parts.args) or any(others):
-        raise body.refuse(
-            f"`{ast.unparse(tree)}` with {len(arguments)} arguments is not translated"
-        )
-    outer = {*body.names, *body.function.locals}
-    outer |= {each.arg for each in ast.walk(body.function.tree.args) if isinstance(each, ast.arg)}
-    names = {each.arg: _unused(each.arg, outer) for each in parts.args}
-    expression = _Renamed(names).visit(copy.deepcopy(tree.body))
-    for name, value in zip(names.values(), arguments, strict=True):
-        body.assign(name, value)
-    result = body.value(expression)
-    for name in names.values():
-        body.names.pop(name)
-    return result
 
 
 class _Renamed(ast.NodeTransformer):
@@ -252,6 +237,8 @@ def _choose(body: Body, is_and: bool, trees: Sequence[ast.expr]) -> Value:
 
 
 def _ifexp(body: Body, tree: ast.IfExp) -> Value:
+    if seeding.asks(body, tree.test) is not None:
+        return seeding.either(body, body.value(tree.body), body.value(tree.orelse))
     result = Choice(body)
     found = condition(body, tree.test)
 
@@ -493,7 +480,7 @@ def unrolled(body: Body, tree: Any) -> Tup | None:
         return None
     over = body.value(part.iter)
     items = body.items(body.plain(over))
-    if items is None or len(items) > 16:
+    if items is None or len(items) > MOST_WRITTEN:
         return None
     kept = dict(body.names)
     found: list[Value] = []
@@ -513,7 +500,8 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
     tree = scoped(body, tree)
     part = tree.generators[0]
     items = body.items(body.plain(body.value(part.iter)))
-    if items is not None and len(tree.generators) == 1 and not part.ifs:
+    is_short = items is not None and len(items) <= MOST_WRITTEN
+    if items is not None and is_short and len(tree.generators) == 1 and not part.ifs:
         keys: list[Any] = []
         values: list[Value] = []
         kept = dict(body.names)
@@ -525,13 +513,39 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
             _put(keys, values, key.value, body.kept(body.value(tree.value)))
         body.names = kept
         return Rec(tuple(keys), tuple(values))
-    raise body.refuse("this dict comprehension is not translated")
+    return containers.map_made_of(body, tree)
 
 
 def _namedexpr(body: Body, tree: ast.NamedExpr) -> Value:
     value = body.value(tree.value)
     body.assign_to(tree.target, value)
     return body.look_up(tree.target.id)
+
+
+def _lambda(body: Body, tree: ast.Lambda) -> Value:
+    arguments = tree.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        raise body.refuse("a lambda with other than plain arguments is not translated: write def")
+    names = {each.arg: body.name(f"{each.arg}__in") for each in arguments.args}
+    made = _Renamed(names).visit(copy.deepcopy(tree))
+    for each in made.args.args:
+        each.arg = names[each.arg]
+    return Lambda(made, body)
+
+
+def called_lambda(body: Body, function: Lambda, given: Sequence[Value]) -> Value:
+    """Returns what a lambda returns."""
+    if function.owner is not body:
+        raise body.refuse("a lambda that is given to a function is not translated: write a method")
+    names = [each.arg for each in function.tree.args.args]
+    if len(given) != len(names):
+        raise body.refuse(f"the lambda takes {len(names)} arguments")
+    for name, value in zip(names, given, strict=True):
+        body.assign(name, value)
+    result: Value = body.kept(body.value(function.tree.body))
+    for name in names:
+        body.names.pop(name, None)
+    return result
 
 
 def _joinedstr(body: Body, tree: ast.JoinedStr) -> Value:
@@ -684,6 +698,8 @@ def _item(body: Body, value: Value, key: Value) -> Value:
         value = Fixed(tuple(value.value))
     if isinstance(value, Txt):
         return _letter(body, value, key)
+    if isinstance(value, texts.Parts):
+        return texts.part(body, value, key)
     items = body.items(value)
     if items is None:
         raise body.refuse(f"an element of {value.type} is not translated")
@@ -726,6 +742,12 @@ def _entry(body: Body, value: Rec, key: Value) -> Value:
             if (known == key.value and type(known) is type(key.value)) or known == key.value:
                 return item
         raise body.refuse(f"the dict has no key {key.value!r}")
+    if isinstance(key, Txt) and value.place and value.stored is not None:
+        at = body.temporary("int64_t", texts.place(body, key, value.keys))
+        row = _row(body, value, at)
+        if row is not None:
+            body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
+            return storage.load(body, value.stored.items[0], row, value.root)
     return by_key(body, value.keys, value.items, key, None)
 
 
@@ -745,6 +767,9 @@ def by_key(
     number = as_number(key)
     if isinstance(key, Mem):
         number = None
+    if isinstance(key, Txt) and all(isinstance(each, str) for each in keys):
+        body.emit(f"{at} = {texts.place(body, key, keys)};")
+        return _by_place(body, at, items, default)
     dense = all(isinstance(each, (int, np.integer)) for each in keys) and [
         int(each) for each in keys
     ] == list(range(len(keys)))
@@ -763,6 +788,11 @@ def by_key(
                 continue
             text = "true" if same is True else same
             body.emit(f"if ({at} < 0 && {text}) {at} = {i};")
+    return _by_place(body, at, items, default)
+
+
+def _by_place(body: Body, at: str, items: Sequence[Value], default: Value | None) -> Value:
+    """Returns an item by its place; -1: the key is not there."""
     if default is None:
         body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
         if items and all(map(is_function, items)):
@@ -814,6 +844,8 @@ def _bounds(body: Body, value: Lst, given: slice) -> tuple[str, str]:
 
 
 def _slice_of(body: Body, value: Value, given: slice) -> Value:
+    if isinstance(value, Txt):
+        return texts.piece(body, value, given)
     bounds = (given.start, given.stop, given.step)
     if isinstance(value, (Tup, Fixed)) and all(
         each is None or isinstance(each, Fixed) for each in bounds
@@ -910,7 +942,7 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         if isinstance(owner_tree, ast.Name) and not any(isinstance(k, str) for k in owner.keys):
             containers.set_entry(body, _growing(body, owner_tree.id, owner), key, value)
             return
-        _set_entry(body, owner, key, value)
+        _set_entry(body, owner_tree, owner, key, value)
         return
     raise body.refuse(f"an element of {owner.type} can't be assigned")
 
@@ -970,6 +1002,7 @@ def _changeable(body: Body, tree: ast.expr, owner: Value) -> Value:
 def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
     if owner.place and key in owner.keys:
         at = owner.keys.index(key)
+        owner = _wide_enough(body, tree, owner, at, value)
         assert owner.stored is not None
         body.changed(owner)
         body.items_moved(owner)
@@ -988,22 +1021,40 @@ def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> N
     raise body.refuse(f"the key {key!r} is new here: set it where the dict is made")
 
 
-def _set_entry(body: Body, owner: Rec, key: Value, value: Value) -> None:
+def _set_entry(body: Body, tree: ast.expr, owner: Rec, key: Value, value: Value) -> None:
     """dict[key] = value, for a key of those that are known."""
     at = body.c_variable("t", "int64_t")
-    body.emit(f"{at} = -1;")
     kept, value = body.kept(key), body.kept(value)
+    for i in range(len(owner.keys)):
+        owner = _wide_enough(body, tree, owner, i, value)
     assert owner.stored is not None
     body.changed(owner)
     body.items_moved(owner)
-    for i, each in enumerate(owner.keys):
-        same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
-        if same is not False:
-            body.emit(f"if ({'true' if same is True else same}) {at} = {i};")
+    if isinstance(kept, Txt) and all(isinstance(each, str) for each in owner.keys):
+        body.emit(f"{at} = {texts.place(body, kept, owner.keys)};")
+    else:
+        body.emit(f"{at} = -1;")
+        for i, each in enumerate(owner.keys):
+            same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
+            if same is not False:
+                body.emit(f"if ({'true' if same is True else same}) {at} = {i};")
     body.check(f"{at} >= 0", "KeyError", "the key is new: set it where the dict is made")
+    if (row := _row(body, owner, at)) is not None:
+        storage.store(body, owner.stored.items[0], row, value, "an entry")
+        return
     for i, of in enumerate(owner.stored.items):
         with body.block(f"if ({at} == {i}) {{"):
             storage.store(body, of, f"{owner.place}.f{i}", value, "an entry")
+
+
+def _row(body: Body, owner: Rec, at: str) -> str | None:
+    """Returns the C lvalue of an entry by its place; None if the entries are of several types."""
+    assert owner.stored is not None
+    of = owner.stored.items[0]
+    if isinstance(of, Constant) or any(each != of for each in owner.stored.items):
+        return None
+    # members of one type lie in memory like the elements of an array
+    return f"(({body.program.types.c(of)} *)&{owner.place})[{at}]"
 
 
 def augment(body: Body, tree: ast.AugAssign) -> None:
@@ -1118,7 +1169,8 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
         assert isinstance(target, ast.Subscript)
         set_key(body, target.value, owner, key.value, new)
     elif isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
-        _set_entry(body, owner, key, new)
+        assert isinstance(tree.target, ast.Subscript)
+        _set_entry(body, tree.target.value, owner, key, new)
     else:
         raise body.refuse(f"an element of {owner.type} can't be assigned")
 
@@ -1140,8 +1192,8 @@ FUNCTIONS: dict[type, Any] = {
     ast.GeneratorExp: _comprehension,
     ast.SetComp: _comprehension,
     ast.DictComp: _dictcomp,
-    ast.Lambda: lambda body, tree: Lambda(tree),
     ast.NamedExpr: _namedexpr,
+    ast.Lambda: _lambda,
     ast.JoinedStr: _joinedstr,
     ast.Subscript: _subscript,
     ast.Yield: lambda body, tree: _yield(body, tree),

@@ -23,7 +23,7 @@ def _after(block: Sequence[ast.stmt], at: ast.AST, name: str) -> bool | None:
         inner = [_after(part, at, name) for part in _blocks(each) if _holds_any(part, at)]
         if inner and inner[0] is not None:
             return inner[0]
-        if inner and isinstance(each, LOOPS) and _around(each, name):
+        if inner and isinstance(each, LOOPS) and goes_around(each, name):
             return True
         if not inner and _is_behind(each, at, name):
             return True
@@ -31,7 +31,7 @@ def _after(block: Sequence[ast.stmt], at: ast.AST, name: str) -> bool | None:
     return None
 
 
-def _around(loop: ast.For | ast.While, name: str) -> bool:
+def goes_around(loop: ast.For | ast.While, name: str) -> bool:
     """Returns whether a name is read when a loop goes around."""
     if isinstance(loop, ast.For) and _binds(loop.target, name):
         return False

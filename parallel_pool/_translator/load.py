@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import json
 import os
 from dataclasses import dataclass
@@ -125,10 +124,13 @@ def compile(
         >>> parallel_pool.compile(Cart)
         ['Cart-v0']
     """
-    import gymnasium
+    from parallel_pool._translator import reader
 
-    if not (inspect.isclass(cls) and issubclass(cls, gymnasium.Env)):
-        raise TypeError(f"cls={quote(cls)} is {a_type(cls)}: give a class of gymnasium.Env's")
+    if not reader.is_environment(cls):
+        raise TypeError(
+            f"cls={quote(cls)} is {a_type(cls)}: give a class of gymnasium.Env's, or of"
+            " pettingzoo.ParallelEnv's"
+        )
     return load_translated(_translate(cls, env_id, options))
 
 
@@ -174,12 +176,12 @@ def translate(
     Raises:
         SourceError: it can't be translated.
     """
-    from parallel_pool._translator import definition
+    from parallel_pool._translator import translation
 
     for name, value in options.items():
         _check_kept(cls, name, value)
     try:
-        made = definition.translate(cls, env_id, limit, threshold, options)
+        made = translation.translate(cls, env_id, limit, threshold, options)
     except Refusal as refusal:
         raise SourceError(str(refusal)) from None
     file = Path(made.about["file"])

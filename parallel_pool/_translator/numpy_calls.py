@@ -26,6 +26,8 @@ from parallel_pool._translator.types import (
     NP_BOOL,
     NP_FLOAT,
     NP_INT,
+    Array,
+    DynamicArray,
     List,
     Number,
     of_dtype,
@@ -265,11 +267,45 @@ def _eye(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 
 def _concatenate(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    parts = body.items(body.plain(given[0]))
+    value = body.plain(given[0])
+    axis = axis_of(body, argument(given, keywords, 1, "axis") or Fixed(0)) or 0
+    parts = body.items(value)
+    if parts is None and isinstance(value, Lst) and axis == 0:
+        return _concatenated(body, value)
     if parts is None:
         raise body.refuse("np.concatenate of a list whose length is not known is not translated")
-    axis = axis_of(body, argument(given, keywords, 1, "axis") or Fixed(0)) or 0
     return _joined(body, [body.array(each) for each in parts], axis)
+
+
+def _concatenated(body: Body, value: Lst) -> Arr:
+    """Returns the arrays of a list, one behind the other."""
+    of = value.list_type.item
+    if not isinstance(of, (Array, DynamicArray)):
+        raise body.refuse(f"np.concatenate of {value.type} is not translated: make it an array")
+    body.check(f"{value.c}->count > 0", "ValueError", "need at least one array to concatenate")
+
+    def part(i: str) -> Arr:
+        found = storage.load(body, of, f"{value.c}->v[{i}]")
+        assert isinstance(found, Arr)
+        return found
+
+    total, index = body.c_variable("n", "int64_t"), body.c_variable("i", "int64_t")
+    head = f"for ({index} = 0; {index} < {value.c}->count; {index}++) {{"
+    inner = part("0").dims[1:]
+    body.emit(f"{total} = 0;")
+    with body.block(head):
+        for dim, wanted in zip(part(index).dims[1:], inner, strict=True):
+            text = "all the input array dimensions except for the concatenation axis must match"
+            body.check(f"{dim} == {wanted}", "ValueError", text)
+        body.emit(f"{total} += {part(index).dims[0]};")
+    result = arrays._new(body, of.item, (body.temporary("int64_t", total), *inner))
+    body.emit(f"{total} = 0;")
+    with body.block(head):
+        each = part(index)
+        with arrays.indices(body, each.dims) as at:
+            body.emit(f"{result.at([f'({total} + {at[0]})', *at[1:]])} = {each.at(at)};")
+        body.emit(f"{total} += {each.dims[0]};")
+    return result
 
 
 def _joined(body: Body, parts: Sequence[Arr], axis: int) -> Arr:
@@ -424,6 +460,32 @@ def _tile(body: Body, given: list[Value], keywords: Keywords) -> Value:
         raise body.refuse("np.tile of this is not translated")
     length = array.dims[0]
     return Arr(array.item, (length * times,), lambda at: array.at([f"({at[0]} % {length})"]))
+
+
+def _pad(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    """np.pad with a constant."""
+    array = body.array(given[0])
+    array = array if array.is_place else body.fresh(array)
+    mode = argument(given, keywords, 2, "mode") or Fixed("constant")
+    if not isinstance(mode, Fixed) or mode.value != "constant":
+        raise body.refuse("np.pad with another mode than 'constant' is not translated")
+    width = body.known(given[1], "the width of np.pad")
+    sides = np.broadcast_to(np.asarray(width), (len(array.dims), 2)).tolist()
+    number = body.kept(body.as_num(argument(given, keywords, 3, "constant_values") or Fixed(0)))
+    assert isinstance(number, Num)
+    value = cast(number.c, array.item, number.number)
+    dims = tuple(
+        dim + sum(side) if isinstance(dim, int) else f"({dim} + {sum(side)})"
+        for dim, side in zip(array.dims, sides, strict=True)
+    )
+
+    def at(index: Sequence[str]) -> str:
+        inner = [f"({each} - {first})" for each, (first, _) in zip(index, sides, strict=True)]
+        ends = zip(inner, array.dims, strict=True)
+        inside = " && ".join(f"{each} >= 0 && {each} < {dim}" for each, dim in ends)
+        return f"({inside} ? {array.at(inner)} : {value})"
+
+    return body.fresh(Arr(array.item, dims, at, order=array.order))
 
 
 def _roll(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -1168,6 +1230,7 @@ HANDLERS: dict[Any, Callable[..., Value]] = {
     np.reshape: lambda body, given, keywords: _reshaped(body, body.array(given[0]), given[1:]),
     np.repeat: _repeat,
     np.tile: _tile,
+    np.pad: _pad,
     np.roll: _roll,
     np.flip: _flip,
     np.fliplr: lambda body, given, keywords: _flip(body, given, {"axis": Fixed(1)}),
@@ -1241,6 +1304,7 @@ TAKES: dict[Any, str] = {
     np.reshape: "a shape | order='C'",
     np.repeat: "a repeats axis?",
     np.tile: "A reps",
+    np.pad: "array pad_width mode? constant_values?",
     np.roll: "a shift axis?",
     np.flip: "m axis?",
     np.fliplr: "m",

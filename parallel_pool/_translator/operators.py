@@ -7,7 +7,7 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, fitting, reset_options, storage
+from parallel_pool._translator import arrays, fitting, reset_options, storage, texts
 from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
@@ -542,6 +542,8 @@ def compare(body: Body, op: ast.cmpop, one: Value, other: Value) -> Value:
     if isinstance(op, (ast.Eq, ast.NotEq)):
         found = equal(body, one, other)
         return as_bool(negated(found) if isinstance(op, ast.NotEq) else found)
+    if texts.is_text(one) and texts.is_text(other):
+        return Num(BOOL, f"({texts.rank(body, one)} {sign} {texts.rank(body, other)})")
     mine, theirs = _ordered_items(body, one), _ordered_items(body, other)
     if mine is not None and theirs is not None:
         return as_bool(_ordered(body, op, mine, theirs))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import containers, displays, purity, reader, records
+from parallel_pool._translator import containers, displays, liveness, purity, reader, records
 from parallel_pool._translator.aliasing import kind_of
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
@@ -207,7 +207,13 @@ def changed_later(body: Body, tree: ast.expr, value: Value) -> bool:
     around = [each for each in statements if any(part is tree for part in ast.walk(each))]
     if any(isinstance(each, ast.Return) for each in around):
         return False
-    loops = [each for each in around if isinstance(each, (ast.For, ast.While))]
+    loops = [
+        each
+        for each in around
+        if isinstance(each, (ast.For, ast.While))
+        # a name that is assigned anew each time means another object then
+        and (root[0] != "variable" or liveness.goes_around(each, root[1]))
+    ]
     later = [each for each in statements if _is_later(each, tree)]
     found = effects(body, [*loops, *later])
     return root in found.changed | found.refilled

@@ -33,6 +33,7 @@ from parallel_pool._translator.flow import Maybe
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Dead, Refusal, Restart, Wider
 from parallel_pool._translator.reset_options import ResetOptions
+from parallel_pool._translator.seeding import GENERATORS
 from parallel_pool._translator.template import Template, may_change
 from parallel_pool._translator.types import (
     NONE,
@@ -137,6 +138,8 @@ class Program:
         self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
         self._letter_tables: list[str] = []
         self.yields: dict[Any, Type] = {}
+        # the generators from which it draws
+        self.drawn: set[str] = set()
         self.assigned: set[str] = set()
         # what a call of a function changes, by the function
         self.effects: dict[int, order.Effects] = {}
@@ -224,7 +227,7 @@ class Program:
                 raise body.refuse(f"super().{name} is not translated")
             return Fixed(_do_nothing)
         if name == "np_random":
-            return Rng()
+            return Rng(name)
         if name in ("unwrapped",):
             return Self()
         if name in ("spec", "_np_random", "_np_random_seed"):
@@ -256,6 +259,8 @@ class Program:
             array.is_read_only = True
             array.order = arrays.order_of(value)
             return array
+        if isinstance(value, np.random.Generator) and name in template.generators:
+            return Rng(name)
         if isinstance(value, np.random.Generator):
             raise body.refuse(
                 f"self.{name} is a generator of its own: use self.np_random, which reset() seeds"
@@ -274,6 +279,8 @@ class Program:
         if function is not None:
             raise body.refuse(f"self.{name} is a {function.kind}, and can't be assigned")
         template = self.template
+        if isinstance(value, (Rng, SeedArgument)) and name in (*GENERATORS, *template.generators):
+            return
         if name in ("np_random", "_np_random"):
             raise body.refuse("self.np_random is the engine's: seed it by reset(seed=...)")
         if isinstance(value, (Span, Flat, Bound, Generator, Self)):
@@ -362,10 +369,11 @@ class Program:
         if callable(found) and isinstance(value, (np.random.Generator, np.random.RandomState)):
             raise body.refuse("a generator of your own is not translated: use self.np_random")
         owner_module = getattr(value, "__name__", "")
-        if isinstance(value, python_types.ModuleType) and owner_module in (
+        is_random = isinstance(value, python_types.ModuleType) and owner_module in (
             "random",
             "numpy.random",
-        ):
+        )
+        if is_random and found is not np.random.default_rng:
             raise body.refuse(f"{owner_module}.{name} is not seeded by reset(): use self.np_random")
         if records.is_object(value):
             function = reader.find(type(value), name)
@@ -376,6 +384,17 @@ class Program:
                     return ObjectMethod(function, Fixed(value))
                 return Bound(function, False)
         return Fixed(found)
+
+    def draw_from(self, body: Body, value: Rng) -> None:
+        """Notes which generator is drawn from: all of them are the engine's one.
+
+        Raises:
+            Refusal: it is another one.
+        """
+        self.drawn.add(value.name)
+        if len(self.drawn) > 1:
+            names = " and ".join(f"self.{each}" if each else "a local one" for each in self.drawn)
+            raise body.refuse(f"two generators have the seed of reset(), {names}: draw from one")
 
     def attribute_of_member(self, body: Body, value: Mem, name: str) -> Value:
         members = list(value.member.cls)
@@ -583,6 +602,10 @@ class Program:
         name = self.name("texts")
         self._text_table_list.append((name, function))
         return f"{name}[{c}]"
+
+    def rank_of(self, text: str) -> int:
+        """Returns the place of a text among all, in Python's order."""
+        return sorted(self.texts).index(text)
 
     def text_length(self, c: str) -> str:
         return self.text_table(c, len)

@@ -12,6 +12,7 @@ from typing import Any
 
 import gymnasium
 
+from parallel_pool._translator import players
 from parallel_pool._translator.refusal import Refusal
 
 # methods that draw, by the beginning of their names
@@ -75,12 +76,9 @@ def _assigned(trees: Sequence[ast.AST]) -> Iterator[str]:
 
 
 def is_own(cls: type) -> bool:
-    """Returns whether a class is the user's, not Gymnasium's base class or a built-in."""
-    return cls not in (object, gymnasium.Env) and cls.__module__ not in (
-        "typing",
-        "abc",
-        "builtins",
-    )
+    """Returns whether a class is the user's, not a base class of an API or a built-in."""
+    is_of_python = cls.__module__ in ("typing", "abc", "builtins")
+    return cls not in (object, gymnasium.Env) and not is_of_python and not players.is_base(cls)
 
 
 def bases(cls: type) -> list[type]:
@@ -206,7 +204,14 @@ def reachable(cls: type, roots: tuple[str, ...]) -> list[Function]:
     return found
 
 
-def environments(module: Any) -> list[type[gymnasium.Env[Any, Any]]]:
+def is_environment(cls: Any) -> bool:
+    """Returns whether something is a class of environments."""
+    return inspect.isclass(cls) and (
+        issubclass(cls, gymnasium.Env) or (players.is_parallel(cls) and not players.is_base(cls))
+    )
+
+
+def environments(module: Any) -> list[type]:
     """Returns the environments that a module defines, in the order of the file.
 
     Those whose name begins with "_", and those from which others of the file inherit, are left out.
@@ -214,8 +219,7 @@ def environments(module: Any) -> list[type[gymnasium.Env[Any, Any]]]:
     own = [
         value
         for name, value in vars(module).items()
-        if inspect.isclass(value)
-        and issubclass(value, gymnasium.Env)
+        if is_environment(value)
         and value.__module__ == module.__name__
         and not name.startswith("_")
         and not inspect.isabstract(value)

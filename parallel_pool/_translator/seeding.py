@@ -3,17 +3,69 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from parallel_pool._translator.values import SeedArgument
+from parallel_pool._translator import reader
+from parallel_pool._translator.values import Rng, SeedArgument, Tup, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
+    from parallel_pool._translator.reader import Function
 
-# functions that seed generators, by the ends of their names
-SEEDING = ("super().reset", "Env.reset", ".seed", "seeding.np_random", "default_rng")
+# functions that make generators, and others that seed them, by the ends of their names
+MAKING = ("seeding.np_random", "default_rng")
+SEEDING = ("super().reset", "Env.reset", ".seed", *MAKING)
 GENERATORS = ("np_random", "_np_random", "_np_random_seed")
+WHY = (
+    "what depends on whether reset() got a seed is not translated: use the seed for"
+    " super().reset(seed=seed) only"
+)
+
+
+def either(body: Body, one: Value, other: Value) -> Value:
+    """Returns what is one value if there is a seed, and another if there is none."""
+    if not isinstance(one, Rng) or not isinstance(other, Rng):
+        raise body.refuse(WHY)
+    return one if one.name else other
+
+
+def generators(functions: Sequence[Function]) -> frozenset[str]:
+    """Returns the attributes that functions assign from what makes generators."""
+    return frozenset(
+        target.attr
+        for function in functions
+        for each in ast.walk(function.tree)
+        if isinstance(each, ast.Assign) and _makes(each.value)
+        for target in _flat(each.targets)
+        if isinstance(target, ast.Attribute)
+    )
+
+
+def _makes(tree: ast.expr) -> bool:
+    if isinstance(tree, ast.IfExp):
+        return _makes(tree.body) or _makes(tree.orelse)
+    return _is_call(tree, MAKING)
+
+
+def _flat(targets: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    for each in targets:
+        yield from _flat(each.elts) if isinstance(each, ast.Tuple) else (each,)
+
+
+def made(body: Body, name: str, given: Sequence[Value]) -> Value:
+    """Returns what default_rng(seed) or np_random(seed) returns: the engine's generator.
+
+    Raises:
+        Refusal: the seed is not that of reset().
+    """
+    if len(given) != 1 or not isinstance(given[0], SeedArgument):
+        raise body.refuse(
+            f"{name}() with another seed than that of reset() is not translated: write"
+            f" {name}(seed) in reset()"
+        )
+    made = Rng()
+    return Tup((made, given[0])) if name == "np_random" else made
 
 
 def asks(body: Body, test: ast.expr) -> bool | None:
@@ -40,32 +92,35 @@ def refuse_what_depends(body: Body, given: Sequence[ast.stmt], missing: Sequence
         missing: what is done if it gets none.
     """
     for each in (*given, *missing):
-        if not _only_seeds(each):
+        if not _only_seeds(body, each):
             body.at = each
-            raise body.refuse(
-                "what depends on whether reset() got a seed is not translated: use the seed for"
-                " super().reset(seed=seed) only"
-            )
+            raise body.refuse(WHY)
 
 
-def _only_seeds(tree: ast.stmt) -> bool:
+def _only_seeds(body: Body, tree: ast.stmt) -> bool:
     if isinstance(tree, ast.Pass):
         return True
     if isinstance(tree, ast.Expr):
-        return _is_seeding(tree.value)
-    if not isinstance(tree, ast.Assign) or not _is_seeding(tree.value):
+        return _is_call(tree.value, SEEDING) or _is_seeding_method(body, tree.value)
+    if not isinstance(tree, ast.Assign) or not _is_call(tree.value, SEEDING):
         return False
-    return all(_is_generator(each) for each in tree.targets)
+    return all(_is_generator(body, each) for each in _flat(tree.targets))
 
 
-def _is_seeding(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Call) and ast.unparse(tree.func).endswith(SEEDING)
+def _is_call(tree: ast.expr, names: tuple[str, ...]) -> bool:
+    return isinstance(tree, ast.Call) and ast.unparse(tree.func).endswith(names)
 
 
-def _is_generator(tree: ast.expr) -> bool:
+def _is_seeding_method(body: Body, tree: ast.expr) -> bool:
+    """Returns whether an expression calls a method of the class that only seeds."""
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
+        return False
+    method = reader.find(body.program.template.cls, tree.func.attr)
+    return method is not None and all(_only_seeds(body, each) for each in method.tree.body)
+
+
+def _is_generator(body: Body, tree: ast.expr) -> bool:
     """Returns whether a target is the engine's generator, or a name that nothing needs."""
-    if isinstance(tree, ast.Tuple):
-        return all(map(_is_generator, tree.elts))
     if isinstance(tree, ast.Attribute):
-        return tree.attr in GENERATORS
+        return tree.attr in (*GENERATORS, *body.program.template.generators)
     return isinstance(tree, ast.Name)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import aliasing, arrays, reader, records, storage
+from parallel_pool._translator import (
+    aliasing,
+    arrays,
+    players,
+    reader,
+    records,
+    seeding,
+    storage,
+)
 from parallel_pool._translator import objects as own_objects
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import (
@@ -61,6 +69,8 @@ class Template:
     Attributes:
         cls: the class.
         env: an environment after its first reset.
+        agents: the names of its agents; () for a class of Gymnasium's.
+        generators: attributes that reset() seeds with its seed.
         state: the types of attributes that change, by name.
         constants: numbers and arrays that all environments share, by name, as far as they are used.
         divisors: constants by which the program divides without a look at them.
@@ -84,6 +94,7 @@ class Template:
             raise Refusal(
                 f"{cls.__name__}().reset(seed=0) fails: {type(error).__name__}: {error}"
             ) from error
+        self.agents = players.names_of(self.env) if players.is_parallel(cls) else ()
         self.infos = self._infos()
         self.constants: dict[str, Any] = {}
         self.frozen: dict[str, Any] = {}
@@ -96,8 +107,9 @@ class Template:
         self.capacities = self._capacities()
         self.state: dict[str, Type] = {}
         self.widened: dict[tuple[str, Any], Type] = {}
+        self.generators = seeding.generators(reader.reachable(cls, ("reset",)))
         stored, self.rebound = self._stored()
-        for name in sorted(stored):
+        for name in sorted(stored - self.generators):
             if name in IGNORED or reader.find(cls, name) is not None:
                 continue
             self.add_state(name)
@@ -157,7 +169,15 @@ class Template:
                 names = re.findall(r"self\.(\w+)\s*(?::[^=]+)?=", line)
                 if given and names:
                     found[names[0]] = int(given[1])
+        if self.agents:
+            found["agents"] = len(self.agents)
         return found
+
+    def seeded(self) -> list[str]:
+        """Returns the attributes in which objects of the class have the engine's generator."""
+        names = self.generators if self.agents else {*self.generators, "_np_random"}
+        held = vars(self.env)
+        return sorted(each for each in names if isinstance(held.get(each), np.random.Generator))
 
     def add_state(self, name: str) -> None:
         """Notes that an attribute changes."""
@@ -283,7 +303,7 @@ class Template:
             item = self.bounded(name, of.item, True)
             return of.holding(item, capacity)
         if isinstance(of, Map):
-            capacity = most or (NESTED_CAPACITY if is_nested else CAPACITY)
+            capacity = most or self._most_keys(name, of, is_nested)
             return Map(
                 self.bounded(name, of.key, True), self.bounded(name, of.item, True), capacity
             )
@@ -295,6 +315,14 @@ class Template:
         if isinstance(of, Optional):
             return Optional(self.bounded(name, of.item, is_nested))
         return of
+
+    def _most_keys(self, name: str, of: Map, is_nested: bool) -> int:
+        """Returns how many keys a dict of an attribute may have."""
+        held = self.initial.get(name) or vars(self.env).get(name)
+        is_by_agent = isinstance(held, dict) and bool(held) and set(held) <= set(self.agents)
+        if isinstance(of.key, Text) and not is_nested and is_by_agent:
+            return len(self.agents)
+        return NESTED_CAPACITY if is_nested else CAPACITY
 
     def type_of(self, name: str, value: Any) -> Type:
         """Returns the type of a value in Python.

@@ -33,14 +33,14 @@ def translate(maker: Maker) -> str:
         Exception: it can't be found, or it fails.
     """
     # imported only when needed
-    from parallel_pool._translator import definition
+    from parallel_pool._translator import translation
     from parallel_pool._translator.refusal import Refusal
 
     cls = _class_of(maker)
     name = cls.__name__
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
-        definition.translate(cls, maker.env_id or f"{name}-v0", options=dict(maker.options))
+        translation.translate(cls, maker.env_id or f"{name}-v0", options=dict(maker.options))
     except Refusal as refusal:
         raise SourceError(f"{name} can't be compiled as it is: {refusal}") from None
     finally:

@@ -344,6 +344,19 @@ class SeedArgument(Value):
 
 
 @dataclass
+class Lambda(Value):
+    """A lambda, which runs where it is called.
+
+    Attributes:
+        tree: its syntax tree, with names that nothing else has.
+        owner: the translation of the function in which it is written.
+    """
+
+    tree: ast.Lambda
+    owner: Any
+
+
+@dataclass
 class Functions(Value):
     """One of several functions; at: the C expression of its place; first: that of the first."""
 
@@ -362,7 +375,9 @@ class Method(Value):
 
 @dataclass
 class Rng(Value):
-    """self.np_random."""
+    """The engine's generator; name: the attribute that holds it, "" for what reset() has made."""
+
+    name: str = ""
 
     @property
     def type(self) -> Type:
@@ -375,13 +390,6 @@ class Generator(Value):
 
     tree: ast.GeneratorExp | ast.ListComp | ast.SetComp
     names: dict[str, Value] = field(default_factory=dict)
-
-
-@dataclass
-class Lambda(Value):
-    """A function that is written where it is given to another one."""
-
-    tree: ast.Lambda
 
 
 @dataclass

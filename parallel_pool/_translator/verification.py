@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.pool import Pool
+from parallel_pool._native import lib
+from parallel_pool._translator import players
 from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool.errors import EnvError, SourceError
 
@@ -59,7 +61,8 @@ def verify(cls: Any, definition: Definition, options: Mapping[str, Any], marker:
     for seed in SEEDS:
         try:
             with _quiet():
-                _Episode(cls, definition, options, seed).play(until)
+                kind = _Game if players.is_parallel(cls) else _Episode
+                kind(cls, definition, options, seed).play(until)
         except NotTranslated as error:
             raise SourceError(f"{cls.__name__} can't be translated: {error}") from None
         except Difference as difference:
@@ -98,7 +101,7 @@ class _Episode:
             seed=seed,
         )
         self.at = {(column.field, column.name): at for at, column in enumerate(self.pool.columns)}
-        self.num_observations = len(_parts(self.env.observation_space, None))
+        self.num_observations = len(self.pool.spec.observations)
 
     def play(self, until: float) -> None:
         """Plays random actions.
@@ -191,6 +194,115 @@ class _Episode:
                 if found.dtype != wanted.dtype and found.dtype.kind != "f":
                     raise Difference(f"{what} is {wanted.dtype} in Python and {found.dtype} in C")
                 _same(found, wanted, what)
+
+
+class _Game(_Episode):
+    """One environment of each form, with several agents."""
+
+    def _play(self, until: float) -> None:
+        self.names = list(self.pool.spec.player_names)
+        self.spaces = {agent: self.env.action_space(agent) for agent in self.names}
+        if not self._reset():
+            return
+        acting = list(self.env.agents)
+        for i, space in enumerate(self.spaces.values()):
+            space.seed(self.seed + i)
+        for step in range(STEPS):
+            if time.monotonic() > until or not acting:
+                return
+            actions = {agent: self.spaces[agent].sample() for agent in acting}
+            if not self._step(actions, f"step {step} with the actions {actions}"):
+                return
+            acting = [agent for agent in self.env.agents if agent not in self.ended]
+
+    def _step(self, action: Any, where: str) -> bool:
+        given = {agent: np.asarray(each) for agent, each in action.items()}
+        try:
+            observations, rewards, terminations, truncations, infos = self.env.step(action)
+        except Exception as error:
+            self._check_fails(lambda: self.pool.step(self._row(given)), where, error)
+            return False
+        batch = self._native(lambda: self.pool.step(self._row(given)), where)
+        if batch is None:
+            return False
+        self._compare(batch, observations, infos, where)
+        marks = self._marks(batch)
+        has_ended = self._info(batch, "ended")
+        for what, wanted, found, bit in (
+            ("reward", rewards, self._column(batch, -1, "reward").reshape(-1), lib.PP_GIVEN_REWARD),
+            ("termination", terminations, has_ended, lib.PP_GIVEN_TERMINATION),
+            (
+                "truncation",
+                truncations,
+                marks & lib.PP_GIVEN_TRUNCATED > 0,
+                lib.PP_GIVEN_TRUNCATION,
+            ),
+        ):
+            self._same_agents(marks & bit > 0, wanted, f"{where}, the {what}s")
+            for agent, value in wanted.items():
+                is_flag = what != "reward"
+                own = np.asarray(bool(value) if is_flag else float(value))
+                _same(found[self.names.index(agent)], own, f"{where}, the {what} of {agent}")
+        flags = (*terminations.items(), *truncations.items())
+        self.ended = {agent for agent, flag in flags if flag}
+        return True
+
+    def _row(self, given: Mapping[str, Any]) -> Any:
+        """Returns the actions of all agents, as the pool takes them."""
+        field = self.pool.spec.action
+        row = np.zeros((len(self.names), *field.shape), field.dtype)
+        for agent, action in given.items():
+            at: tuple[Any, ...] = (self.names.index(agent), *map(slice, action.shape))
+            row[at] = action
+        return row[np.newaxis] if len(self.names) > 1 else row
+
+    def _marks(self, batch: Any) -> Any:
+        return self._info(batch, "given")
+
+    def _info(self, batch: Any, name: str) -> Any:
+        at = next(at for (field, each), at in self.at.items() if field >= 0 and each == name)
+        values = np.asarray(batch[at][0])
+        return values if len(self.names) > 1 else values[np.newaxis]
+
+    def _same_agents(self, has: Any, wanted: Mapping[str, Any], what: str) -> None:
+        found = [agent for agent, own in zip(self.names, has, strict=True) if own]
+        if set(found) != set(wanted):
+            raise Difference(f"{what} are those of {list(wanted)} in Python and of {found} in C")
+
+    def _compare(self, batch: Any, observation: Any, info: Any, where: str) -> None:
+        marks = self._marks(batch)
+        places = marks >> lib.PP_GIVEN_PLACE & 0xFFFF
+        order = sorted((place, agent) for place, agent in zip(places, self.names, strict=True))
+        listed = [agent for place, agent in order if place]
+        if listed != list(self.env.agents):
+            raise Difference(f"{where}, agents is {self.env.agents} in Python and {listed} in C")
+        self._same_agents(marks & lib.PP_GIVEN_OBS > 0, observation, f"{where}, the observations")
+        self._same_agents(marks & lib.PP_GIVEN_INFO > 0, info, f"{where}, the infos")
+        for agent, seen in observation.items():
+            i = self.names.index(agent)
+            parts = _parts(self.env.observation_space(agent), seen)
+            for field, (name, part, value) in zip(self.pool.spec.observations, parts, strict=True):
+                dtype = part.dtype if part.dtype is not None else np.int64
+                size = tuple(slice(each) for each in field.of_player(i).shape)
+                found = self._info(batch, field.name)[(i, *size)]
+                what = f"{where}, the observation {name} of {agent}"
+                _same(found, np.asarray(value, dtype=dtype), what)
+        told = [
+            field.name
+            for field in self.pool.spec.infos
+            if field.per_player and field.name not in ("live", "ended", "given")
+        ]
+        for agent, own in info.items():
+            i = self.names.index(agent)
+            bits = marks[i] >> lib.PP_GIVEN_INFOS
+            found_keys = {name for bit, name in enumerate(told) if bits >> bit & 1}
+            if found_keys != set(own):
+                raise Difference(
+                    f"{where}, infos of {agent} are {set(own)} in Python and {found_keys} in C"
+                )
+            for name, value in own.items():
+                what = f"{where}, the info {name!r} of {agent}"
+                _same(self._info(batch, name)[i], np.asarray(value), what)
 
 
 def _parts(space: Any, observation: Any) -> list[tuple[str, Any, Any]]:

@@ -35,6 +35,7 @@ HEAVY = {
         "_apis/pettingzoo/atari_game.py",
         "_apis/pettingzoo/parallel_game.py",
         "_apis/pettingzoo/particle_game.py",
+        "_apis/pettingzoo/python_game.py",
         "_apis/pettingzoo/rounds.py",
         "_apis/pettingzoo/turns.py",
         "_families/classic_renderer.py",

@@ -185,7 +185,7 @@ class Agent:
     rank: int
 
 
-class Keys(Probe):
+class Ordered(Probe):
     """Lists that are sorted, and extremes, by functions."""
 
     size = 20
@@ -577,11 +577,205 @@ class Control(Probe):
         ]
 
 
+NAMES = ["red_0", "red_1", "blue_0", "blue_12", "green"]
+SPEEDS = {"red_0": 1.5, "red_1": 2.5, "blue_0": -1.0, "blue_12": 0.5, "green": 4.0}
+
+
+class Texts(Probe):
+    """What is computed of texts that are known, by names that change."""
+
+    size = 16
+
+    def __init__(self):
+        super().__init__()
+        self.names = list(NAMES)
+
+    def number_of(self, name):
+        try:
+            return int(name.split("_")[-1])
+        except ValueError:
+            return -1
+
+    def values(self, action):
+        i = int(abs(action[0]) * 10) % len(NAMES)
+        name, other = self.names[i], self.names[(i * 3 + 1) % len(NAMES)]
+        color = name.split("_")[0]
+        parts = 0
+        if "_" in name:
+            first, second = name.split("_")
+            parts = len(first) * 100 + int(second)
+        self.names.sort(reverse=True)
+        return [
+            name.startswith("red"),
+            name.endswith("_0"),
+            name.count("e"),
+            name.find("u"),
+            color == "blue",
+            color == other.split("_")[0],
+            self.number_of(name),
+            parts,
+            name < other,
+            max(name, other, key=len) == name,
+            "ee" in name,
+            name[:3] == "red",
+            name[-1] == "2",
+            name.upper() == "GREEN",
+            NAMES.index(name),
+            name in ("green", "red_1"),
+        ]
+
+
+class Keys(Probe):
+    """Keys of max, min, sorted and sort."""
+
+    size = 10
+
+    def closeness(self, name):
+        return -abs(SPEEDS[name] - self.steps % 5)
+
+    def values(self, action):
+        bids = {name: float(action[i % 3]) * (i + 1) for i, name in enumerate(NAMES)}
+        order = sorted(NAMES, key=lambda name: bids[name])
+        falling = sorted(NAMES, key=lambda name: (round(bids[name]), name), reverse=True)
+        numbers = [int(10 * each) for each in action]
+        numbers.sort(key=abs)
+        best = max(bids, key=bids.get)
+        i = 5
+        least = min(range(3), key=lambda i: action[i])
+        return [
+            NAMES.index(order[0]),
+            NAMES.index(order[-1]),
+            NAMES.index(falling[1]),
+            numbers[0],
+            numbers[2],
+            NAMES.index(best),
+            NAMES.index(max(NAMES, key=self.closeness)),
+            min(numbers, key=lambda each: (each % 3, each)),
+            least,
+            i,
+        ]
+
+
+class Dicts(Probe):
+    """Dicts whose keys are known only when the program runs."""
+
+    size = 16
+
+    def __init__(self):
+        super().__init__()
+        self.names = list(NAMES)
+        self.scores = dict.fromkeys(NAMES, 0)
+        self.places = {name: np.zeros(2) for name in NAMES}
+
+    def reset(self, *, seed=None, options=None):
+        first = super().reset(seed=seed)
+        self.names = list(NAMES)
+        self.scores = {name: len(name) for name in self.names}
+        self.places = {name: self.np_random.random(2) for name in NAMES}
+        return first
+
+    def total(self, found):
+        return sum(found.values())
+
+    def values(self, action):
+        if self.steps % 7 == 0 and len(self.names) > 2:
+            self.names.remove(self.names[int(abs(action[1]) * 5) % len(self.names)])
+        gains = {name: 0 for name in self.names}  # noqa: C420
+        for i, name in enumerate(self.names):
+            if i % 2 == 0:
+                gains[name] += 0.5
+            gains[name] -= i
+            self.scores[name] += i
+            self.places[name] += action[:2]
+            self.places[name][0] *= 0.5
+        flags = {name: gains[name] > 0 for name in self.names if name != "green"}
+        both = dict(gains)
+        both.update({name: 0.25 for name in flags})  # noqa: C420
+        pairs = dict(zip(self.names, range(10), strict=False))
+        copied = gains.copy()
+        copied[self.names[0]] = 7.0
+        last = self.names[-1]
+        missing = gains.get("green", -5.0)
+        taken = copied.pop(last)
+        views = {
+            name: {"place": self.places[name].copy(), "score": i}
+            for i, name in enumerate(self.names)
+        }
+        return [
+            len(gains),
+            self.total(gains),
+            any(flags.values()),
+            all(flag for flag in flags.values()),
+            sum(both.values()),
+            pairs[last],
+            missing,
+            taken,
+            len(copied),
+            "green" in gains,
+            max(self.scores.values()),
+            sum(self.scores[name] for name in gains),
+            self.places[last][0],
+            views[last]["place"][1],
+            views[last]["score"],
+            sum(i for i, (name, gain) in enumerate(gains.items()) if gain > 0 and name in flags),
+        ]
+
+
+class Borders(Probe):
+    """np.pad, and np.concatenate of a list that grows."""
+
+    size = 12
+
+    def values(self, action):
+        grid = np.arange(6).reshape(2, 3) + int(action[0])
+        padded = np.pad(grid, 1, constant_values=-1)
+        wider = np.pad(grid, ((0, 1), (2, 0)))
+        rows = []
+        for i in range(4):
+            if i != self.steps % 4:
+                rows.append(action[:2] * i)
+        joined = np.concatenate(rows)
+        more = np.concatenate([action[1:], np.ones(1)] + rows)  # noqa: RUF005
+        return [
+            padded[0, 0],
+            padded[2, 4],
+            padded[1].sum(),
+            padded[1:3, 1:4].sum(),
+            wider[2, 1],
+            wider[1, 2],
+            wider.sum(),
+            joined[0],
+            joined[-1],
+            len(joined),
+            more[2],
+            more[-1],
+        ]
+
+
+class Seeded(Probe):
+    """A generator of its own, which reset seeds."""
+
+    size = 2
+
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng()
+
+    def reset(self, *, seed=None, options=None):
+        self.rng = np.random.default_rng(seed) if seed is not None else self.rng
+        self.steps = 0
+        return np.zeros(self.size), {}
+
+    def values(self, action):
+        return [self.rng.random(), self.rng.integers(10)]
+
+
 PROBES = (
     Integers,
     Floats,
     Arrays,
     Overlaps,
+    Ordered,
     Unions,
     Tables,
     Dispatch,
@@ -589,4 +783,9 @@ PROBES = (
     Random,
     Objects,
     Control,
+    Texts,
+    Keys,
+    Dicts,
+    Borders,
+    Seeded,
 )

@@ -76,7 +76,6 @@ REFUSED = {
     "value = random.random()": "random.random is not seeded by reset(): use self.np_random",
     "value = np.random.rand()": "numpy.random.rand is not seeded by reset(): use self.np_random",
     "value = self.generator.random()": "is a generator of its own: use self.np_random",
-    "minus = lambda x: -x": "a lambda can't be kept here",
     "value = float(open('x').read())": "open() is not translated",
     "text = f'{self.count}'": "texts that are made while the program runs are not translated",
     "value = [i for i in self.items if i][0:2:3]": "a slice of a list with a step",

@@ -13,7 +13,7 @@ from gymnasium.envs.classic_control import cartpole, mountain_car, pendulum
 
 import parallel_pool
 from parallel_pool._testing.twins import is_same
-from parallel_pool._translator import definition
+from parallel_pool._translator import translation
 from parallel_pool.errors import EnvError
 from tests.translator import askers, probes
 
@@ -194,5 +194,5 @@ def test_defaults_of_two_types_are_refused(load: Callable[[str], str]) -> None:
 
 
 def test_a_class_that_does_not_ask_has_no_options() -> None:
-    text = definition.translate(probes.Random, "Random-v0").text
+    text = translation.translate(probes.Random, "Random-v0").text
     assert "reset_options" not in text and "how->options" not in text

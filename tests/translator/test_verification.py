@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool._translator import definition
+from parallel_pool._translator import translation
 
 
 class Counter(gymnasium.Env[Any, Any]):
@@ -41,7 +41,7 @@ MISTAKES = {
 @pytest.mark.parametrize("right", MISTAKES)
 def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, right: str) -> None:
     wrong, where = MISTAKES[right]
-    translate = definition.translate
+    translate = translation.translate
 
     def spoilt(*args: Any) -> Any:
         made = translate(*args)
@@ -49,7 +49,7 @@ def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, right: str) -> N
         made.text = made.text.replace(right, wrong)
         return made
 
-    monkeypatch.setattr(definition, "translate", spoilt)
+    monkeypatch.setattr(translation, "translate", spoilt)
     before = parallel_pool.list_all_envs()
     with pytest.raises(parallel_pool.SourceError, match=where) as found:
         parallel_pool.compile(Counter, "Spoilt-v0")

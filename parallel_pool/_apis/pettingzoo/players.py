@@ -10,6 +10,7 @@ import numpy as np
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool._engine.trees import map_leaves, put_rows
+from parallel_pool._native import lib
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from parallel_pool._engine.specs import Field, Spec
 
 
-# per-player infos by which a game says who acts, and whose episode ends (pp_env.h)
-LIVE, ENDED = "live", "ended"
+# per-player infos by which a game says who acts, whose episode ends, and who got what (pp_env.h)
+LIVE, ENDED, GIVEN = "live", "ended", "given"
+MARKS = (LIVE, ENDED, GIVEN)
 
 
 class PlayerColumns:
@@ -36,7 +38,13 @@ class PlayerColumns:
         self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
         self._action = spec.action
         marks = {field.name for field in spec.infos if field.marks_players}
+        self._marks = marks & set(MARKS)
         self._has_live, self._has_ended = LIVE in marks, ENDED in marks
+        self._has_given = GIVEN in marks
+        # bits of "given" that say who got an info
+        own = [field.name for field in spec.infos if field.per_player]
+        told = [name for name in own if name not in self._marks]
+        self._bits = {name: 1 << (lib.PP_GIVEN_INFOS + i) for i, name in enumerate(told)}
         players = range(spec.num_players)
         names = self.possible_agents
         seen = [_space(spec.observations, player) for player in players]
@@ -126,12 +134,14 @@ class PlayerColumns:
         terminations = np.repeat(terminated[:, np.newaxis], live.shape[1], 1)
         truncations = np.repeat(truncated[:, np.newaxis], live.shape[1], 1)
         if self._has_ended:
-            terminations = infos[ENDED].reshape(live.shape).copy()
-            if restarts and ended.any():
-                last = infos["final_info"][ENDED].reshape(live.shape)
-                terminations[ended] = last[ended]
+            terminations = self._last(infos, ENDED, ended, restarts, live.shape)
             # the episodes of the other players are over already
             truncations &= live
+        if self._has_given:
+            given = self._last(infos, GIVEN, ended, restarts, live.shape)
+            # at a time limit of the engine's, those go on whom their environment did not end
+            goes_on = self._last(infos, LIVE, ended, restarts, live.shape)
+            truncations = (given & lib.PP_GIVEN_TRUNCATED > 0) | (truncations & goes_on)
         acting = self._live(infos, live.shape)
         if not restarts:
             acting &= ~ended[:, np.newaxis]
@@ -144,6 +154,15 @@ class PlayerColumns:
             self.infos(infos),
             env_ids,
         )
+
+    def _last(
+        self, infos: dict[str, Any], name: str, ended: Array, restarts: bool, shape: tuple[int, ...]
+    ) -> Array:
+        """Returns a mark (n, k) of a step, also where the next episode has begun since."""
+        found: Array = infos[name].reshape(shape).copy()
+        if restarts and ended.any():
+            found[ended] = infos["final_info"][name].reshape(shape)[ended]
+        return found
 
     def _live(self, infos: dict[str, Any], shape: tuple[int, ...]) -> Array:
         """Returns which agents act next, bool (n, k), unless their episode is over."""
@@ -182,12 +201,16 @@ class PlayerColumns:
             if self._is_mark(key) or (key.startswith("_") and self._is_mark(key[1:])):
                 continue
             if field is not None and field.is_info and field.per_player:
+                masks = self._masks(infos, key)
                 for player, agent in enumerate(self.possible_agents):
+                    mask = masks[player]
+                    if mask is None:
+                        continue
                     own = values if len(self.possible_agents) == 1 else values[:, player]
                     if field.player_sizes is not None:
                         own = own[:, : field.player_sizes[player]]
                     found[agent][key] = own.copy()
-                    found[agent][f"_{key}"] = infos[f"_{key}"].copy()
+                    found[agent][f"_{key}"] = mask
             elif not (key.startswith("_") and self._is_mask(key[1:])):
                 found[key] = values
         if "final_obs" in found:
@@ -196,8 +219,20 @@ class PlayerColumns:
             found["final_info"] = self.infos(found["final_info"])
         return found
 
+    def _masks(self, infos: dict[str, Any], key: str) -> list[Array | None]:
+        """Returns for each player which environments have an info of it; None if none has.
+
+        That is known where the environment says what it gives.
+        """
+        mask: Array = infos[f"_{key}"]
+        if not self._has_given:
+            return [mask.copy() for _ in self.possible_agents]
+        given = infos[GIVEN].reshape(len(mask), -1).T
+        masks = (given & self._bits[key] > 0) & mask
+        return [own if some else None for own, some in zip(masks, masks.any(1), strict=True)]
+
     def _is_mark(self, key: str) -> bool:
-        return (self._has_live and key == LIVE) or (self._has_ended and key == ENDED)
+        return key in self._marks
 
     def _is_mask(self, key: str) -> bool:
         field = self._fields.get(key)

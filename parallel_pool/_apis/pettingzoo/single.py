@@ -21,6 +21,7 @@ GAMES = {
     "atari_players": "parallel_pool._apis.pettingzoo.atari_game",
     "classic": "parallel_pool._apis.pettingzoo.turns",
     "mpe": "parallel_pool._apis.pettingzoo.particle_game",
+    "python": "parallel_pool._apis.pettingzoo.python_game",
 }
 
 

@@ -1,0 +1,162 @@
+"""Games: holds a class of PettingZoo's and its translation against each other, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
+from parallel_pool._apis.pettingzoo.single import parallel_env
+from parallel_pool._prover.comparison import is_same
+from parallel_pool._prover.contract_error import ContractError
+
+NUM_ENVS = 3
+MODES = ("NextStep", "SameStep")
+NAMES = ("observations", "rewards", "terminations", "truncations", "infos")
+
+
+def compare(
+    cls: Any,
+    env_id: str,
+    steps: int,
+    seed: int,
+    options: Mapping[str, Any],
+    native_options: Mapping[str, Any],
+) -> None:
+    """Steps both with the same random actions, many games through resets, and one game.
+
+    Args:
+        cls: the class in Python.
+        env_id: of its translation.
+        steps: of each game.
+        seed: of both, and of the actions.
+        options: of the class's constructor.
+        native_options: of the translation.
+
+    Raises:
+        ContractError: a result differs; the message shows both.
+    """
+    for mode in MODES:
+        _compare_many(cls, env_id, steps, seed, options, native_options, mode)
+    _compare_one(cls, env_id, steps, seed, options, native_options)
+
+
+def _compare_many(
+    cls: Any,
+    env_id: str,
+    steps: int,
+    seed: int,
+    options: Mapping[str, Any],
+    native_options: Mapping[str, Any],
+    mode: str,
+) -> None:
+    ours = PoolParallelEnv(env_id, NUM_ENVS, autoreset_mode=mode, **native_options)
+    made = [lambda: cls(**options)] * NUM_ENVS
+    theirs = PoolParallelEnv(made, autoreset_mode=mode, num_workers=0)
+    with ours, theirs:
+        _check_spaces(theirs, ours)
+        _check("reset", theirs.reset(seed=seed), ours.reset(seed=seed), NAMES[::4])
+        _check("reset", [theirs.live], [ours.live], ["live"])
+        spaces = [theirs.action_space(agent) for agent in theirs.possible_agents]
+        for i, space in enumerate(spaces):
+            space.seed(seed + i)
+        for step in range(steps):
+            actions = {
+                agent: np.array([space.sample() for _ in range(NUM_ENVS)])
+                for agent, space in zip(theirs.possible_agents, spaces, strict=True)
+            }
+            what = f"{mode}, step {step} of seed {seed}, with the actions {actions}"
+            _check(what, theirs.step(actions), ours.step(actions), NAMES)
+            _check(what, [theirs.live], [ours.live], ["live"])
+
+
+def _compare_one(
+    cls: Any,
+    env_id: str,
+    steps: int,
+    seed: int,
+    options: Mapping[str, Any],
+    native_options: Mapping[str, Any],
+) -> None:
+    """Compares what an agent gets, and who gets nothing."""
+    theirs, ours = cls(**options), parallel_env(env_id, **native_options)
+    _check_spaces(theirs, ours)
+    spaces = {agent: theirs.action_space(agent) for agent in theirs.possible_agents}
+    for i, space in enumerate(spaces.values()):
+        space.seed(seed + i)
+    acting: list[Any] = []
+    for step in range(steps):
+        what = f"one game, step {step} of seed {seed}"
+        if not acting:
+            results = theirs.reset(seed=seed + step), ours.reset(seed=seed + step)
+            _check_one(f"{what}, reset", *results, NAMES[::4])
+            ended: set[Any] = set()
+        else:
+            actions = {agent: spaces[agent].sample() for agent in acting}
+            results = theirs.step(actions), ours.step(actions)
+            what += f", with the actions {actions}"
+            _check_one(what, *results, NAMES)
+            flags = [*results[0][2].items(), *results[0][3].items()]
+            ended = {agent for agent, flag in flags if flag}
+        _check(what, [theirs.agents], [ours.agents], ["agents"])
+        acting = [agent for agent in theirs.agents if agent not in ended]
+    ours.close()
+
+
+def _check_spaces(theirs: Any, ours: Any) -> None:
+    _check("at first", [theirs.possible_agents], [ours.possible_agents], ["possible_agents"])
+    for agent in theirs.possible_agents:
+        for name in ("observation_space", "action_space"):
+            one, other = getattr(theirs, name)(agent), getattr(ours, name)(agent)
+            if one != other:
+                raise ContractError(f"{name} of {agent} is {other}, and in Python {one}")
+
+
+def _check_one(what: str, expected: Any, found: Any, names: Any) -> None:
+    for name, one, other in zip(names, expected, found, strict=True):
+        if set(one) != set(other):
+            raise ContractError(f"{what}: {name} are of {list(other)}, and in Python {list(one)}")
+        for agent in one:
+            _check_values(f"{what}: {name} of {agent}", one[agent], other[agent])
+
+
+def _check_values(what: str, one: Any, other: Any) -> None:
+    """Compares values whose types the native ones take from spaces and fields."""
+    if isinstance(one, Mapping):
+        if set(one) != set(other):
+            raise ContractError(f"{what} have {list(other)}, and in Python {list(one)}")
+        for key in one:
+            _check_values(f"{what}, {key}", one[key], other[key])
+    elif not is_same(np.asarray(one).astype(np.asarray(other).dtype), np.asarray(other)):
+        raise ContractError(f"{what} is\n{other}\nand in Python\n{one}")
+
+
+def _check(what: str, expected: Any, found: Any, names: Any) -> None:
+    for name, one, other in zip(names, expected, found, strict=True):
+        if name == "infos":
+            one, other = _told(one), _told(other)
+        if not is_same(one, other):
+            raise ContractError(f"{what}: {name} is\n{other}\nand in Python\n{one}")
+
+
+def _told(infos: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Returns infos with what is there only, and all numbers as floats.
+
+    In Gymnasium's array they have the dtype that the first environment gives, which cuts off those
+    that are floats at other times.
+    """
+    found: dict[Any, Any] = {}
+    for key, value in infos.items():
+        if key in ("final_info", "_final_info", "_final_obs"):
+            found[key] = _told(value) if isinstance(value, Mapping) else value
+        elif isinstance(value, Mapping):
+            own = {
+                name: np.asarray(each)[value[f"_{name}"]].astype(np.float64)
+                for name, each in value.items()
+                if f"_{name}" in value and value[f"_{name}"].any()
+            }
+            if own:
+                found[key] = own
+    return found
