@@ -10,7 +10,7 @@ import enum
 import inspect
 import math
 import sys
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from parallel_pool._translator import (
     arrays,
     containers,
     fitting,
+    library,
     loops,
     numpy_calls,
     objects,
@@ -196,6 +197,14 @@ def _is_set_of_ints(value: Value) -> bool:
     return of is not None and of.is_set and isinstance(of.item, Number) and of.item.kind in "bi"
 
 
+# classes of the library that people use for what else can be written
+UNKNOWN: dict[Any, str] = {
+    defaultdict: "a defaultdict is not translated: make a dict, and read it by .get(key, 0)",
+    Counter: "a Counter is not translated: make a dict, and read it by .get(key, 0)",
+    OrderedDict: "an OrderedDict is not translated: a dict keeps its order, too",
+}
+
+
 def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str, Value]) -> Value:
     own = PYTHON.get(function) if _is_hashable(function) else None
     if own is not None:
@@ -212,6 +221,10 @@ def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str
         return _of_types(body, found, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         return Fixed(function)
+    if (written := library.written(function)) is not None:
+        return body.program.call_function(body, written, arguments, keywords)
+    if function in UNKNOWN:
+        raise body.refuse(UNKNOWN[function])
     if isinstance(function, records.Maker):
         return Rec(function.names, tuple(map(body.kept, arguments)), cls=function.cls)
     if records.is_class(function):

@@ -95,6 +95,7 @@ def _name(body: Body, tree: ast.Name) -> Value:
 def begun(body: Body, name: str, value: Value) -> Value:
     """Returns an iterator that gets a name: what it runs over is found now."""
     if isinstance(value, Flat):
+        order.check_reads(body, value, None)
         names = tuple(f"{name}__over{i}" for i in range(len(value.parts)))
         for each, part in zip(names, value.parts, strict=True):
             body.assign(each, _running(body, part))
@@ -421,7 +422,30 @@ def _set(body: Body, tree: ast.Set) -> Value:
     return calls.set_of(body, Tup(tuple(items)))
 
 
+def _has_known_keys(body: Body, tree: ast.Dict) -> bool:
+    with body.tried():
+        keys = (None if each is None else body.value(each) for each in tree.keys)
+        return all(each is None or isinstance(each, Fixed) for each in keys)
+
+
+def _dict_of_pairs(body: Body, tree: ast.Dict) -> Value:
+    """Returns a dict whose keys are known when the program runs."""
+    if None in tree.keys:
+        raise body.refuse("** beside keys that are not known is not translated")
+    trees = list(zip(tree.keys, tree.values, strict=True))
+
+    def pairs(each: Callable[[Value], None]) -> None:
+        for key_tree, item_tree in trees:
+            assert key_tree is not None
+            key = body.before(body.value(key_tree), [item_tree])
+            each(Tup((key, body.value(item_tree))))
+
+    return containers.map_of(body, pairs)
+
+
 def _dict(body: Body, tree: ast.Dict) -> Value:
+    if not _has_known_keys(body, tree):
+        return _dict_of_pairs(body, tree)
     keys: list[Any] = []
     items: list[Value] = []
     for i, (key_tree, item_tree) in enumerate(zip(tree.keys, tree.values, strict=True)):
@@ -434,8 +458,7 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
                 _put(keys, items, key, item)
             continue
         key_value = body.value(key_tree)
-        if not isinstance(key_value, Fixed):
-            raise body.refuse("the keys of this dict are not known: write them as constants")
+        assert isinstance(key_value, Fixed)
         value = body.before(body.value(item_tree), later)
         if order.changed_later(body, tree, value):
             raise body.refuse(

@@ -13,7 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import containers, displays, liveness, purity, reader, records
+from parallel_pool._translator import (
+    containers,
+    displays,
+    library,
+    liveness,
+    purity,
+    reader,
+    records,
+)
 from parallel_pool._translator.aliasing import kind_of
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
@@ -98,6 +106,7 @@ def held(body: Body, value: Value, found: Effects) -> Value:
     if isinstance(value, Method):
         return Method(held(body, value.receiver, found), value.name)
     if isinstance(value, Flat):
+        check_reads(body, value, found)
         return replace(value, parts=tuple(held(body, each, found) for each in value.parts))
     if isinstance(value, Arr) and not value.is_place and not value.is_read_only:
         return body.fresh(value)
@@ -113,6 +122,66 @@ def held(body: Body, value: Value, found: Effects) -> Value:
             " later in a line of its own, or loop over a copy"
         )
     return copied(body, value)
+
+
+def check_reads(body: Body, value: Value, found: Effects | None) -> None:
+    """Raises Refusal if something changes what a generator reads; None: it may be anything."""
+    parts = value.parts if isinstance(value, Flat) else ()
+    for each in parts:
+        check_reads(body, each, found)
+    for root in sorted(value.reads if isinstance(value, Flat) else ()):
+        if found is None or found.may_change(root) or root in found.rebound | found.refilled:
+            raise body.refuse(
+                f"a generator reads {root[1]}, which may change before its last item: return a list"
+                " instead"
+            )
+
+
+def read_by(body: Body, function: Function, given: Sequence[Value]) -> frozenset[Root]:
+    """Returns what a generator of the user's reads.
+
+    Raises:
+        Refusal: it changes something itself, or draws.
+    """
+    functions = _called_by(body, function, {})
+    found = Effects()
+    for each in functions:
+        found |= _of_called(body, each)
+    changed = {each for each in found.changed | found.rebound if each[0] == "attribute"}
+    if changed or found.is_wild:
+        what = f"self.{min(changed)[1]}" if changed else "what it is given"
+        raise body.refuse(f"{function.name}() yields, and changes {what}: return a list instead")
+    trees = [part for each in functions for part in ast.walk(each.tree)]
+    names = {each.attr for each in trees if isinstance(each, ast.Attribute)}
+    if "np_random" in names:
+        raise body.refuse(f"{function.name}() yields, and draws: return a list instead")
+    read = {("attribute", name) for name in names if name in body.program.template.state}
+    for value in given:
+        is_container = isinstance(value, (Lst, Mapping))
+        if is_container or (not isinstance(value, Self) and body.may_change(value.type)):
+            root = getattr(value, "root", None)
+            read |= {("variable", name) for name in _names_of(body, value)}
+            read |= set() if root is None else {root}
+    return frozenset(read)
+
+
+def _names_of(body: Body, value: Value) -> list[str]:
+    place = getattr(value, "c", "") or getattr(value, "place", "") or getattr(value, "pointer", "")
+    return [
+        name
+        for name, each in body.names.items()
+        if each is value
+        or (place and place in [getattr(each, part, "") for part in ("c", "place", "pointer")])
+    ]
+
+
+def _called_by(body: Body, function: Function, found: dict[int, Function]) -> list[Function]:
+    """Returns a function, and those of the user's that it may call."""
+    if id(function.tree) not in found:
+        found[id(function.tree)] = function
+        for each in _named_in(body, function.tree, function):
+            _called_by(body, each, found)
+    return list(found.values())
 
 
 def taken(body: Body, value: Value, targets: Sequence[ast.expr]) -> Value:
@@ -431,6 +500,8 @@ def _functions_of(value: Any) -> Iterator[Function]:
         made = reader.find(value, name)
         if made is not None:
             yield made
+    elif (written := library.written(value)) is not None:
+        yield reader.read(written, None, "function")
     elif inspect.isfunction(value) and value.__module__.partition(".")[0] not in LIBRARIES:
         with contextlib.suppress(Refusal):
             yield reader.read(value, None, "function")

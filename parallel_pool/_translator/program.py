@@ -802,7 +802,10 @@ class Program:
             for (name, form), value, c in zip(forms, arguments.values(), passed, strict=True)
         }
         result = self._emit_call(body, compiled, [each for each in passed if each], regions)
-        return Flat("iter", (result,)) if function.is_generator else result
+        if not function.is_generator:
+            return result
+        reads = order.read_by(body, function, list(arguments.values()))
+        return Flat("iter", (result,), reads=reads)
 
     def _bound(
         self, body: Body, function: Function, given: list[Value], keywords: dict[str, Value]
@@ -992,7 +995,6 @@ class Program:
 
     def _begin_generator(self, body: Body, function: Function, returns: Type | None) -> None:
         """Lets a generator function collect what it yields; its caller loops over the list."""
-        self._check_pure(body, function)
         item: Type = Empty()
         if isinstance(returns, List):
             item = returns.item
@@ -1012,19 +1014,6 @@ class Program:
             body.yielded = made
             body.variables[made.c] = self.types.c(List(item))
         containers.append(body, made, value)
-
-    def _check_pure(self, body: Body, function: Function) -> None:
-        for each in ast.walk(function.tree):
-            if not isinstance(each, ast.Attribute) or not isinstance(each.value, ast.Name):
-                continue
-            if each.value.id != "self":
-                continue
-            if each.attr == "np_random" or each.attr in self.template.state:
-                raise Refusal(
-                    f"{function.name}() yields, and uses self.{each.attr}, which changes: return a"
-                    " list instead",
-                    each,
-                )
 
     def _write(self, compiled: Compiled, body: Body, forms: list[Any]) -> None:
         parameters = ["pp_python *c", "struct state *s", "const struct shared *k"]

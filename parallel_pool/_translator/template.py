@@ -384,6 +384,14 @@ class Template:
         )
 
 
+# built-in functions that change nothing of what they are given
+READING = (
+    *("len", "sum", "min", "max", "range", "enumerate", "zip", "sorted", "reversed", "list"),
+    *("tuple", "set", "frozenset", "dict", "any", "all", "map", "filter", "isinstance", "str"),
+    *("int", "float", "bool", "abs", "round", "print", "iter", "deque"),
+)
+
+
 def objects(values: list[Any], again: bool = False) -> Iterator[Any]:
     """Yields the objects that can change in values; again: those that are in them twice, twice."""
     seen: set[int] = set()
@@ -427,6 +435,7 @@ def may_change(tree: ast.AST, name: str) -> bool:
         elif isinstance(each, ast.Call):
             is_given = any(isinstance(arg, ast.Name) and arg.id == name for arg in each.args)
             is_own = isinstance(each.func, ast.Attribute) and not is_named(each.func)
+            is_own = is_own or (isinstance(each.func, ast.Name) and each.func.id not in READING)
             if any(map(is_named, _changed_by(each))) or (is_given and is_own):
                 return True
     return False

@@ -399,6 +399,7 @@ class Flat(Value):
     Attributes:
         names: of the parts, if it has a name itself: parts may be assigned anew.
         is_changed: parts change while they are looped over.
+        reads: what a generator of the user's reads, which is done now and not item by item.
     """
 
     kind: str
@@ -406,6 +407,7 @@ class Flat(Value):
     start: int = 0
     names: tuple[str, ...] = ()
     is_changed: bool = False
+    reads: frozenset[tuple[str, str]] = frozenset()
 
 
 # what can be looped over once
