@@ -506,10 +506,8 @@ def _of_items(body: Body, name: str, sign: str, value: Value, default: Value | N
     def note(item: Value) -> None:
         found.append(body.as_num(item).number)
 
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, value, note)
-    body.names, body.alive = kept
     of = found[0]
     for each in found[1:]:
         of = storage.join(of, each)  # type: ignore[assignment]
@@ -578,10 +576,8 @@ def _sum(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
             raise body.refuse(f"sum() of {item.type} is not translated")
         found.append(number.number)
 
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, value, note)
-    body.names, body.alive = kept
     if not found:
         return start
     of = found[0]
@@ -732,10 +728,8 @@ def list_from(body: Body, value: Value) -> Lst:
     if found is not None and len(found) <= 64:
         return containers.list_of(body, found)
     kinds: list[Any] = []
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, value, lambda item: kinds.append(storage.item_type(item)))
-    body.names, body.alive = kept
     item: Any = Empty()
     for each in kinds:
         item = storage.join_items(item, each)
@@ -779,10 +773,8 @@ def _deque(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
 
 def set_of(body: Body, value: Value) -> Lst:
     kinds: list[Any] = []
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, value, lambda item: kinds.append(storage.item_type(item)))
-    body.names, body.alive = kept
     item: Any = Empty()
     for each in kinds:
         item = storage.join_items(item, each)
@@ -1218,10 +1210,8 @@ def _next(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if len(given) != 2 or not isinstance(given[0], Generator):
         raise body.refuse("next() without a generator expression and a default is not translated")
     kinds: list[Any] = []
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, given[0], lambda item: kinds.append(body.unbounded(item)))
-    body.names, body.alive = kept
     of = storage.join(kinds[0], given[1].type)
     place, label = body.variable("t", of), body.name("found")
     storage.store(body, of, place, given[1], "the default")
@@ -1599,10 +1589,8 @@ def _of_list(
 def _extended(body: Body, value: Lst, other: Value) -> Lst:
     """Returns the list after its type was widened for the items of another."""
     kinds: list[Value] = []
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         each_item(body, other, kinds.append)
-    body.names, body.alive = kept
     for item in kinds[:1]:
         with body.buffer():
             wanted = storage.join_items(value.list_type.item, storage.item_type(item))

@@ -46,10 +46,8 @@ class Choice:
         # the types of both: translated once for nothing
         values = []
         for way in (then, otherwise):
-            kept = dict(body.names), body.alive, body.indent
-            with body.buffer():
+            with body.tried():
                 values.append(way())
-            body.names, body.alive, body.indent = kept
         body.program.reset_options.meet(values)
         if all(map(aliasing.is_reference, values)) and values[0].type == values[1].type:
             self.result = _either(body, condition, values, (then, otherwise))

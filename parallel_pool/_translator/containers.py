@@ -368,10 +368,8 @@ def map_of(body: Body, pairs: Callable[[Callable[[Value], None]], None]) -> Mapp
         key, item = map(storage.item_type, unpacked(body, pair, 2, False))
         of = Map(storage.join_items(of.key, key), storage.join_items(of.item, item))
 
-    kept = dict(body.names), body.alive
-    with body.buffer():
+    with body.tried():
         pairs(note)
-    body.names, body.alive = kept
     made = new_map(body, of)
     pairs(lambda pair: set_entry(body, made, *unpacked(body, pair, 2, False)))
     return made

@@ -49,10 +49,8 @@ def _types(body: Body, count: int, way: Callable[[int], Value]) -> list[Type]:
     """Returns the types of what ways make: each is translated once for nothing."""
     found = []
     for i in range(count):
-        kept = dict(body.names), body.alive, body.indent
-        with body.buffer():
+        with body.tried():
             found.append(body.unbounded(way(i)))
-        body.names, body.alive, body.indent = kept
     return found
 
 
