@@ -149,8 +149,8 @@ typedef struct pp_field {
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
    * action. null: the spaces of all players are equal. */
   const int64_t *player_sizes;
-  /* Text: writes the text that a row's code stands for, ASCII without a zero at its end, and returns
-   * its length, at most n. It runs on any thread, and depends on nothing but the code. */
+  /* Text: writes the text that a row's code stands for, ASCII without a zero at its end, and
+   * returns its length, at most n. It runs on any thread, and depends on nothing but the code. */
   int32_t (*text)(const void *code, char *out);
   const char *charset; /* Text: the characters of texts; null: all printable ASCII */
 } pp_field;

@@ -266,7 +266,8 @@ static int check_codes(const subject *s, const pp_field *field) {
                   (long long)most_text);
   }
   for (const char *c = field->charset; c && *c; c++) {
-    if (*c < ' ' || *c > '~') return refuse(s, "charset holds a byte %d: choose printable ASCII", *c);
+    if (*c < ' ' || *c > '~')
+      return refuse(s, "charset holds a byte %d: choose printable ASCII", *c);
   }
   return PP_OK;
 }
