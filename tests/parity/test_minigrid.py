@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-import gymnasium
-import minigrid  # noqa: F401  (registers its ids)
+import minigrid.wrappers
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import TimeLimit
 from minigrid.core.world_object import Lava, Wall
 
+import parallel_pool
+from parallel_pool._apis.gymnasium import backends, minigrid_wrappers
 from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat.sb3 import PoolVecEnv
+from parallel_pool.errors import EnvError
 from tests.support.pairs import pair
 from tests.support.same import assert_same
-from tests.support.sampling import paired, thinned
+from tests.support.sampling import paired
 
 IDS = sorted(id for id, found in registry.builtin().items() if found.family == "minigrid")
 MODES = list(AutoresetMode)
@@ -175,3 +180,156 @@ def test_many_seeds_make_the_same_levels(id: str) -> None:
 @pytest.mark.parametrize("id", IDS)
 def test_thousands_of_steps_are_the_same(id: str) -> None:
     assert_same_run(Case(id, steps=1500, num_envs=3), AutoresetMode.NEXT_STEP, seed=[0, 2**70, 5])
+
+
+# ----------------------------------------------------------------------------------- wrappers --
+
+WRAPPERS = {each: getattr(minigrid.wrappers, each) for each in minigrid_wrappers.READERS}
+IMG, FLAT = WRAPPERS["ImgObsWrapper"], WRAPPERS["FlatObsWrapper"]
+FULL, SYMBOLIC = WRAPPERS["FullyObsWrapper"], WRAPPERS["SymbolicObsWrapper"]
+HOT, VIEW = WRAPPERS["OneHotPartialObsWrapper"], WRAPPERS["ViewSizeWrapper"]
+PARTIAL, RGB = WRAPPERS["RGBImgPartialObsWrapper"], WRAPPERS["RGBImgObsWrapper"]
+TIMED = partial(TimeLimit, max_episode_steps=9)
+
+CHAINS: list[list[Any]] = [
+    [IMG],
+    [FLAT],
+    [partial(FLAT, maxStrLen=120)],
+    [FULL],
+    [FULL, IMG],
+    [FULL, FLAT],
+    [SYMBOLIC],
+    [SYMBOLIC, IMG],
+    [HOT],
+    [HOT, IMG],
+    [HOT, FLAT],
+    [partial(VIEW, agent_view_size=3)],
+    [partial(VIEW, agent_view_size=11), HOT, IMG],
+    [partial(VIEW, agent_view_size=5), FULL, TIMED, IMG],
+    [PARTIAL],
+    [partial(PARTIAL, tile_size=5), IMG],
+    [partial(PARTIAL, tile_size=3), FLAT],
+    [RGB],
+    [partial(RGB, tile_size=4), TIMED, IMG],
+    [partial(VIEW, agent_view_size=5), partial(RGB, tile_size=2), IMG],
+]
+# levels in which all kinds of objects are seen and carried
+WRAPPED = (
+    "MiniGrid-DoorKey-5x5-v0",
+    "MiniGrid-LavaGapS6-v0",
+    "MiniGrid-ObstructedMaze-1Dlhb-v0",
+    "MiniGrid-Playground-v0",
+    "MiniGrid-PutNear-6x6-N2-v0",
+)
+
+
+def _names(value: Any) -> str:
+    def name(each: Any) -> str:
+        if not isinstance(each, partial):
+            return str(each.__name__)
+        return f"{each.func.__name__}{list(each.keywords.values())}"
+
+    return value if isinstance(value, str) else "-".join(map(name, value))
+
+
+@pytest.mark.quick(6)
+@pytest.mark.parametrize("chain", CHAINS, ids=_names)
+@pytest.mark.parametrize("id", WRAPPED)
+def test_wrappers_are_fused(id: str, chain: list[Any]) -> None:
+    number = CHAINS.index(chain) + WRAPPED.index(id)
+    case = Case(id, steps=60, num_envs=3)
+    assert_same_run(case, MODES[number % len(MODES)], wrappers=chain)
+
+
+@pytest.mark.parametrize(
+    ("chain", "why"),
+    [
+        ([IMG, FULL], "can't be native in this order"),
+        ([FULL, HOT], "can't be native in this order"),
+        ([HOT, partial(VIEW, agent_view_size=5)], "can't be native in this order"),
+        ([partial(VIEW, agent_view_size=5), PARTIAL], "does not have the size of ViewSizeWrapper"),
+        ([partial(VIEW, agent_view_size=4)], "needs an odd int of 3 to 31"),
+        ([partial(FLAT, maxStrLen=50)], "needs an int of 96 to 4096"),
+        ([partial(PARTIAL, tile_size=0)], "tile_size=0 needs an int of 1 to 64"),
+        ([minigrid.wrappers.ActionBonus], "ActionBonus is not one of the wrappers"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else _names(value),
+)
+def test_other_wrappers_run_in_processes(chain: list[Any], why: str) -> None:
+    chosen = backends.choose("MiniGrid-DoorKey-5x5-v0", chain)
+    assert chosen.backend == backends.PROCESS
+    assert why in chosen.reason
+
+
+def test_wrappers_of_minigrid_need_minigrid() -> None:
+    assert "is not an environment that minigrid" in backends.choose("CartPole-v1", [IMG]).reason
+    shown = {"highlight": False}
+    chosen = backends.choose("MiniGrid-DoorKey-5x5-v0", [RGB], {}, shown)
+    assert "highlight=False" in chosen.reason
+
+
+# ----------------------------------------------------------------------------------- pictures --
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"highlight": False, "tile_size": 7},
+        {"agent_pov": True, "tile_size": 9},
+        {"agent_view_size": 5, "tile_size": 4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("id", WRAPPED)
+def test_pictures_are_the_same(id: str, options: dict[str, Any]) -> None:
+    with pair(id, 2, render_mode="rgb_array", **options) as (theirs, ours):
+        assert ours.metadata["render_fps"] == theirs.metadata["render_fps"]
+        assert_same(ours.reset(seed=4), theirs.reset(seed=4), "reset")
+        player = Player(theirs, 5)
+        for step in range(40):
+            assert_same(ours.render(), theirs.render(), f"picture {step}")
+            actions = player.actions()
+            assert_same(ours.step(actions)[0], theirs.step(actions)[0], f"step {step}")
+
+
+# ----------------------------------------------------------------------------------- other APIs --
+
+
+def test_training_libraries_take_images() -> None:
+    env = PoolVecEnv("MiniGrid-DoorKey-5x5-v0", 3, layout="image")
+    env.seed(1)
+    assert env.reset().shape == (3, 7, 7, 3)
+    env.close()
+    envs = parallel_pool.make("MiniGrid-Fetch-5x5-N2-v0", "gymnasium", num_envs=3, image="full")
+    observation, _ = envs.reset()
+    assert observation["image"].shape == (3, 5, 5, 3)
+    assert observation["mission"].dtype == np.int32
+    envs.close()
+
+
+def test_levels_that_do_not_fit_are_refused() -> None:
+    for id, options, why in [
+        ("LockedRoom", {"size": 12}, "size=12: choose 13 to 64"),
+        ("Empty-5x5", {"size": 100}, "size=100: choose 3 to 64"),
+        ("Empty-5x5", {"agent_start_pos": (4, 1)}, r"agent_start_pos=\(4, 1\): choose a cell"),
+        ("Empty-5x5", {"agent_start_pos": (0, 0)}, "choose a cell between the walls, or None"),
+        ("LavaGapS5", {"obstacle_type": "water"}, "obstacle_type='water': choose lava or wall"),
+        ("MemoryS7", {"size": 8}, "size=8: choose an odd number"),
+        ("DoorKey-5x5", {"agent_view_size": 4}, "agent_view_size=4, view_size=4: choose odd"),
+        ("MultiRoom-N6", {"minNumRooms": 8}, "minNumRooms=8 > maxNumRooms=6"),
+        ("KeyCorridorS6R3", {"num_rows": 20}, r"the grid has 16 x 101 cells"),
+        ("DoorKey-5x5", {"layout": "flat", "image": "symbolic"}, "layout='flat' holds uint8"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            PoolVectorEnv(f"MiniGrid-{id}-v0", 1, **options)
+    for id, options, why in [
+        ("MultiRoom-N6", {"width": 9, "height": 9}, "the grid has no room for so many rooms"),
+        ("Empty-Random-5x5", {"size": 3}, "no free cell for the agent"),
+        ("DoorKey-5x5", {"size": 4}, "no room for what the level draws|no free cell"),
+        ("Fetch-5x5-N2", {"numObjs": 10}, "no free cell for"),
+    ]:
+        envs = PoolVectorEnv(f"MiniGrid-{id}-v0", 1, **options)
+        with closing(envs), pytest.raises(EnvError, match=why):
+            envs.reset(seed=1)

@@ -141,7 +141,7 @@ int mg_check_sides(const mg_shared *shared, pp_error *error);
                  "cells of the image in each direction; 0: agent_view_size"),                      \
       MG_ANY_INT(MG_IMAGE_TILE_SIZE, "image_tile_size", 8, 1, 64,                                  \
                  "pixels of a cell in an rgb image"),                                              \
-      MG_ANY_INT(MG_MAX_TEXT, "max_text", MG_MOST_TEXT, 1, 1 << 12,                                \
+      MG_ANY_INT(MG_MAX_TEXT, "max_text", MG_MOST_TEXT, MG_MOST_TEXT, 1 << 12,                     \
                  "characters of the mission in a flat observation"),                               \
       [MG_TILES] = {.name = "_tiles", .type = PP_OPT_BYTES, .doc = "the tiles of rgb images"}
 
