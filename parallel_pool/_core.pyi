@@ -122,6 +122,7 @@ class Lib:
     PP_MULTI_DISCRETE: Final[int]
     PP_MULTI_BINARY: Final[int]
     PP_DISCRETE_TUPLE: Final[int]
+    PP_TEXT: Final[int]
     PP_OPT_BOOL: Final[int]
     PP_OPT_INT: Final[int]
     PP_OPT_FLOAT: Final[int]

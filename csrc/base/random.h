@@ -159,4 +159,15 @@ static inline int64_t pp_rng_integers(pp_rng *rng, int64_t low, int64_t high) {
   return (int64_t)((uint64_t)low + offset);
 }
 
+/* Returns the draw of 0 .. most by which Generator.shuffle(list) and permutation(n) choose the
+ * partner of element `most`; they go from the last element down to element 1. */
+static inline uint32_t pp_rng_interval(pp_rng *rng, uint32_t most) {
+  if (!most) return 0;
+  uint32_t mask = most, drawn;
+  for (int shift = 1; shift <= 16; shift *= 2) mask |= mask >> shift;
+  do drawn = pp_rng_next32(rng) & mask;
+  while (drawn > most);
+  return drawn;
+}
+
 #endif

@@ -19,7 +19,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 6,
+  PP_ENV_ABI = 7,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256,
@@ -87,8 +87,16 @@ enum pp_follow {
 
 /* A field's Gymnasium space. PP_DISCRETE_TUPLE is for the only observation of an environment: an
  * array of one axis in C, EnvPool's API and dm_env's, as PP_MULTI_DISCRETE, and in Gymnasium's API
- * a Tuple of Discretes. */
-enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY, PP_DISCRETE_TUPLE };
+ * a Tuple of Discretes. PP_TEXT is for observations of environments with one player: a row holds a
+ * code, one integer or several, and Gymnasium's API makes a string of it with pp_field.text. */
+enum pp_space {
+  PP_BOX,
+  PP_DISCRETE,
+  PP_MULTI_DISCRETE,
+  PP_MULTI_BINARY,
+  PP_DISCRETE_TUPLE,
+  PP_TEXT
+};
 
 enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
 
@@ -146,7 +154,7 @@ typedef struct pp_field {
   double high;
   const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
-  int64_t n;           /* Discrete: 0 .. n-1 */
+  int64_t n;           /* Discrete: 0 .. n-1; Text: the most characters */
   const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element */
 
   /* rarely needed */
@@ -158,6 +166,10 @@ typedef struct pp_field {
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
    * action. null: the spaces of all players are equal. */
   const int64_t *player_sizes;
+  /* Text: writes the text that a row's code stands for, ASCII without a zero at its end, and
+   * returns its length, at most n. It runs on any thread, and depends on nothing but the code. */
+  int32_t (*text)(const void *code, char *out);
+  const char *charset; /* Text: the characters of texts; null: all printable ASCII */
 } pp_field;
 
 /* the value of one option; the option's type says which member holds it */

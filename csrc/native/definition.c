@@ -256,8 +256,24 @@ static int check_n(const subject *s, const pp_field *field, const char *member, 
   return PP_OK;
 }
 
+/* the most characters of a text */
+static const int64_t most_text = 1 << 16;
+
+static int check_codes(const subject *s, const pp_field *field) {
+  if (!field->text) return refuse(s, "text is null: give the function that writes texts");
+  if (field->n < 1 || field->n > most_text) {
+    return refuse(s, "n=%lld: choose 1 to %lld characters", (long long)field->n,
+                  (long long)most_text);
+  }
+  for (const char *c = field->charset; c && *c; c++) {
+    if (*c < ' ' || *c > '~')
+      return refuse(s, "charset holds a byte %d: choose printable ASCII", *c);
+  }
+  return PP_OK;
+}
+
 static int check_space(const subject *s, const pp_field *field) {
-  if (field->space < PP_BOX || field->space > PP_DISCRETE_TUPLE) {
+  if (field->space < PP_BOX || field->space > PP_TEXT) {
     return refuse(s, "space=%d: choose a pp_space", field->space);
   }
   if (field->space == PP_BOX) return check_bounds(s, field);
@@ -270,6 +286,7 @@ static int check_space(const subject *s, const pp_field *field) {
     }
     return check_n(s, field, "n", field->n);
   }
+  if (field->space == PP_TEXT) return check_codes(s, field);
   if (!field->ndim) return refuse(s, "ndim=0: choose 1 or more for this space");
   if (field->space == PP_MULTI_BINARY) return PP_OK;
   if (!field->nvec) return refuse(s, "nvec is null: give one n for each element");
@@ -327,8 +344,12 @@ static int check_order(const subject *s, const pp_config *config, int32_t at) {
   return PP_OK;
 }
 
-static int check_tuple(const subject *s, const pp_config *config, int32_t at) {
+/* checks whether the environment can have a field of this space */
+static int check_place(const subject *s, const pp_config *config, int32_t at) {
   const pp_field *field = &config->fields[at];
+  if (field->space == PP_TEXT && (field->is_info || field->per_player || config->num_players > 1)) {
+    return refuse(s, "it is a PP_TEXT: make it an observation of an environment with one player");
+  }
   bool is_alone = config->num_fields == 1 || config->fields[1].is_info;
   bool is_fit = at == 0 && is_alone && !field->is_info && !field->per_player && field->ndim == 1;
   if (field->space != PP_DISCRETE_TUPLE || is_fit) return PP_OK;
@@ -346,7 +367,7 @@ static int check_fields(const char *who, const pp_config *config, pp_error *erro
   }
   for (int32_t i = 0; i < config->num_fields; i++) {
     subject one = {who, "fields", i, config->fields[i].name, error};
-    int status = check_tuple(&one, config, i);
+    int status = check_place(&one, config, i);
     if (status < 0) return status;
   }
   if (!config->fields[0].is_info) return PP_OK;
@@ -359,8 +380,8 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
   // callbacks always get Discrete actions as int64, whatever the caller sends
   bool is_discrete =
       config->action.space == PP_DISCRETE || config->action.space == PP_MULTI_DISCRETE;
-  if (config->action.space == PP_DISCRETE_TUPLE) {
-    return refuse(&s, "space=%d: choose PP_MULTI_DISCRETE for an action", PP_DISCRETE_TUPLE);
+  if (config->action.space == PP_DISCRETE_TUPLE || config->action.space == PP_TEXT) {
+    return refuse(&s, "space=%d: choose PP_MULTI_DISCRETE for an action", config->action.space);
   }
   pp_field action = config->action;
   action.is_info = false;

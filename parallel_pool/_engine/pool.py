@@ -360,6 +360,32 @@ class Pool(BasePool):
             check(lib.pp_pool_observe(self._handle, env_id, rows, error_slot.raw))
         return batch_class(field_names(seen))._make(arrays)
 
+    def texts(self, name: str, codes: Any) -> tuple[str, ...]:
+        """Returns the strings that codes of a text stand for, such as a mission's.
+
+        Args:
+            name: of the observation.
+            codes: (rows, *shape) of its dtype, as batches have them.
+
+        Raises:
+            ValueError: these environments have no text of that name, or codes has another shape.
+
+        Example:
+            >>> pool.texts("mission", batch.mission)
+            ('get a red key', 'fetch a blue ball')
+        """
+        known = {field.name: field for field in self.spec.observations if field.texts is not None}
+        if name not in known:
+            has = ", ".join(known) or "none"
+            raise ValueError(f"{self._name} has no text {quote(name)}: its texts are: {has}")
+        field = known[name]
+        rows = np.asarray(codes, field.dtype)
+        if rows.ndim == 0 or rows.shape[1:] != field.shape:
+            wanted = ", ".join(["rows", *map(str, field.shape)])
+            raise ValueError(f"codes have shape {rows.shape}: give ({wanted})")
+        assert field.texts is not None
+        return field.texts.of_rows(rows)
+
     def option_values(self, env_ids: Any = None) -> dict[str, Array]:
         """Returns the values in force of the options that were given as each or each_reset.
 

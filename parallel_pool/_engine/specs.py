@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._engine.arguments import a_type, is_number, quote
+from parallel_pool._engine.texts import Texts
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 
 if TYPE_CHECKING:
@@ -255,7 +257,8 @@ class Field:
         is_info: False for observations and the action.
         on_step, on_reset: whether rows of steps, and of resets, have the info.
         space_kind: "box", "discrete", "multi_discrete", "multi_binary", or "discrete_tuple": an
-            array here, and in Gymnasium's API a tuple.
+            array here, and in Gymnasium's API a tuple; or "text": codes here, and in Gymnasium's
+            API strings.
         low, high: bounds of a Box, scalars or arrays of `shape`.
         n: of a Discrete space.
         nvec: of a MultiDiscrete space, or of the Discretes of a Tuple.
@@ -265,6 +268,7 @@ class Field:
             although `dtype` is float64.
         player_sizes: of a per-player field whose space differs between players: each player's n
             (Discrete), or its number of elements (one axis); None if all players are equal.
+        texts: what the codes of a text stand for; None for other fields.
     """
 
     name: str
@@ -283,6 +287,7 @@ class Field:
     is_int_on_step: bool = False
     is_int_on_reset: bool = False
     player_sizes: tuple[int, ...] | None = None
+    texts: Texts | None = None
 
     @property
     def marks_players(self) -> bool:
@@ -316,6 +321,7 @@ class Field:
                 lib.PP_MULTI_DISCRETE: "multi_discrete",
                 lib.PP_MULTI_BINARY: "multi_binary",
                 lib.PP_DISCRETE_TUPLE: "discrete_tuple",
+                lib.PP_TEXT: "text",
             }[raw.space],
             low=bounds(raw.low, raw.lows),
             high=bounds(raw.high, raw.highs),
@@ -331,6 +337,7 @@ class Field:
             player_sizes=tuple(ffi.unpack(raw.player_sizes, num_players))
             if raw.player_sizes
             else None,
+            texts=Texts.read(raw) if raw.space == lib.PP_TEXT else None,
         )
 
     def of_player(self, player: int) -> Field:
@@ -354,9 +361,15 @@ class Field:
         )
 
     def array_space(self) -> gymnasium.Space[Any]:
-        """Returns the space of one value as an array; the same as `space`, except for a Tuple."""
+        """Returns the space of one value as an array.
+
+        It is the same as `space`, except for a Tuple, and for a text: that of its code.
+        """
         if self.space_kind == "discrete_tuple":
             return replace(self, space_kind="multi_discrete").space()
+        if self.space_kind == "text":
+            codes = np.iinfo(self.dtype)
+            return replace(self, space_kind="box", low=codes.min, high=codes.max).space()
         return self.space()
 
     def space(self) -> gymnasium.Space[Any]:
@@ -371,6 +384,8 @@ class Field:
         if self.space_kind == "multi_discrete":
             assert self.nvec is not None
             return spaces.MultiDiscrete(self.nvec)
+        if self.texts is not None and self.space_kind == "text":
+            return spaces.Text(self.texts.most, min_length=0, charset=self.texts.charset)
         if self.space_kind == "multi_binary":
             # as people write it: a space with n=(6,) is not equal to one with n=6
             return spaces.MultiBinary(self.shape[0] if len(self.shape) == 1 else list(self.shape))
@@ -501,6 +516,11 @@ class Definition:
             lib.pp_config_fini(self.raw, config)
 
 
+# By family, the module whose function `text_space(spec, field)` makes the space of its texts, or
+# returns None for Gymnasium's own Text; `parallel_pool._families` adds them.
+text_spaces: dict[str, str] = {}
+
+
 class Spec:
     """The fields and spaces of a definition's environments with given options.
 
@@ -543,6 +563,8 @@ class Spec:
 
     def _with_players(self, field: Field) -> gymnasium.Space[Any]:
         """Returns a field's space; for a per-player field of several players, a batch of it."""
+        if field.space_kind == "text":
+            return self._text_space(field)
         if self.num_players == 1 or not field.per_player:
             return field.space()
         from gymnasium import spaces
@@ -551,3 +573,11 @@ class Spec:
         if field.space_kind == "discrete" and field.player_sizes is not None:
             return spaces.MultiDiscrete(list(field.player_sizes))
         return batch_space(field.space(), self.num_players)
+
+    def _text_space(self, field: Field) -> gymnasium.Space[Any]:
+        module = text_spaces.get(self.definition.family)
+        if module is None:
+            return field.space()
+        space: gymnasium.Space[Any] | None
+        space = importlib.import_module(module).text_space(self, field)
+        return field.space() if space is None else space

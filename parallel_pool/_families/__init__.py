@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parallel_pool._engine.registry import Family, families
+from parallel_pool._engine.specs import text_spaces
 
 families |= {
     "ale": Family("parallel_pool._families.ale"),
@@ -14,6 +15,9 @@ families |= {
         renderer="parallel_pool._families.box2d_renderer",
     ),
     "classic": Family(renderer="parallel_pool._families.classic_renderer"),
+    "minigrid": Family(
+        "parallel_pool._families.minigrid", renderer="parallel_pool._families.minigrid_renderer"
+    ),
     "mpe": Family("parallel_pool._families.mpe", renderer="parallel_pool._families.mpe_renderer"),
     "mujoco": Family(
         "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"
@@ -22,3 +26,4 @@ families |= {
         "parallel_pool._families.toy_text", renderer="parallel_pool._families.toy_text_renderer"
     ),
 }
+text_spaces["minigrid"] = "parallel_pool._families.minigrid"

@@ -70,10 +70,19 @@ def _check_observation(
         for column, array in zip(pool.columns, batch, strict=True)
         if 0 <= column.field < len(spec.observations) and column.is_final == is_final
     }
+    for field in spec.observations:
+        if field.texts is not None:
+            codes = np.asarray(values[field.name])[None]
+            (values[field.name],) = field.texts.of_rows(codes)
     # a scalar of an array is no ndarray; Gymnasium's Box wants one
     single = list(values) == ["obs"]
     seen = (
-        values["obs"] if single else {name: np.asarray(value)[()] for name, value in values.items()}
+        values["obs"]
+        if single
+        else {
+            name: value if isinstance(value, str) else np.asarray(value)[()]
+            for name, value in values.items()
+        }
     )
     if space.contains(seen):
         return

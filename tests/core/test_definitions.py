@@ -165,6 +165,8 @@ def name_twice(maker: Maker) -> None:
 
 
 NULL = ffi.NULL
+# a function that writes texts; it is not called
+WRITE = registry.builtin()["test/Orders-v0"].raw.fields[0].text
 LATIN = "Dôme".encode("latin-1")
 DEFINITION: list[tuple[Callable[[Maker], None], str]] = [
     (set_raw(id=NULL), "the definition: id is null: give one"),
@@ -304,6 +306,17 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (
         set_action(space=lib.PP_DISCRETE_TUPLE, ndim=1, shape=[2], nvec=[3, 3]),
         "space=4: choose PP_MULTI_DISCRETE for an action",
+    ),
+    (
+        set_action(space=lib.PP_TEXT),
+        "space=5: choose PP_MULTI_DISCRETE for an action",
+    ),
+    (set_field(1, space=lib.PP_TEXT), r"fields\[1\] \(stake\): text is null: give the function"),
+    (set_field(1, space=lib.PP_TEXT, text=WRITE), "it is a PP_TEXT: make it an observation of an"),
+    (set_field(1, space=lib.PP_TEXT, text=WRITE, n=0), "n=0: choose 1 to 65536 characters"),
+    (
+        set_field(1, space=lib.PP_TEXT, text=WRITE, charset=b"a\tb"),
+        "charset holds a byte 9: choose printable ASCII",
     ),
     (
         set_field(1, player_sizes=[1, 1]),

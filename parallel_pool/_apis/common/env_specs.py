@@ -22,7 +22,7 @@ from parallel_pool._families import toy_text
 
 # Modules of the Python environments that native ones equal. An id registered with any other entry
 # point is the user's own environment, and is not replaced.
-REFERENCES = ("gymnasium.envs.", "ale_py.")
+REFERENCES = ("gymnasium.envs.", "ale_py.", "minigrid.envs")
 
 
 def find(env: Any) -> EnvSpec:

@@ -84,15 +84,23 @@ def of_row(observations: Any, row: int) -> Any:
     Gymnasium's toy text returns Python's ints for a Discrete space and for a tuple of such.
 
     Args:
-        observations: an array (n, ...), or a dict or tuple of such arrays.
+        observations: an array (n, ...), or a tuple of n texts; or a dict or tuple of such.
         row: of the environment.
     """
     if isinstance(observations, dict):
-        return {key: values[row].copy() for key, values in observations.items()}
+        return {key: _of_key(values[row]) for key, values in observations.items()}
     if isinstance(observations, tuple):
+        first = observations[row] if row < len(observations) else None
+        if isinstance(first, str):
+            return first
         return tuple(of_row(values, row) for values in observations)
     value = observations[row]
     return value.copy() if isinstance(value, np.ndarray) else value.item()
+
+
+def _of_key(value: Any) -> Any:
+    """Returns an entry of a dict, which is no view of the batch."""
+    return value if isinstance(value, str) else value.copy()
 
 
 # ------------------------------------------------------------------------- parts of a batch --

@@ -48,6 +48,8 @@ def bounds(field: Field) -> tuple[Any, Any]:
         return 0, field.nvec - 1
     if field.space_kind == "multi_binary":
         return 0, 1
+    if field.space_kind == "text":
+        return np.iinfo(field.dtype).min, np.iinfo(field.dtype).max
     # an info with low == high == 0 has no stated bounds
     if not field.is_info or np.any(field.low) or np.any(field.high):
         return field.low, field.high

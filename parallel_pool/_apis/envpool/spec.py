@@ -215,11 +215,14 @@ class EnvSpec:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """Of one environment's (one player's) observation; a Dict if there are several."""
+        """Of one environment's (one player's) observation; a Dict if there are several.
+
+        A text is a code, of which `Pool.texts` makes strings.
+        """
         fields = self._core.observations
         if len(fields) == 1:
             return fields[0].array_space()
-        return _dict_space(nest({field.name: field.space() for field in fields}))
+        return _dict_space(nest({field.name: field.array_space() for field in fields}))
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:

@@ -15,7 +15,7 @@ from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool._apis.common.gymnasium_ids import is_native, runs_in_processes
 from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._apis.common.warn_once import warn_once
-from parallel_pool._apis.gymnasium import fusion
+from parallel_pool._apis.gymnasium import fusion, minigrid_wrappers
 from parallel_pool._apis.gymnasium.fusion import Chain, Refusal
 from parallel_pool._engine import registry, variation
 from parallel_pool._engine.arguments import (
@@ -224,7 +224,10 @@ def _find_native(
         return Refusal(why, definition.id)
     if chain.options:
         for it in variation.options_of_each(options):
-            why = ale_ids.unfused_reason(definition, spec, chain.options, it)
+            if chain.is_minigrid:
+                why = minigrid_wrappers.unfused_reason(definition, chain.options, it)
+            else:
+                why = ale_ids.unfused_reason(definition, spec, chain.options, it)
             if why is not None:
                 return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
@@ -318,7 +321,8 @@ def _find_compiled(
 
     chain = fusion.recognise(wrappers, spec)
     if isinstance(chain, Chain) and chain.options:
-        chain = Refusal(f"{chain.names[0]} is for Atari games, and {spec.id} is none")
+        whose = "MiniGrid" if chain.is_minigrid else "Atari games"
+        chain = Refusal(f"{chain.names[0]} is for {whose}, and {spec.id} is none")
     if isinstance(chain, Refusal):
         raise ValueError(
             f"backend='compiled', but {chain.reason}: leave the wrapper out, wrap the vector"

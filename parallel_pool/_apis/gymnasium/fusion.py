@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import wrappers as known
 
+from parallel_pool._apis.gymnasium import minigrid_wrappers
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.variation import Each, EachReset
 
@@ -56,7 +57,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """AtariPreprocessing or FrameStackObservation: the native options that replace it."""
+    """A wrapper of observations, Atari's or minigrid's: the native options that replace it."""
 
     kind: type
     options: Mapping[str, Any]
@@ -72,12 +73,14 @@ class Chain:
     Attributes:
         names: of all of them.
         layers: those applied in Python, see `FusedWrappers`.
-        options: of native environments: they make C do Atari's preprocessing.
+        options: of native environments: they make C change observations.
+        is_minigrid: whether these are minigrid's, not Atari's.
     """
 
     names: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_minigrid: bool = False
 
     def limit(self, own: Any) -> Any:
         """Returns the smallest time limit in steps; `own` is the one inside these wrappers.
@@ -117,9 +120,10 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
     """Returns the chain of these wrappers if all of them are recognised, else a refusal.
 
     Recognised are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
-    ClipReward, TransformReward with a `functools.partial` of `numpy.clip`, and for Atari games
-    AtariPreprocessing and FrameStackObservation; each as the class itself, as a `functools.partial`
-    of it with keyword arguments, or as a WrapperSpec. Arguments that Gymnasium refuses are refused
+    ClipReward, TransformReward with a `functools.partial` of `numpy.clip`, for Atari games
+    AtariPreprocessing and FrameStackObservation, and for MiniGrid the wrappers of
+    `minigrid_wrappers.READERS`; each as the class itself, as a `functools.partial` of it with
+    keyword arguments, or as a WrapperSpec. Arguments that Gymnasium refuses are refused
     here too, so that Gymnasium raises its own error.
 
     Args:
@@ -130,10 +134,11 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
         found = [_of_spec(each) for each in spec.additional_wrappers]
         found += [_of_callable(each) for each in wrappers or ()]
         names = tuple(kind.__name__ for kind, _ in found)
-        read = [READERS[kind][1](**arguments) for kind, arguments in found]
+        read = [_read(kind, arguments) for kind, arguments in found]
         found_layers = [layer for layer in read if layer is not None]
         options = _preprocessing_options(found_layers)
         layers = [layer for layer in found_layers if not isinstance(layer, Preprocessing)]
+        is_minigrid = any(_reader(kind) is not None and kind not in READERS for kind, _ in found)
         keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
         if len(set(keys)) < len(keys):
             raise _Unknown(
@@ -141,14 +146,31 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
             )
     except _Unknown as unknown:
         return Refusal(str(unknown))
-    return Chain(names, tuple(layers), options)
+    return Chain(names, tuple(layers), options, is_minigrid)
 
 
 # ---------------------------------------------------------------------------- recognition --
 
 
+def _reader(kind: Any) -> tuple[tuple[str, ...], Callable[..., Any]] | None:
+    """Returns the names of a known wrapper's arguments, and what reads them."""
+    return READERS.get(kind) or minigrid_wrappers.reader(kind)
+
+
+def _read(kind: type, arguments: dict[str, Any]) -> Layer | Preprocessing | None:
+    found = _reader(kind)
+    assert found is not None
+    if kind in READERS:
+        layer: Layer | Preprocessing | None = found[1](**arguments)
+        return layer
+    try:
+        return Preprocessing(kind, found[1](**arguments))
+    except ValueError as error:
+        raise _Unknown(str(error)) from None
+
+
 def _of_spec(spec: WrapperSpec) -> tuple[type, dict[str, Any]]:
-    kind = ENTRY_POINTS.get(spec.entry_point)
+    kind = ENTRY_POINTS.get(spec.entry_point) or minigrid_wrappers.of_entry_point(spec.entry_point)
     if kind is None:
         raise _Unknown(f"{spec.name} ({spec.entry_point}) {NOT_KNOWN}")
     if spec.kwargs is None:
@@ -170,7 +192,7 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
             " of gymnasium.wrappers, and functools.partial of one with keyword arguments, can be"
             " recognised)"
         )
-    if kind not in READERS:
+    if _reader(kind) is None:
         raise _Unknown(f"{kind.__name__} {NOT_KNOWN}")
     return kind, _arguments(kind, given)
 
@@ -183,7 +205,9 @@ def _function_repr(function: Any) -> str:
 def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     """Returns all arguments of a wrapper except the environment, with defaults filled in."""
     signature = inspect.signature(kind.__init__)  # type: ignore[misc]
-    known_names = READERS[kind][0]
+    reader = _reader(kind)
+    assert reader is not None
+    known_names = reader[0]
     if tuple(signature.parameters)[2:] != known_names:
         raise _Unknown(f"{kind.__name__}{signature} has other parameters than the one known here")
     try:
@@ -196,11 +220,18 @@ def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _preprocessing_options(layers: Sequence[Layer | Preprocessing]) -> dict[str, Any]:
-    """Returns the native options for Atari's preprocessing; {} without such wrappers."""
+    """Returns the native options that replace wrappers of observations; {} without such ones."""
     found = [layer for layer in layers if isinstance(layer, Preprocessing)]
     kinds = tuple(layer.kind for layer in found)
     if not kinds:
         return {}
+    if not any(kind in READERS for kind in kinds):
+        try:
+            return minigrid_wrappers.combined(
+                [(layer.kind.__name__, dict(layer.options)) for layer in found]
+            )
+        except ValueError as error:
+            raise _Unknown(str(error)) from None
     if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Preprocessing):
         names = " and ".join(kind.__name__ for kind in kinds)
         raise _Unknown(
@@ -315,7 +346,8 @@ def _read_nothing(**_: Any) -> None:
 NOT_KNOWN = (
     "is not one of the wrappers that native environments have themselves (TimeLimit,"
     " OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with"
-    " a clip, and around Atari games AtariPreprocessing and FrameStackObservation)"
+    " a clip, around Atari games AtariPreprocessing and FrameStackObservation, and around MiniGrid"
+    f" {', '.join(minigrid_wrappers.READERS)})"
 )
 
 ATARI = (known.AtariPreprocessing, known.FrameStackObservation)

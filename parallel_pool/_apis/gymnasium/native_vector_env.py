@@ -237,6 +237,7 @@ class NativeVectorEnv(AsyncCalls):
         # keys in the order of the space; None for a single array
         self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
         self._is_tuple = isinstance(space, Tuple)
+        self._texts = {it.name: it.texts for it in observations if it.texts is not None}
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -264,11 +265,12 @@ class NativeVectorEnv(AsyncCalls):
 
     def _reset_result(self, request: ResetRequest, batch: Batch, others: Any) -> Reset:
         mask = request.mask
-        observations = self._observations(batch)
+        observations = self._arrays(batch)
         if mask is None:
             mask = np.ones(self.num_envs, np.bool_)
         else:
             observations = self._merge(mask, observations, others)
+        observations = self._with_texts(observations)
         infos = self._infos.of_reset(batch, mask)
         if self.pool.definition.family == ale_ids.FAMILY:
             infos.update(ale_ids.seeds_info(request.seeds, mask))
@@ -335,6 +337,7 @@ class NativeVectorEnv(AsyncCalls):
             self._infos.is_empty
             and self._keys is None
             and not self._is_tuple
+            and not self._texts
             and self._fused is None
             and self._renderer is None
             and self.autoreset_mode is AutoresetMode.NEXT_STEP
@@ -399,7 +402,22 @@ class NativeVectorEnv(AsyncCalls):
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
 
     def _observations(self, batch: Batch) -> Any:
-        """Returns the observations of a batch, or of what Pool.observe returns."""
+        """Returns the observations of a batch."""
+        return self._with_texts(self._arrays(batch))
+
+    def _with_texts(self, observations: Any) -> Any:
+        """Puts strings in place of codes: a tuple of one for each row."""
+        if not self._texts:
+            return observations
+        if self._keys is None:
+            (texts,) = self._texts.values()
+            return texts.of_rows(observations)
+        return observations | {
+            key: texts.of_rows(observations[key]) for key, texts in self._texts.items()
+        }
+
+    def _arrays(self, batch: Batch) -> Any:
+        """Returns the arrays of the observations of a batch, or of what Pool.observe returns."""
         if self._keys is None:
             return tuples.split(batch[0]) if self._is_tuple else batch[0]
         return {key: batch[self._observation_columns[key]] for key in self._keys}
@@ -412,7 +430,7 @@ class NativeVectorEnv(AsyncCalls):
         if mask is None or mask.all():
             return None
         try:
-            return self._observations(self.pool.observe(np.flatnonzero(~mask)))
+            return self._arrays(self.pool.observe(np.flatnonzero(~mask)))
         except StateError as error:
             if type(error) is not StateError:
                 raise
@@ -437,7 +455,9 @@ class NativeVectorEnv(AsyncCalls):
             (only,) = columns.values()
             observations: Any = tuples.split(batch[only]) if self._is_tuple else batch[only]
         else:
-            observations = {key: batch[columns[key]] for key in self._keys}
+            # as the environment's own dict has them
+            observations = {key: batch[i] for key, i in columns.items()}
+        observations = self._with_texts(observations)
         return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
 
     def _note_failed(self, error: EnvError, kind: str) -> None:

@@ -87,6 +87,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         self._ends = engine["reward"], engine["terminated"], engine["truncated"]
         fields = list(enumerate(pool.spec.fields))
         self._observations = {field.name: i for i, field in fields if not field.is_info}
+        self._texts = {field.name: field.texts for _, field in fields if field.texts is not None}
 
         def infos(*, is_reset: bool) -> list[Info]:
             found = [(i, field) for i, field in fields if field.is_info]
@@ -177,16 +178,20 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
     def _observation(self, batch: Batch) -> Any:
         space = self.observation_space
         if isinstance(space, spaces.Dict):
-            return {key: _value(space[key], batch[i]) for key, i in self._observations.items()}
-        return _value(space, batch[0])
+            return {
+                key: self._value(key, space[key], batch[i]) for key, i in self._observations.items()
+            }
+        (key,) = self._observations
+        return self._value(key, space, batch[0])
 
-
-def _value(space: gymnasium.Space[Any], rows: Any) -> Any:
-    """Returns the only row of an observation as its space has it."""
-    if isinstance(space, spaces.Tuple):
-        return of_row(tuples.split(rows), 0)
-    # NumPy's own scalars are not arrays
-    return of_row(rows, 0) if isinstance(space, spaces.Discrete) else np.array(rows[0])
+    def _value(self, key: str, space: gymnasium.Space[Any], rows: Any) -> Any:
+        """Returns the only row of an observation as its space has it."""
+        if key in self._texts:
+            return self._texts[key].of_rows(rows)[0]
+        if isinstance(space, spaces.Tuple):
+            return of_row(tuples.split(rows), 0)
+        # NumPy's own scalars are not arrays
+        return of_row(rows, 0) if isinstance(space, spaces.Discrete) else np.array(rows[0])
 
 
 def class_of(task_id: str) -> type[PoolEnv]:

@@ -121,6 +121,13 @@ class NativeBackend:
                 f"{self.pool.definition.id} has {spec.num_players} players: Stable-Baselines3 takes"
                 " one reward for each environment: use parallel_pool.make"
             )
+        texts = [field.name for field in spec.observations if field.texts is not None]
+        if texts:
+            raise ValueError(
+                f"{self.pool.definition.id} has a text among its observations"
+                f" ({', '.join(texts)}), which Stable-Baselines3 can't learn from: leave it out by"
+                " an option of the environment, or use parallel_pool.make_vec"
+            )
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space: gymnasium.Space[Any] = spec.action_space()
         self._infos = InfoDicts(self.pool.definition, spec, columns)

@@ -1,0 +1,163 @@
+#include "rooms.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+/* as minigrid's RoomGrid, which gives up then */
+enum { MOST_TRIES = 1000, MOST_DOORS_TRIED = 5000 };
+
+int mg_check_rooms(int64_t rows, int64_t columns, pp_error *error) {
+  if (rows * columns <= MG_MOST_ROOMS) return PP_OK;
+  return pp_fail(error, PP_ERR_ARGUMENT, "%lld x %lld rooms: choose at most %d rooms",
+                 (long long)rows, (long long)columns, MG_MOST_ROOMS);
+}
+
+int32_t mg_rooms_side(int32_t size, int32_t count) {
+  return (size - 1) * count + 1;
+}
+
+static mg_room *room_at(mg_rooms *rooms, int32_t column, int32_t row) {
+  return &rooms->at[row * rooms->columns + column];
+}
+
+static mg_room *neighbor(mg_rooms *rooms, mg_room *room, int32_t side) {
+  static const int32_t columns[4] = {1, 0, -1, 0}, rows[4] = {0, 1, 0, -1};
+  return room + rows[side] * rooms->columns + columns[side];
+}
+
+static void fail(mg_rooms *rooms, const char *why) {
+  if (!rooms->world->failure) rooms->world->failure = why;
+}
+
+/* Draws the doors' places of a room's right and lower side; the others are its neighbours'. */
+static void draw_doors(mg_rooms *rooms, int32_t column, int32_t row) {
+  mg_room *room = room_at(rooms, column, row);
+  mg_area area = room->area;
+  int32_t right = area.x + area.width - 1, bottom = area.y + area.height - 1;
+  room->has_neighbor[MG_RIGHT] = column < rooms->columns - 1;
+  room->has_neighbor[MG_DOWN] = row < rooms->rows - 1;
+  room->has_neighbor[MG_LEFT] = column > 0;
+  room->has_neighbor[MG_UP] = row > 0;
+  if (room->has_neighbor[MG_RIGHT]) {
+    room->door[MG_RIGHT] = (mg_point){right, mg_draw(rooms->world, area.y + 1, bottom)};
+  }
+  if (room->has_neighbor[MG_DOWN]) {
+    room->door[MG_DOWN] = (mg_point){mg_draw(rooms->world, area.x + 1, right), bottom};
+  }
+  for (int32_t side = MG_LEFT; side <= MG_UP; side++) {
+    if (room->has_neighbor[side]) {
+      room->door[side] = neighbor(rooms, room, side)->door[side - 2];
+    }
+  }
+}
+
+void mg_rooms_begin(mg_rooms *rooms, mg_world *world, int32_t size, int32_t rows, int32_t columns) {
+  rooms->world = world;
+  rooms->size = size;
+  rooms->rows = rows;
+  rooms->columns = columns;
+  for (int32_t i = 0; i < rows * columns; i++) {
+    mg_area area = {i % columns * (size - 1), i / columns * (size - 1), size, size};
+    rooms->at[i] = (mg_room){.area = area};
+    mg_frame(world, area);
+  }
+  for (int32_t i = 0; i < rows * columns; i++) draw_doors(rooms, i % columns, i / columns);
+  mg_put_agent(world, columns / 2 * (size - 1) + size / 2, rows / 2 * (size - 1) + size / 2,
+               MG_RIGHT);
+}
+
+static bool is_next_to_agent(const mg_world *world, mg_point at, const void *context) {
+  (void)context;
+  mg_point agent = world->state->agent;
+  return abs(agent.x - at.x) + abs(agent.y - at.y) < 2;
+}
+
+void mg_rooms_place(mg_rooms *rooms, int32_t column, int32_t row, mg_cell cell) {
+  mg_point at;
+  if (!mg_try_place(rooms->world, cell, room_at(rooms, column, row)->area, is_next_to_agent, NULL,
+                    MOST_TRIES, &at)) {
+    fail(rooms, "no free cell of a room was found in 1001 tries, as in minigrid");
+  }
+}
+
+int32_t mg_rooms_add(mg_rooms *rooms, int32_t column, int32_t row, int32_t kind, int32_t color,
+                     int32_t tag) {
+  mg_cell cell = mg_object(kind, color == MG_DRAWN ? mg_draw_color(rooms->world) : color);
+  cell.tag = (uint8_t)tag;
+  mg_rooms_place(rooms, column, row, cell);
+  return cell.color;
+}
+
+mg_new_door mg_rooms_add_door(mg_rooms *rooms, int32_t column, int32_t row, int32_t side,
+                              int32_t color, bool is_locked) {
+  mg_room *room = room_at(rooms, column, row);
+  mg_new_door door = {color == MG_DRAWN ? mg_draw_color(rooms->world) : color, room->door[side]};
+  room->is_locked = is_locked;
+  mg_set(rooms->world, door.at.x, door.at.y,
+         mg_door_of(door.color, is_locked ? MG_LOCKED : MG_CLOSED));
+  room->is_joined[side] = true;
+  neighbor(rooms, room, side)->is_joined[(side + 2) % 4] = true;
+  return door;
+}
+
+void mg_rooms_remove_wall(mg_rooms *rooms, int32_t column, int32_t row, int32_t side) {
+  mg_room *room = room_at(rooms, column, row);
+  mg_area area = room->area;
+  int32_t x = side == MG_RIGHT ? area.x + area.width - 1 : area.x;
+  int32_t y = side == MG_DOWN ? area.y + area.height - 1 : area.y;
+  if (side == MG_RIGHT || side == MG_LEFT) {
+    mg_column(rooms->world, x, area.y + 1, area.height - 2, mg_empty);
+  } else {
+    mg_row(rooms->world, area.x + 1, y, area.width - 2, mg_empty);
+  }
+  room->is_joined[side] = true;
+  neighbor(rooms, room, side)->is_joined[(side + 2) % 4] = true;
+}
+
+void mg_rooms_place_agent(mg_rooms *rooms, int32_t column, int32_t row) {
+  mg_world *world = rooms->world;
+  int32_t kind;
+  int32_t tries = 0;
+  do {
+    mg_place_agent(world, room_at(rooms, column, row)->area, MOST_TRIES);
+    kind = mg_get(world, mg_ahead(world->state->agent, world->state->direction)).kind;
+    /* minigrid would go on for ever where every free cell faces an object */
+    if (++tries > MOST_TRIES) fail(rooms, "the agent would face an object wherever it stands");
+  } while (kind != MG_EMPTY && kind != MG_WALL && !world->failure);
+}
+
+/* Returns how many rooms the agent can reach from a room, through doors of any state. */
+static int32_t count_reached(mg_rooms *rooms, mg_room *start) {
+  bool is_reached[MG_MOST_ROOMS] = {false};
+  mg_room *stack[4 * MG_MOST_ROOMS + 1];
+  int32_t depth = 0, count = 0;
+  stack[depth++] = start;
+  while (depth) {
+    mg_room *room = stack[--depth];
+    if (is_reached[room - rooms->at]) continue;
+    is_reached[room - rooms->at] = true;
+    count++;
+    for (int32_t side = 0; side < 4; side++) {
+      if (room->is_joined[side]) stack[depth++] = neighbor(rooms, room, side);
+    }
+  }
+  return count;
+}
+
+void mg_rooms_connect(mg_rooms *rooms) {
+  mg_world *world = rooms->world;
+  mg_point agent = world->state->agent;
+  mg_room *start = room_at(rooms, agent.x / (rooms->size - 1), agent.y / (rooms->size - 1));
+  for (int32_t i = 0; !world->failure; i++) {
+    if (i > MOST_DOORS_TRIED) fail(rooms, "the rooms can't be connected, as in minigrid");
+    if (count_reached(rooms, start) == rooms->rows * rooms->columns) return;
+    int32_t column = mg_draw(world, 0, rooms->columns);
+    int32_t row = mg_draw(world, 0, rooms->rows);
+    int32_t side = mg_draw(world, 0, 4);
+    mg_room *room = room_at(rooms, column, row);
+    if (!room->has_neighbor[side] || room->is_joined[side]) continue;
+    if (room->is_locked || neighbor(rooms, room, side)->is_locked) continue;
+    mg_rooms_add_door(rooms, column, row, side, MG_DRAWN, false);
+  }
+}

@@ -1,0 +1,120 @@
+"""minigrid's wrappers of observations, as options of native environments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.specs import Definition
+
+MODULE = "minigrid.wrappers"
+FAMILY = "minigrid"
+
+# as in csrc/envs/minigrid: the longest mission, and the largest views and tiles
+LEAST_TEXT, MOST_TEXT, MOST_VIEW, MOST_TILE = 96, 4096, 31, 64
+
+Options = dict[str, Any]
+
+
+def _is_within(value: Any, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _read_view_size(agent_view_size: Any) -> Options:
+    if not _is_within(agent_view_size, 3, MOST_VIEW) or agent_view_size % 2 == 0:
+        raise ValueError(
+            f"ViewSizeWrapper(agent_view_size={quote(agent_view_size)}) needs an odd int of 3 to"
+            f" {MOST_VIEW}"
+        )
+    return {"view_size": agent_view_size}
+
+
+def _picture(image: str) -> Callable[..., Options]:
+    def read(tile_size: Any) -> Options:
+        if not _is_within(tile_size, 1, MOST_TILE):
+            raise ValueError(f"tile_size={quote(tile_size)} needs an int of 1 to {MOST_TILE}")
+        return {"image": image, "image_tile_size": tile_size}
+
+    return read
+
+
+def _read_flat(maxStrLen: Any) -> Options:
+    if not _is_within(maxStrLen, LEAST_TEXT, MOST_TEXT):
+        raise ValueError(
+            f"FlatObsWrapper(maxStrLen={quote(maxStrLen)}) needs an int of {LEAST_TEXT} to"
+            f" {MOST_TEXT}"
+        )
+    return {"layout": "flat", "max_text": maxStrLen}
+
+
+# for each wrapper the names of its arguments, and the function that reads them
+READERS: dict[str, tuple[tuple[str, ...], Callable[..., Options]]] = {
+    "ViewSizeWrapper": (("agent_view_size",), _read_view_size),
+    "FullyObsWrapper": ((), lambda: {"image": "full"}),
+    "SymbolicObsWrapper": ((), lambda: {"image": "symbolic"}),
+    # its tiles have no meaning
+    "OneHotPartialObsWrapper": (("tile_size",), lambda tile_size: {"image": "one_hot"}),
+    "RGBImgPartialObsWrapper": (("tile_size",), _picture("rgb_partial")),
+    "RGBImgObsWrapper": (("tile_size",), _picture("rgb")),
+    "ImgObsWrapper": ((), lambda: {"layout": "image"}),
+    "FlatObsWrapper": (("maxStrLen",), _read_flat),
+}
+
+
+def reader(kind: type) -> tuple[tuple[str, ...], Callable[..., Options]] | None:
+    """Returns the names of a wrapper's arguments and what reads them; None for other classes.
+
+    What reads them returns options, and raises ValueError with a clause where C has none.
+    """
+    module = sys.modules.get(MODULE)
+    is_own = module is not None and getattr(module, kind.__name__, None) is kind
+    return READERS.get(kind.__name__) if is_own else None
+
+
+def of_entry_point(entry_point: str) -> Any:
+    """Returns the class of an entry point of minigrid's wrappers, None if it is none."""
+    module, _, name = entry_point.partition(":")
+    if module != MODULE or name not in READERS or MODULE not in sys.modules:
+        return None
+    return getattr(sys.modules[MODULE], name, None)
+
+
+def combined(found: Sequence[tuple[str, Options]]) -> Options:
+    """Returns the options of several wrappers, the innermost first.
+
+    Raises:
+        ValueError: they can't be done in this order; a clause.
+    """
+    names = " and ".join(name for name, _ in found)
+    together: Options = {}
+    for name, options in found:
+        is_late = "layout" in together or (
+            "image" in together and ("image" in options or "view_size" in options)
+        )
+        if is_late or ("view_size" in together and "view_size" in options):
+            raise ValueError(f"{names} can't be native in this order")
+        if "view_size" in together and options.get("image") == "rgb_partial":
+            raise ValueError(f"the picture of {name} does not have the size of ViewSizeWrapper")
+        if together.get("image") == "symbolic" and options.get("layout") == "flat":
+            raise ValueError(f"{names} has integers that its space can't hold")
+        together |= options
+    return together
+
+
+def unfused_reason(
+    definition: Definition, chosen: Mapping[str, Any], options: Mapping[str, Any]
+) -> str | None:
+    """Returns why native environments can't replace minigrid's wrappers; None if they can.
+
+    Args:
+        definition: of the environments.
+        chosen: the native options that replace the wrappers.
+        options: of the environments.
+    """
+    if definition.family != FAMILY:
+        return f"{definition.id} is not an environment that minigrid's wrappers take"
+    if chosen.get("image") == "rgb" and options.get("highlight", True) is not True:
+        return "RGBImgObsWrapper shows highlight=False, which native environments do not"
+    return None
