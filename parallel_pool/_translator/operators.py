@@ -7,7 +7,7 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, fitting, reset_options, storage, texts
+from parallel_pool._translator import arrays, fitting, reset_options, seeding, storage, texts
 from parallel_pool._translator.fitting import OVERFLOW as OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
@@ -27,6 +27,7 @@ from parallel_pool._translator.values import (
     Opt,
     Options,
     Rec,
+    SeedArgument,
     Tup,
     Txt,
     Uni,
@@ -585,6 +586,8 @@ def _is_exact(a: Num, b: Num) -> bool:
 def _is(body: Body, one: Value, other: Value) -> str | bool:
     for a, b in ((one, other), (other, one)):
         if isinstance(b, Fixed) and b.value is None:
+            if isinstance(a, SeedArgument):
+                raise body.refuse(seeding.WHY)
             if isinstance(a, Opt):
                 return f"(!{a.some})"
             return isinstance(a, Fixed) and a.value is None

@@ -707,6 +707,31 @@ class Borders(Probe):
         ]
 
 
+class Norms(Probe):
+    """np.linalg.norm along an axis."""
+
+    size = 12
+
+    def __init__(self):
+        super().__init__()
+        self.points = np.zeros((4, 3))
+
+    def values(self, action):
+        self.points = self.points * 0.9 + self.np_random.normal(size=(4, 3))
+        deltas = self.points - action
+        small = deltas.astype(np.float32)
+        rows = np.linalg.norm(deltas, axis=1)
+        return [
+            *rows,
+            *np.linalg.norm(deltas.T, axis=1),
+            np.linalg.norm(self.points, axis=-1).sum(),
+            np.linalg.norm(small, axis=0)[1],
+            np.linalg.norm(action, axis=0),
+            np.linalg.norm(deltas, 2, 1)[3],
+            int((rows < 1).all()),
+        ]
+
+
 class Seeded(Probe):
     """A generator of its own, which reset seeds."""
 
@@ -741,5 +766,6 @@ PROBES = (
     Keys,
     Dicts,
     Borders,
+    Norms,
     Seeded,
 )
