@@ -83,9 +83,6 @@ from parallel_pool._translator.values import (
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
-# ints whose texts are parts of the program
-LARGEST_TEXT = 99
-
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
@@ -1269,41 +1266,33 @@ def _str(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return Fixed(str(given[0].value))
     number = as_number(body.plain(given[0]))
     if number is not None and number.number.kind == "i":
-        return _text_of_int(body, cast(number.c, INT, number.number))
+        return texts.of_int(body, cast(number.c, INT, number.number))
     raise body.refuse("texts that are made while the program runs are not translated")
 
 
-def _text_of_int(body: Body, c: str) -> Txt:
-    """str() of a small int: the texts of others would not be known."""
-    numbers = [body.program.text_number(str(each)) for each in range(LARGEST_TEXT + 1)]
-    table = body.program.table(np.array(numbers, np.int32))
-    at = body.temporary("int64_t", c)
-    body.check(
-        f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
-        "ValueError",
-        f"str() of the int %lld: the texts of ints from 0 to {LARGEST_TEXT} are translated",
-        f"(long long){at}",
-    )
-    return Txt(body.temporary("int32_t", table.at([at])))
-
-
 def _next(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
-    if len(given) != 2 or not isinstance(given[0], Generator):
-        raise body.refuse("next() without a generator expression and a default is not translated")
-    kinds: list[Any] = []
+    if not isinstance(given[0], Generator):
+        raise body.refuse("next() without a generator expression is not translated")
+    kinds: list[Type] = []
     kept = dict(body.names), body.alive
     with body.buffer():
-        each_item(body, given[0], lambda item: kinds.append(body.unbounded(item)))
+        each_item(body, given[0], lambda item: kinds.append(storage.item_type(item)))
     body.names, body.alive = kept
-    of = storage.join(kinds[0], given[1].type)
+    if not kinds:
+        raise body.refuse("next() of a list that is empty so far is not translated")
+    default = given[1] if len(given) > 1 else None
+    of = kinds[0] if default is None else storage.join(kinds[0], default.type)
     place, label = body.variable("t", of), body.name("found")
-    storage.store(body, of, place, given[1], "the default")
+    if default is not None:
+        storage.store(body, of, place, default, "the default")
 
     def take(item: Value) -> None:
         storage.store(body, of, place, item, "the item")
         body.emit(f"goto {label};")
 
     each_item(body, given[0], take)
+    if default is None:
+        body.fail("StopIteration")
     body.emit(f"{label}:;")
     return storage.load(body, of, place)
 
@@ -1420,7 +1409,7 @@ TAKES = {
     sorted: "iterable | key reverse",
     isinstance: "obj classes",
     print: "* | **",
-    next: "iterator default",
+    next: "iterator default?",
     getattr: "object name default?",
     hasattr: "obj name",
     dataclasses.replace: "obj | **",

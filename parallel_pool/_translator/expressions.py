@@ -549,17 +549,25 @@ def called_lambda(body: Body, function: Lambda, given: Sequence[Value]) -> Value
 
 
 def _joinedstr(body: Body, tree: ast.JoinedStr) -> Value:
-    parts = []
+    parts: list[str] = [""]
+    number = None
     for each in tree.values:
         if isinstance(each, ast.Constant):
-            parts.append(str(each.value))
+            parts[-1] += str(each.value)
             continue
         assert isinstance(each, ast.FormattedValue)
-        value = body.value(each.value)
-        if not isinstance(value, Fixed) or each.format_spec is not None:
+        value = body.plain(body.value(each.value))
+        if isinstance(value, Fixed) and each.format_spec is None:
+            parts[-1] += str(value.value)
+            continue
+        is_int = isinstance(value, Num) and value.number.kind == "i" and number is None
+        if not is_int or each.format_spec is not None or each.conversion != -1:
             raise body.refuse("texts that are made while the program runs are not translated")
-        parts.append(str(value.value))
-    return Fixed("".join(parts))
+        number = body.as_int(value)
+        parts.append("")
+    if number is None:
+        return Fixed(parts[0])
+    return texts.of_int(body, number, *parts)
 
 
 def _yield(body: Body, tree: ast.Yield) -> Value:

@@ -580,6 +580,46 @@ class Texts(Probe):
         ]
 
 
+class DrawnTexts(Probe):
+    """Texts that are drawn, made of ints, and found."""
+
+    size = 10
+
+    def __init__(self):
+        super().__init__()
+        self.names = [f"boat_{i}" for i in range(6)]
+        self.first = None
+
+    def values(self, action):
+        i = self.steps % 6
+        name = f"boat_{i}"
+        if len(self.names) > 2 and self.steps % 9 == 0:
+            self.names.remove(self.names[0])
+        one = self.np_random.choice(self.names)
+        two = self.np_random.choice(self.names, size=2, replace=False)
+        order = self.np_random.permutation(self.names)
+        self.np_random.shuffle(self.names)
+        last = next(each for each in self.names if each != one)
+        none = next((each for each in self.names if each == name), None)
+        self.first = none if none is not None else self.first
+        try:
+            late = int(next(each for each in self.names if each > "boat_4").split("_")[1])
+        except StopIteration:
+            late = -1
+        return [
+            name in self.names,
+            self.names[0] == name,
+            int(str(one)[-1]),
+            int(two[0].split("_")[1]) * 10 + int(two[1].split("_")[1]),
+            sum((k + 1) * int(each[-1]) for k, each in enumerate(order)),
+            int(last[5:]),
+            none is None,
+            -1 if self.first is None else int(self.first[5:]),
+            late,
+            len(two),
+        ]
+
+
 class Keys(Probe):
     """Keys of max, min, sorted and sort."""
 
@@ -763,6 +803,7 @@ PROBES = (
     Objects,
     Control,
     Texts,
+    DrawnTexts,
     Keys,
     Dicts,
     Borders,
