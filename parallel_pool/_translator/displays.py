@@ -50,6 +50,13 @@ def is_repeated(value: Value) -> bool:
     )
 
 
+class OpenDict:
+    """The class of a dict that is written empty, and gets keys by `dicts[agent]["key"] = value`.
+
+    It is a record whose items may be missing. It is only written, and read where it is an info.
+    """
+
+
 class EmptyDict(Rec):
     """A dict without keys, to which some may come."""
 

@@ -137,6 +137,8 @@ class Program:
         self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
         self._letter_tables: list[str] = []
         self.yields: dict[Any, Type] = {}
+        # the items of dicts that are written empty, by key, by the place where they are written
+        self.open_dicts: dict[Any, dict[str, Type]] = {}
         # the generators from which it draws
         self.drawn: set[str] = set()
         self.assigned: set[str] = set()
@@ -638,10 +640,12 @@ class Program:
                         self.text_number(each)
             for name, function in self._text_table_list:
                 found[name] = [function(text) for text in list(self.texts)]
+        # without such tables, letters are no texts
+        spelled = list(self.texts) if self._letter_tables else []
         widest = max(map(len, self.texts))
         rows = ", ".join(
             "{" + (", ".join(str(self.text_number(each)) for each in text) or "0") + "}"
-            for text in list(self.texts)
+            for text in spelled
         )
         letters = [
             f"static const int32_t {name}[{len(self.texts)}][{max(1, widest)}] = {{{rows}}};"

@@ -654,7 +654,7 @@ class Keys(Probe):
 class Dicts(Probe):
     """Dicts whose keys are known only when the program runs."""
 
-    size = 16
+    size = 18
 
     def __init__(self):
         super().__init__()
@@ -665,6 +665,7 @@ class Dicts(Probe):
     def reset(self, *, seed=None, options=None):
         first = super().reset(seed=seed)
         self.names = list(NAMES)
+        self.shares = {name: 0 for name in self.names}  # noqa: C420
         self.scores = {name: len(name) for name in self.names}
         self.places = {name: self.np_random.random(2) for name in NAMES}
         return first
@@ -690,6 +691,8 @@ class Dicts(Probe):
         copied = gains.copy()
         copied[self.names[0]] = 7.0
         last = self.names[-1]
+        if self.steps % 3 == 0:
+            self.shares = {name: 0.25 * i for i, name in enumerate(self.names)}
         missing = gains.get("green", -5.0)
         taken = copied.pop(last)
         views = {
@@ -709,6 +712,8 @@ class Dicts(Probe):
             "green" in gains,
             max(self.scores.values()),
             sum(self.scores[name] for name in gains),
+            self.shares.get(last, -1.0),
+            len(self.shares),
             self.places[last][0],
             views[last]["place"][1],
             views[last]["score"],

@@ -77,6 +77,12 @@ def test_numbers_are_options(module: str, name: str, options: dict[str, Any]) ->
     twins.compare(cls, env_id, steps=100, options=options, native_options=options)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("module, name", CLASSES)
+def test_a_class_keeps_the_contract_of_native_environments(module: str, name: str) -> None:
+    parallel_pool.testing.check(compiled(module, name)[1])
+
+
 def test_other_agents_are_another_translation() -> None:
     cls, env_id = compiled("torus", "Pursuit")
     with pytest.raises(ValueError, match=r"self.possible_agents than n_pursuers=5 gives"):
