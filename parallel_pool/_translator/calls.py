@@ -857,7 +857,7 @@ def _fromkeys(body: Body, given: list[Value], keywords: dict[str, Value]) -> Val
     """dict.fromkeys, whose items are one object."""
     value = body.plain(given[0])
     item = given[1] if len(given) > 1 else keywords.get("value", Fixed(None))
-    if body.may_change(body.unbounded(item)):
+    if body.may_change(body.unbounded(item)) and not isinstance(item, EmptyDict):
         raise body.refuse("dict.fromkeys() puts one object under all keys: write a comprehension")
     items = body.items(value)
     pairs = None if items is None else [Tup((key, item)) for key in items]

@@ -29,8 +29,10 @@ CLASSES = [
     ("commons", "Commons"),
     ("crossing", "Crossing"),
     ("drift", "Drift"),
+    ("knockout", "Knockout"),
     ("lights", "Lights"),
     ("market", "Market"),
+    ("pickers", "Pickers"),
     ("potato", "HotPotato"),
     ("prisoner", "PrisonerAndGuard"),
     ("relay", "Relay"),
@@ -40,6 +42,7 @@ CLASSES = [
     ("tanks", "Tanks"),
     ("team_grid", "TeamGrid"),
     ("torus", "Pursuit"),
+    ("votes", "Votes"),
 ]
 
 
