@@ -192,6 +192,15 @@ def test_pictures_and_attributes_are_those_of_the_class() -> None:
     game.close()
 
 
+def test_a_trace_says_that_the_class_could_be_compiled() -> None:
+    cls = team("rps", "MaskedRPS")
+    with PoolParallelEnv([cls] * 2, num_workers=0) as envs:
+        with envs.pool.trace() as trace:
+            envs.reset(seed=0)
+        found = trace.report().translation
+    assert found is not None and "call parallel_pool.compile(MaskedRPS)" in found.cure
+
+
 # ---------------------------------------------------------------------------------- refusals --
 
 GAME = """\
