@@ -21,6 +21,7 @@ import numpy as np
 from parallel_pool._translator import (
     arrays,
     containers,
+    displays,
     fitting,
     loops,
     numpy_calls,
@@ -121,7 +122,8 @@ def call(body: Body, tree: ast.Call) -> Value:
 
 def _is_for_once(function: Value, tree: ast.expr) -> bool:
     """Returns whether an argument is a list that is joined of others and only copied from."""
-    is_copying = isinstance(function, Fixed) and function.value in (np.concatenate, np.array)
+    copying = (np.concatenate, np.array)
+    is_copying = isinstance(function, Fixed) and any(function.value is each for each in copying)
     is_joined = isinstance(tree, ast.BinOp) and isinstance(tree.left, ast.List)
     return is_copying and is_joined and not any(isinstance(e, ast.Call) for e in ast.walk(tree))
 
@@ -823,6 +825,7 @@ def _set(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
 def _dict(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if given:
         value = body.plain(given[0])
+        displays.check_read(body, value)
         held = body.record(value)
         if held is not None:
             keys, items = [*held.keys], [*held.items]

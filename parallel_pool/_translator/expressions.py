@@ -16,6 +16,7 @@ from parallel_pool._translator import (
     arrays,
     calls,
     containers,
+    displays,
     numpy_calls,
     objects,
     operators,
@@ -714,6 +715,7 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if not isinstance(key, Value):
         raise body.refuse("this index is not translated")
     is_dict = isinstance(value, Rec) or (isinstance(value, Fixed) and isinstance(value.value, dict))
+    displays.check_read(body, value)
     own = body.special(value, "getitem", key)
     if own is not None:
         return own

@@ -7,7 +7,15 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, fitting, reset_options, seeding, storage, texts
+from parallel_pool._translator import (
+    arrays,
+    displays,
+    fitting,
+    reset_options,
+    seeding,
+    storage,
+    texts,
+)
 from parallel_pool._translator.fitting import OVERFLOW as OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
@@ -75,6 +83,7 @@ BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
 
 def truth(body: Body, value: Value) -> str | bool:
     """Returns whether a value counts as true."""
+    displays.check_read(body, value)
     if isinstance(value, Uni):
         found = body.spread([value], lambda given: as_bool(truth(body, given[0])))
         return truth(body, found)
@@ -625,6 +634,7 @@ def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
 def equal(body: Body, one: Value, other: Value) -> str | bool:
     """Returns whether two values are equal, one bool."""
     one, other = body.plain(one), body.plain(other)
+    displays.check_read(body, one, other)
     if isinstance(one, Uni) or isinstance(other, Uni):
         same = body.spread([one, other], lambda given: as_bool(equal(body, *given)))
         return truth(body, same)

@@ -20,6 +20,7 @@ from parallel_pool._translator import (
     aliasing,
     arrays,
     containers,
+    displays,
     expressions,
     objects,
     order,
@@ -417,6 +418,7 @@ class Program:
 
     def attribute_of_object(self, body: Body, value: Rec | Tup, name: str) -> Value:
         assert value.cls is not None
+        displays.check_read(body, value)
         keys = value.keys if isinstance(value, Rec) else value.names
         if name in keys:
             return value.items[keys.index(name)]
