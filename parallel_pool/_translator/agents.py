@@ -73,6 +73,8 @@ class Definition(definition.Definition):
                     f"{agent} sees {', '.join(own)}, and {self.names[0]} {', '.join(keys[0])}: give"
                     " all agents observations with the same keys"
                 )
+            if taken := set(own) & {*MARKS, *definition.RESERVED} - {"obs"}:
+                raise Refusal(f"an observation can't be named {min(taken)!r}: choose another key")
         return [
             self._of_all("observation", [fields[i] for fields in found])
             for i in range(len(found[0]))

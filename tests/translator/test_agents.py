@@ -255,6 +255,12 @@ REFUSED = {
         "b sees b, and a a",
         8,
     ),
+    "taken": (
+        "return Box(0, 9, (2,), np.float64)",
+        'return Dict({"live": Discrete(2)})',
+        "an observation can't be named 'live'",
+        8,
+    ),
     "tuple": (
         "return Box(0, 9, (2,), np.float64)",
         "return Tuple((Discrete(2), Discrete(2)))",
