@@ -14,12 +14,14 @@ from parallel_pool._translator import definition, loops, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.definition import Field
+from parallel_pool._translator.displays import OpenDict
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import Array, DynamicArray, Map, Number, Text, Type
 from parallel_pool._translator.values import (
     Fixed,
     Flat,
     Mapping,
+    Opt,
     SeedArgument,
     Txt,
     Value,
@@ -71,6 +73,8 @@ class Definition(definition.Definition):
                     f"{agent} sees {', '.join(own)}, and {self.names[0]} {', '.join(keys[0])}: give"
                     " all agents observations with the same keys"
                 )
+            if taken := set(own) & {*MARKS, *definition.RESERVED} - {"obs"}:
+                raise Refusal(f"an observation can't be named {min(taken)!r}: choose another key")
         return [
             self._of_all("observation", [fields[i] for fields in found])
             for i in range(len(found[0]))
@@ -364,7 +368,11 @@ class Definition(definition.Definition):
             raise body.refuse(f"an agent's info is {value.type}: return a dict with known keys")
         self._mark(body, player, TOLD)
         for key, item in zip(record.keys, record.items, strict=True):
-            self._told_of(body, player, key, body.plain(item), is_reset)
+            if isinstance(item, Opt) and record.cls is OpenDict:
+                with body.block(f"if ({item.some}) {{"):
+                    self._told_of(body, player, key, storage.held(body, item), is_reset)
+            else:
+                self._told_of(body, player, key, body.plain(item), is_reset)
 
     def _told_of(self, body: Body, player: str, key: Any, value: Value, is_reset: bool) -> None:
         """Stores an info of one player."""

@@ -21,6 +21,7 @@ import numpy as np
 from parallel_pool._translator import (
     arrays,
     containers,
+    displays,
     fitting,
     library,
     loops,
@@ -86,9 +87,6 @@ from parallel_pool._translator.values import (
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
-# ints whose texts are parts of the program
-LARGEST_TEXT = 99
-
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
@@ -127,7 +125,8 @@ def call(body: Body, tree: ast.Call) -> Value:
 
 def _is_for_once(function: Value, tree: ast.expr) -> bool:
     """Returns whether an argument is a list that is joined of others and only copied from."""
-    is_copying = isinstance(function, Fixed) and function.value in (np.concatenate, np.array)
+    copying = (np.concatenate, np.array)
+    is_copying = isinstance(function, Fixed) and any(function.value is each for each in copying)
     is_joined = isinstance(tree, ast.BinOp) and isinstance(tree.left, ast.List)
     return is_copying and is_joined and not any(isinstance(e, ast.Call) for e in ast.walk(tree))
 
@@ -792,6 +791,7 @@ def _set(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
 def _dict(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if given:
         value = body.plain(given[0])
+        displays.check_read(body, value)
         held = body.record(value)
         if held is not None:
             keys, items = [*held.keys], [*held.items]
@@ -826,7 +826,7 @@ def _fromkeys(body: Body, given: list[Value], keywords: dict[str, Value]) -> Val
     """dict.fromkeys, whose items are one object."""
     value = body.plain(given[0])
     item = given[1] if len(given) > 1 else keywords.get("value", Fixed(None))
-    if body.may_change(body.unbounded(item)):
+    if body.may_change(body.unbounded(item)) and not isinstance(item, EmptyDict):
         raise body.refuse("dict.fromkeys() puts one object under all keys: write a comprehension")
     items = body.items(value)
     pairs = None if items is None else [Tup((key, item)) for key in items]
@@ -1188,39 +1188,31 @@ def _str(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         return Fixed(str(given[0].value))
     number = as_number(body.plain(given[0]))
     if number is not None and number.number.kind == "i":
-        return _text_of_int(body, cast(number.c, INT, number.number))
+        return texts.of_int(body, cast(number.c, INT, number.number))
     raise body.refuse("texts that are made while the program runs are not translated")
 
 
-def _text_of_int(body: Body, c: str) -> Txt:
-    """str() of a small int: the texts of others would not be known."""
-    numbers = [body.program.text_number(str(each)) for each in range(LARGEST_TEXT + 1)]
-    table = body.program.table(np.array(numbers, np.int32))
-    at = body.temporary("int64_t", c)
-    body.check(
-        f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
-        "ValueError",
-        f"str() of the int %lld: the texts of ints from 0 to {LARGEST_TEXT} are translated",
-        f"(long long){at}",
-    )
-    return Txt(body.temporary("int32_t", table.at([at])))
-
-
 def _next(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
-    if len(given) != 2 or not isinstance(given[0], Generator):
-        raise body.refuse("next() without a generator expression and a default is not translated")
-    kinds: list[Any] = []
+    if not isinstance(given[0], Generator):
+        raise body.refuse("next() without a generator expression is not translated")
+    kinds: list[Type] = []
     with body.tried():
-        each_item(body, given[0], lambda item: kinds.append(body.unbounded(item)))
-    of = storage.join(kinds[0], given[1].type)
+        each_item(body, given[0], lambda item: kinds.append(storage.item_type(item)))
+    if not kinds:
+        raise body.refuse("next() of a list that is empty so far is not translated")
+    default = given[1] if len(given) > 1 else None
+    of = kinds[0] if default is None else storage.join(kinds[0], default.type)
     place, label = body.variable("t", of), body.name("found")
-    storage.store(body, of, place, given[1], "the default")
+    if default is not None:
+        storage.store(body, of, place, default, "the default")
 
     def take(item: Value) -> None:
         storage.store(body, of, place, item, "the item")
         body.emit(f"goto {label};")
 
     each_item(body, given[0], take)
+    if default is None:
+        body.fail("StopIteration")
     body.emit(f"{label}:;")
     return storage.load(body, of, place)
 
@@ -1337,7 +1329,7 @@ TAKES = {
     sorted: "iterable | key reverse",
     isinstance: "obj classes",
     print: "* | **",
-    next: "iterator default",
+    next: "iterator default?",
     getattr: "object name default?",
     hasattr: "obj name",
     dataclasses.replace: "obj | **",

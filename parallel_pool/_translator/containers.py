@@ -19,6 +19,7 @@ from parallel_pool._translator.types import (
     Empty,
     List,
     Map,
+    Optional,
     Text,
     Type,
     unbounded,
@@ -31,6 +32,7 @@ from parallel_pool._translator.values import (
     Lst,
     Mapping,
     Num,
+    Opt,
     Rec,
     Span,
     Tup,
@@ -714,6 +716,8 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
         found = body.names[names[0]]
         assert isinstance(found, Mapping)
         return found
+    if value.is_always_empty:
+        raise body.refuse("a key is new in this dict: set it where the dict is made")
     raise body.refuse(f"{of} gets other keys or items: make all of one type")
 
 
@@ -736,6 +740,8 @@ def update(body: Body, value: Mapping, other: Value) -> None:
 
 
 def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
+    if isinstance(key, Opt) and not isinstance(value.map_type.key, (Empty, Optional)):
+        key = body.plain(key)
     value = _wide_enough(body, value, key, item)
     of = value.map_type
     key, item = body.kept(key), body.kept(item)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import storage
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import Empty, List, Map
 from parallel_pool._translator.values import Fixed, Rec, Tup, Value
+
+if TYPE_CHECKING:
+    from parallel_pool._translator.body import Body
 
 # lists that were written down, one by one
 NUMBERS = itertools.count()
@@ -48,6 +51,21 @@ def is_repeated(value: Value) -> bool:
         for other in value.items[:i]
         if not isinstance(one, Fixed)
     )
+
+
+class OpenDict:
+    """The class of a dict that is written empty, and gets keys by `dicts[agent]["key"] = value`.
+
+    It is a record whose items may be missing. It is only written, and read where it is an info.
+    """
+
+
+def check_read(body: Body, *values: Value) -> None:
+    """Raises Refusal if a value is such a dict, of which is not known what is there."""
+    if any(isinstance(each, Rec) and each.cls is OpenDict for each in values):
+        raise body.refuse(
+            "a dict that was written empty is not read here: keep what is read in a name, too"
+        )
 
 
 class EmptyDict(Rec):

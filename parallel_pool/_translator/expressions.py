@@ -16,6 +16,7 @@ from parallel_pool._translator import (
     arrays,
     calls,
     containers,
+    displays,
     numpy_calls,
     objects,
     operators,
@@ -26,9 +27,10 @@ from parallel_pool._translator import (
     texts,
 )
 from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.displays import EmptyDict, ListDisplay
+from parallel_pool._translator.displays import EmptyDict, ListDisplay, OpenDict
 from parallel_pool._translator.flow import Lost
-from parallel_pool._translator.types import INT, Constant, Record, unbounded
+from parallel_pool._translator.refusal import Restart
+from parallel_pool._translator.types import INT, Constant, Optional, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
@@ -467,8 +469,60 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
             )
         _put(keys, items, key_value.value, body.kept(value))
     if not keys:
-        return EmptyDict()
+        return _empty_dict(body, tree)
     return Rec(tuple(keys), tuple(items))
+
+
+def _empty_dict(body: Body, tree: ast.Dict) -> Rec:
+    known = body.program.open_dicts.get(_place(body, tree))
+    if known is None:
+        return EmptyDict()
+    of = Record(tuple(known), tuple(map(Optional, known.values())), OpenDict)
+    return Rec(of.keys, tuple(Fixed(None) for _ in known), "", of, None, OpenDict)
+
+
+def _place(body: Body, tree: ast.AST) -> tuple[str, int, int]:
+    return body.function.file, getattr(tree, "lineno", 0), getattr(tree, "col_offset", 0)
+
+
+def _set_open(body: Body, tree: ast.expr, owner: Value, key: str, value: Value) -> bool:
+    """Sets a key of one of several dicts that were written empty, as in `infos[agent]["x"] = 1`.
+
+    Returns whether it is one. If the key is new, the translation begins anew.
+    """
+    is_empty = isinstance(owner, Mapping) and owner.is_always_empty
+    is_open = isinstance(owner, Rec) and owner.cls is OpenDict
+    if not (is_empty or is_open) or not isinstance(tree, ast.Subscript):
+        return False
+    written = _written_empty(body, tree.value)
+    if not written:
+        return False
+    of = storage.item_type(value)
+    known = body.program.open_dicts.get(written[0], {})
+    wanted = storage.join(known[key], of) if key in known else of
+    if wanted != known.get(key):
+        for each in written:
+            body.program.open_dicts.setdefault(each, {})[key] = wanted
+        raise Restart
+    assert isinstance(owner, Rec) and owner.stored is not None
+    at = owner.keys.index(key)
+    storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, repr(key))
+    return True
+
+
+def _written_empty(body: Body, tree: ast.expr) -> list[tuple[str, int, int]]:
+    """Returns the places of the empty dicts in the dicts that a name of the function means."""
+    if not isinstance(tree, ast.Name):
+        return []
+    return [
+        _place(body, part)
+        for each in ast.walk(body.function.tree)
+        if isinstance(each, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id == tree.id for t in each.targets)
+        and isinstance(each.value, (ast.Dict, ast.DictComp))
+        for part in ast.walk(each.value)
+        if isinstance(part, ast.Dict) and not part.keys and part is not each.value
+    ]
 
 
 def _put(keys: list[Any], items: list[Value], key: Any, item: Value) -> None:
@@ -572,17 +626,25 @@ def called_lambda(body: Body, function: Lambda, given: Sequence[Value]) -> Value
 
 
 def _joinedstr(body: Body, tree: ast.JoinedStr) -> Value:
-    parts = []
+    parts: list[str] = [""]
+    number = None
     for each in tree.values:
         if isinstance(each, ast.Constant):
-            parts.append(str(each.value))
+            parts[-1] += str(each.value)
             continue
         assert isinstance(each, ast.FormattedValue)
-        value = body.value(each.value)
-        if not isinstance(value, Fixed) or each.format_spec is not None:
+        value = body.plain(body.value(each.value))
+        if isinstance(value, Fixed) and each.format_spec is None:
+            parts[-1] += str(value.value)
+            continue
+        is_int = isinstance(value, Num) and value.number.kind == "i" and number is None
+        if not is_int or each.format_spec is not None or each.conversion != -1:
             raise body.refuse("texts that are made while the program runs are not translated")
-        parts.append(str(value.value))
-    return Fixed("".join(parts))
+        number = body.as_int(value)
+        parts.append("")
+    if number is None:
+        return Fixed(parts[0])
+    return texts.of_int(body, number, *parts)
 
 
 def _yield(body: Body, tree: ast.Yield) -> Value:
@@ -676,6 +738,7 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if not isinstance(key, Value):
         raise body.refuse("this index is not translated")
     is_dict = isinstance(value, Rec) or (isinstance(value, Fixed) and isinstance(value.value, dict))
+    displays.check_read(body, value)
     own = body.special(value, "getitem", key)
     if own is not None:
         return own
@@ -945,6 +1008,9 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
         _assign_element(body, owner, index, value)
         return
     key = index[0] if len(index) == 1 else Tup(tuple(index))
+    word = key.value if isinstance(key, Fixed) else None
+    if isinstance(word, str) and _set_open(body, owner_tree, owner, word, value):
+        return
     if isinstance(owner, Rec) and owner.cls is not None:
         if not isinstance(key, Value) or body.special(owner, "setitem", key, value) is None:
             raise body.refuse(f"{owner.cls.__name__} has no __setitem__")

@@ -18,7 +18,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool.errors import SourceError
 
 if TYPE_CHECKING:
-    import gymnasium
+    pass
 
 # programs that are kept
 MOST_KEPT = 200
@@ -38,7 +38,7 @@ class Translated:
         options: with which it was translated.
     """
 
-    cls: type[gymnasium.Env[Any, Any]]
+    cls: type
     env_id: str
     limit: int | None
     path: Path
@@ -50,9 +50,9 @@ class Translated:
 def load_source(path: str | os.PathLike[str]) -> list[str]:
     """Compiles a file in Python, C or C++, and loads all environments that it defines.
 
-    A Python file holds classes that inherit from `gymnasium.Env`. They are translated to C (see
-    `compile`); the ids are those under which the file registers them with Gymnasium, or the name of
-    the class with "-v0".
+    A Python file holds classes that inherit from `gymnasium.Env`, or from `pettingzoo.ParallelEnv`.
+    They are translated to C (see `compile`); the ids are those under which the file registers them
+    with Gymnasium, or the name of the class with "-v0".
 
     The library is kept in the user's cache (`$XDG_CACHE_HOME`, or `~/.cache`), and is compiled
     again only if the file, a header that it includes, the compiler, CFLAGS (CXXFLAGS), LDFLAGS or
@@ -92,9 +92,7 @@ def load_source(path: str | os.PathLike[str]) -> list[str]:
     return [env_id for each in translate_file(source) for env_id in load_translated(each)]
 
 
-def compile(
-    cls: type[gymnasium.Env[Any, Any]], /, env_id: str | None = None, **options: Any
-) -> list[str]:
+def compile(cls: type, /, env_id: str | None = None, **options: Any) -> list[str]:
     """Translates a class of environments from Python to C, compiles and loads it.
 
     The class stays as it is: plain Python, the form to debug, and the reference whose results the
@@ -105,7 +103,8 @@ def compile(
 
     Args:
         cls: a class that inherits from `gymnasium.Env`, in a file. `gymnasium.Env.reset` seeds
-            `self.np_random`, which is the only source of random numbers.
+            `self.np_random`, which is the only source of random numbers. Or one that inherits from
+            `pettingzoo.ParallelEnv`, whose `reset` makes a generator of its seed.
         env_id: the id; None: that under which Gymnasium knows the class, or the class's name with
             "-v0".
         **options: arguments of `__init__` that the id shall have, besides the defaults.
@@ -145,20 +144,19 @@ def translate_file(path: Path) -> list[Translated]:
     classes = reader.environments(files.import_file(path))
     if not classes:
         raise SourceError(
-            f"{named(path)} defines no environment: a class of it must inherit from gymnasium.Env"
+            f"{named(path)} defines no environment: a class of it must inherit from gymnasium.Env,"
+            " or from pettingzoo.ParallelEnv"
         )
     return [_translate(cls, None, {}) for cls in classes]
 
 
-def _translate(
-    cls: type[gymnasium.Env[Any, Any]], env_id: str | None, options: dict[str, Any]
-) -> Translated:
+def _translate(cls: type, env_id: str | None, options: dict[str, Any]) -> Translated:
     found_id, limit, threshold = _registered(cls)
     return translate(cls, env_id or found_id, limit, threshold, options)
 
 
 def translate(
-    cls: type[gymnasium.Env[Any, Any]],
+    cls: type,
     env_id: str,
     limit: int | None,
     threshold: float | None,

@@ -1036,9 +1036,12 @@ def _array_equal(body: Body, given: list[Value], keywords: Keywords) -> Value:
 def _norm(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
     order = argument(given, keywords, 1, "ord")
+    axis = axis_of(body, argument(given, keywords, 2, "axis"))
     if order is None or (isinstance(order, Fixed) and order.value in (None, 2)):
-        if len(array.dims) == 1 and "axis" not in keywords:
+        if len(array.dims) == 1 and axis is None:
             return body.program.numpy_norm(body, array)
+        if axis is not None and "keepdims" not in keywords:
+            return _norms(body, array, axis)
         raise body.refuse("this np.linalg.norm is not translated: write np.sqrt((a * a).sum())")
     if isinstance(order, Fixed) and order.value == 1 and len(array.dims) == 1:
         item = _float_item(array.item)
@@ -1049,6 +1052,17 @@ def _norm(body: Body, given: list[Value], keywords: Keywords) -> Value:
         item = _float_item(array.item)
         return arrays.extreme(body, arrays.converted(positive, item), "max")
     raise body.refuse("this np.linalg.norm is not translated: write the sum out")
+
+
+def _norms(body: Body, array: Arr, axis: int) -> Value:
+    """np.linalg.norm along an axis, which squares and adds, and calls no BLAS."""
+    array = arrays.converted(array, _float_item(array.item))
+    array = array if array.is_place else body.fresh(array)
+    squares = body.array(operators.binary(body, ast.Mult(), array, array))
+    total = reduce(body, "sum", body.fresh(squares), [Fixed(axis)], {})
+    root = find(np.sqrt)
+    assert root is not None
+    return root(body, [total], {})
 
 
 def _unary_shape(body: Body, given: list[Value], keywords: Keywords) -> Value:

@@ -7,7 +7,15 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._translator import arrays, fitting, reset_options, storage, texts
+from parallel_pool._translator import (
+    arrays,
+    displays,
+    fitting,
+    reset_options,
+    seeding,
+    storage,
+    texts,
+)
 from parallel_pool._translator.refusal import OVERFLOW
 from parallel_pool._translator.types import (
     BOOL,
@@ -27,6 +35,7 @@ from parallel_pool._translator.values import (
     Opt,
     Options,
     Rec,
+    SeedArgument,
     Tup,
     Txt,
     Uni,
@@ -74,6 +83,7 @@ BITS = {ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
 
 def truth(body: Body, value: Value) -> str | bool:
     """Returns whether a value counts as true."""
+    displays.check_read(body, value)
     if isinstance(value, Uni):
         found = body.spread([value], lambda given: as_bool(truth(body, given[0])))
         return truth(body, found)
@@ -585,6 +595,8 @@ def _is_exact(a: Num, b: Num) -> bool:
 def _is(body: Body, one: Value, other: Value) -> str | bool:
     for a, b in ((one, other), (other, one)):
         if isinstance(b, Fixed) and b.value is None:
+            if isinstance(a, SeedArgument):
+                raise body.refuse(seeding.WHY)
             if isinstance(a, Opt):
                 return f"(!{a.some})"
             return isinstance(a, Fixed) and a.value is None
@@ -625,6 +637,7 @@ def _optional_equal(body: Body, one: Value, other: Value) -> str | bool:
 def equal(body: Body, one: Value, other: Value) -> str | bool:
     """Returns whether two values are equal, one bool."""
     one, other = body.plain(one), body.plain(other)
+    displays.check_read(body, one, other)
     if isinstance(one, Uni) or isinstance(other, Uni):
         same = body.spread([one, other], lambda given: as_bool(equal(body, *given)))
         return truth(body, same)

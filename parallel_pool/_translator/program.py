@@ -20,6 +20,7 @@ from parallel_pool._translator import (
     aliasing,
     arrays,
     containers,
+    displays,
     expressions,
     objects,
     order,
@@ -138,6 +139,8 @@ class Program:
         self._text_table_list: list[tuple[str, Callable[[str], int]]] = []
         self._letter_tables: list[str] = []
         self.yields: dict[Any, Type] = {}
+        # the items of dicts that are written empty, by key, by the place where they are written
+        self.open_dicts: dict[Any, dict[str, Type]] = {}
         # the generators from which it draws
         self.drawn: set[str] = set()
         self.assigned: set[str] = set()
@@ -417,6 +420,7 @@ class Program:
 
     def attribute_of_object(self, body: Body, value: Rec | Tup, name: str) -> Value:
         assert value.cls is not None
+        displays.check_read(body, value)
         keys = value.keys if isinstance(value, Rec) else value.names
         if name in keys:
             return value.items[keys.index(name)]
@@ -637,10 +641,12 @@ class Program:
                         self.text_number(each)
             for name, function in self._text_table_list:
                 found[name] = [function(text) for text in list(self.texts)]
+        # without such tables, letters are no texts
+        spelled = list(self.texts) if self._letter_tables else []
         widest = max(map(len, self.texts))
         rows = ", ".join(
             "{" + (", ".join(str(self.text_number(each)) for each in text) or "0") + "}"
-            for text in list(self.texts)
+            for text in spelled
         )
         letters = [
             f"static const int32_t {name}[{len(self.texts)}][{max(1, widest)}] = {{{rows}}};"

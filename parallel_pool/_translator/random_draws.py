@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, numpy_calls
+from parallel_pool._translator import arrays, containers, numpy_calls, storage
 from parallel_pool._translator.arguments import all_taking
-from parallel_pool._translator.types import FLOAT, INT, NP_FLOAT, NP_INT, Empty, Number
+from parallel_pool._translator.types import (
+    FLOAT,
+    INT,
+    NP_FLOAT,
+    NP_INT,
+    Empty,
+    List,
+    Number,
+    Text,
+)
 from parallel_pool._translator.values import (
     Arr,
     Dim,
@@ -271,6 +280,10 @@ def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _permutation(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
+    if _is_list_of_texts(value) or containers.known_texts(value) is not None:
+        made = containers.copied(body, body.as_list(value, List(Text())))
+        body.emit(f"pp_rng_shuffle({RNG}, {made.c}->v, {made.c}->count, sizeof(*{made.c}->v));")
+        return made
     if as_number(value) is not None:
         is_known = isinstance(value, Fixed) or (isinstance(value, Num) and value.attribute)
         count = max(0, int(body.known(value, "n"))) if is_known else None
@@ -294,6 +307,7 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
         chances = None
     source: Arr | None = None
     texts: tuple[str, ...] | None = None
+    is_text = False
     if as_number(value) is not None:
         count = body.temporary("int64_t", body.as_int(value))
     else:
@@ -301,7 +315,11 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
             body.fail("ValueError", "a cannot be empty unless no samples are taken")
             return Num(NP_INT, "0")
         texts = containers.known_texts(value)
-        source = body.array(value) if texts is None else _codes(body, texts)
+        if isinstance(value, Lst) and _is_list_of_texts(value):
+            codes = Number("i", 32), (f"{value.c}->count",), f"{value.c}->v"
+            source, is_text = storage.memory_array(*codes), True
+        else:
+            source = body.array(value) if texts is None else _codes(body, texts)
         count = body.temporary("int64_t", str(source.dims[0]))
     body.check(f"{count} > 0", "ValueError", "a cannot be empty unless no samples are taken")
     if chances is not None:
@@ -312,14 +330,30 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
         chosen = _without_replacement(body, count, dims)
     if source is None:
         return chosen
-    if isinstance(chosen, Num) and texts is not None:
+    if isinstance(chosen, Num) and (is_text or texts is not None):
         return Txt(body.temporary("int32_t", source.at([chosen.c])))
-    if texts is not None:
-        raise body.refuse("choice() of several texts is not translated: draw their indices")
+    if is_text or texts is not None:
+        return _chosen_texts(body, source, body.array(chosen))
     if isinstance(chosen, Num):
         found = arrays.row(body, source, chosen.c)
         return body.kept(found) if isinstance(found, Num) else found
     return arrays.subscript(body, source, [chosen])
+
+
+def _is_list_of_texts(value: Value) -> bool:
+    return isinstance(value, Lst) and isinstance(value.list_type.item, Text)
+
+
+def _chosen_texts(body: Body, source: Arr, chosen: Arr) -> Lst:
+    """Returns several texts; NumPy's array of them is a list here."""
+    if len(chosen.dims) != 1:
+        raise body.refuse("choice() of texts is translated for one axis only")
+    count, index = str(chosen.dims[0]), body.c_variable("i", "int64_t")
+    made = containers.new_list(body, List(Text(), is_tuple=True), f"{count} + 1")
+    with body.block(f"for ({index} = 0; {index} < {count}; {index}++) {{"):
+        body.emit(f"{made.c}->v[{index}] = {source.at([chosen.at([index])])};")
+    body.emit(f"{made.c}->count = {count};")
+    return made
 
 
 def _codes(body: Body, texts: tuple[str, ...]) -> Arr:

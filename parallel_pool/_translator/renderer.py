@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.arguments import quote
-from parallel_pool._translator import options
+from parallel_pool._translator import options, reader
 from parallel_pool._translator.copies import Copies
 from parallel_pool.errors import MissingDependencyError, PoolError, StateError
 
@@ -23,10 +23,9 @@ OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 def modes(definition: Definition) -> Sequence[str]:
     """Returns the render modes of the class that draw one picture at a time."""
-    import gymnasium
-
     cls = options.class_of(definition)
-    if cls.render is gymnasium.Env.render:
+    draws = next((each for each in cls.__mro__ if "render" in vars(each)), None)
+    if draws is None or not reader.is_own(draws):
         return []
     return [each for each in cls.metadata.get("render_modes", []) if not each.endswith("_list")]
 

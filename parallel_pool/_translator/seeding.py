@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from parallel_pool._translator import reader
@@ -73,6 +73,8 @@ def asks(body: Body, test: ast.expr) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         found = asks(body, test.operand)
         return None if found is None else not found
+    if isinstance(test, ast.BoolOp):
+        return _asks_more(body, test)
     if isinstance(test, ast.Name):
         return True if isinstance(body.names.get(test.id), SeedArgument) else None
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
@@ -83,6 +85,27 @@ def asks(body: Body, test: ast.expr) -> bool | None:
     return isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
 
 
+def _asks_more(body: Body, test: ast.BoolOp) -> bool | None:
+    """Returns the same of conditions that are joined: others may ask whether there is a generator,
+    as in `seed is not None or self.np_random is None`."""
+    found = [asks(body, each) for each in test.values]
+    if all(each is None for each in found):
+        return None
+    wanted = isinstance(test.op, ast.Or)
+    for each, has_seed in zip(test.values, found, strict=True):
+        if has_seed is not wanted and not (wanted and _asks_generator(body, each)):
+            raise body.refuse(WHY)
+    return wanted
+
+
+def _asks_generator(body: Body, test: ast.expr) -> bool:
+    """Returns whether a condition asks if there is no generator yet."""
+    names = (*GENERATORS, *body.program.template.generators)
+    text = ast.unparse(test)
+    asked = [(f"self.{name} is None", f"not hasattr(self, '{name}')") for name in names]
+    return any(text in each for each in asked)
+
+
 def refuse_what_depends(body: Body, given: Sequence[ast.stmt], missing: Sequence[ast.stmt]) -> None:
     """Raises Refusal unless statements for a seed, and for none, do no more than to seed.
 
@@ -91,18 +114,28 @@ def refuse_what_depends(body: Body, given: Sequence[ast.stmt], missing: Sequence
         given: what is done if reset() gets a seed.
         missing: what is done if it gets none.
     """
+    names = {name for name, value in body.names.items() if isinstance(value, SeedArgument)}
     for each in (*given, *missing):
-        if not _only_seeds(body, each):
+        if not _only_seeds(body, each, names):
             body.at = each
             raise body.refuse(WHY)
 
 
-def _only_seeds(body: Body, tree: ast.stmt) -> bool:
+def _only_seeds(body: Body, tree: ast.stmt, seeds: Set[str]) -> bool:
+    """Returns whether a statement only seeds.
+
+    Args:
+        body: where it is.
+        tree: the statement.
+        seeds: names of the seed.
+    """
     if isinstance(tree, ast.Pass):
         return True
     if isinstance(tree, ast.Expr):
         return _is_call(tree.value, SEEDING) or _is_seeding_method(body, tree.value)
     if not isinstance(tree, ast.Assign) or not _is_call(tree.value, SEEDING):
+        return False
+    if _is_call(tree.value, MAKING) and not _takes_seed(tree.value, seeds):
         return False
     return all(_is_generator(body, each) for each in _flat(tree.targets))
 
@@ -111,12 +144,22 @@ def _is_call(tree: ast.expr, names: tuple[str, ...]) -> bool:
     return isinstance(tree, ast.Call) and ast.unparse(tree.func).endswith(names)
 
 
+def _takes_seed(tree: ast.expr, seeds: Set[str]) -> bool:
+    """Returns whether a call gets the seed of reset(), and nothing else."""
+    assert isinstance(tree, ast.Call)
+    given = [*tree.args, *(each.value for each in tree.keywords)]
+    return len(given) == 1 and ast.unparse(given[0]) in seeds
+
+
 def _is_seeding_method(body: Body, tree: ast.expr) -> bool:
     """Returns whether an expression calls a method of the class that only seeds."""
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
         return False
     method = reader.find(body.program.template.cls, tree.func.attr)
-    return method is not None and all(_only_seeds(body, each) for each in method.tree.body)
+    if method is None:
+        return False
+    names = {each.arg for each in method.tree.args.args}
+    return all(_only_seeds(body, each, names) for each in method.tree.body)
 
 
 def _is_generator(body: Body, tree: ast.expr) -> bool:

@@ -456,9 +456,24 @@ def _store_map(body: Body, of: Map, place: str, value: Value, what: str) -> None
         f"(long long){made.c}->count",
     )
     body.emit(f"{place}.count = {made.c}->count;")
+    if (made.map_type.key, made.map_type.item) != (of.key, of.item):
+        _store_entries(body, of, place, made, what)
+        return
     for part in "kv":
         size = f"(size_t){made.c}->count * sizeof({place}.{part}[0])"
         body.emit(f"if ({place}.count) memmove({place}.{part}, {made.c}->{part}, {size});")
+
+
+def _store_entries(body: Body, of: Map, place: str, made: Mapping, what: str) -> None:
+    """Stores the entries of a dict in one of other types."""
+    index = body.name("i")
+    with body.block(f"for (int64_t {index} = 0; {index} < {made.c}->count; {index}++) {{"):
+        for part, have, wanted in (
+            ("k", made.map_type.key, of.key),
+            ("v", made.map_type.item, of.item),
+        ):
+            each = load(body, have, f"{made.c}->{part}[{index}]")
+            store(body, wanted, f"{place}.{part}[{index}]", each, what)
 
 
 def join(one: Type, other: Type) -> Type:

@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parallel_pool._translator.types import BOOL, INT
 from parallel_pool._translator.values import Fixed, Num, Txt, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
 
+# ints whose texts are parts of the program
+LARGEST_TEXT = 99
 # methods by what they return; others could make texts without end
 TRUTHS = ("startswith", "endswith", "isupper", "islower", "isdigit", "isalpha", "isspace")
 NUMBERS = ("find", "rfind", "count")
@@ -76,6 +80,21 @@ def _as_int(text: str) -> int | None:
     except ValueError:
         return None
     return found if abs(found) < 2**31 else None
+
+
+def of_int(body: Body, c: str, before: str = "", behind: str = "") -> Txt:
+    """Returns the text of a small int between others: the texts of other ints are not known."""
+    program = body.program
+    numbers = [program.text_number(f"{before}{i}{behind}") for i in range(LARGEST_TEXT + 1)]
+    table = program.table(np.array(numbers, np.int32))
+    at = body.temporary("int64_t", c)
+    body.check(
+        f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
+        "NotImplementedError",
+        f"str() of the int %lld: the texts of ints from 0 to {LARGEST_TEXT} are translated",
+        f"(long long){at}",
+    )
+    return Txt(body.temporary("int32_t", table.at([at])))
 
 
 def part(body: Body, value: Parts, key: Value) -> Txt:

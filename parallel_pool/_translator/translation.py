@@ -49,6 +49,7 @@ def _translate(
     kind = agents.Definition if template.agents else Definition
     infos: dict[str, Field] = {}
     yields: dict[Any, Type] = {}
+    open_dicts: dict[Any, dict[str, Type]] = {}
     options = ResetOptions()
     shown = _shown(template)
     for _ in range(MOST_RESTARTS):
@@ -58,6 +59,7 @@ def _translate(
         template.divisors.clear()
         made = kind(template, env_id, infos, options, shown)
         made.program.yields = yields
+        made.program.open_dicts = open_dicts
         try:
             return made.write(max_episode_steps, reward_threshold)
         except Restart:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 from gymnasium.envs import registration
 
@@ -52,8 +50,10 @@ def translate(maker: Maker) -> str:
 
 
 def _class_of(maker: Maker) -> Any:
+    from parallel_pool._translator import reader
+
     entry = maker.entry_point
     found: Any = registration.load_env_creator(entry) if isinstance(entry, str) else entry
-    if not (inspect.isclass(found) and issubclass(found, gymnasium.Env)):
+    if not reader.is_environment(found):
         raise TypeError(f"{found} is no class of environments")
     return found

@@ -625,6 +625,46 @@ class Texts(Probe):
         ]
 
 
+class DrawnTexts(Probe):
+    """Texts that are drawn, made of ints, and found."""
+
+    size = 10
+
+    def __init__(self):
+        super().__init__()
+        self.names = [f"boat_{i}" for i in range(6)]
+        self.first = None
+
+    def values(self, action):
+        i = self.steps % 6
+        name = f"boat_{i}"
+        if len(self.names) > 2 and self.steps % 9 == 0:
+            self.names.remove(self.names[0])
+        one = self.np_random.choice(self.names)
+        two = self.np_random.choice(self.names, size=2, replace=False)
+        order = self.np_random.permutation(self.names)
+        self.np_random.shuffle(self.names)
+        last = next(each for each in self.names if each != one)
+        none = next((each for each in self.names if each == name), None)
+        self.first = none if none is not None else self.first
+        try:
+            late = int(next(each for each in self.names if each > "boat_4").split("_")[1])
+        except StopIteration:
+            late = -1
+        return [
+            name in self.names,
+            self.names[0] == name,
+            int(str(one)[-1]),
+            int(two[0].split("_")[1]) * 10 + int(two[1].split("_")[1]),
+            sum((k + 1) * int(each[-1]) for k, each in enumerate(order)),
+            int(last[5:]),
+            none is None,
+            -1 if self.first is None else int(self.first[5:]),
+            late,
+            len(two),
+        ]
+
+
 class Keys(Probe):
     """Keys of max, min, sorted and sort."""
 
@@ -659,7 +699,7 @@ class Keys(Probe):
 class Dicts(Probe):
     """Dicts whose keys are known only when the program runs."""
 
-    size = 16
+    size = 18
 
     def __init__(self):
         super().__init__()
@@ -670,6 +710,7 @@ class Dicts(Probe):
     def reset(self, *, seed=None, options=None):
         first = super().reset(seed=seed)
         self.names = list(NAMES)
+        self.shares = {name: 0 for name in self.names}  # noqa: C420
         self.scores = {name: len(name) for name in self.names}
         self.places = {name: self.np_random.random(2) for name in NAMES}
         return first
@@ -695,6 +736,8 @@ class Dicts(Probe):
         copied = gains.copy()
         copied[self.names[0]] = 7.0
         last = self.names[-1]
+        if self.steps % 3 == 0:
+            self.shares = {name: 0.25 * i for i, name in enumerate(self.names)}
         missing = gains.get("green", -5.0)
         taken = copied.pop(last)
         views = {
@@ -714,6 +757,8 @@ class Dicts(Probe):
             "green" in gains,
             max(self.scores.values()),
             sum(self.scores[name] for name in gains),
+            self.shares.get(last, -1.0),
+            len(self.shares),
             self.places[last][0],
             views[last]["place"][1],
             views[last]["score"],
@@ -752,6 +797,31 @@ class Borders(Probe):
         ]
 
 
+class Norms(Probe):
+    """np.linalg.norm along an axis."""
+
+    size = 12
+
+    def __init__(self):
+        super().__init__()
+        self.points = np.zeros((4, 3))
+
+    def values(self, action):
+        self.points = self.points * 0.9 + self.np_random.normal(size=(4, 3))
+        deltas = self.points - action
+        small = deltas.astype(np.float32)
+        rows = np.linalg.norm(deltas, axis=1)
+        return [
+            *rows,
+            *np.linalg.norm(deltas.T, axis=1),
+            np.linalg.norm(self.points, axis=-1).sum(),
+            np.linalg.norm(small, axis=0)[1],
+            np.linalg.norm(action, axis=0),
+            np.linalg.norm(deltas, 2, 1)[3],
+            int((rows < 1).all()),
+        ]
+
+
 class Seeded(Probe):
     """A generator of its own, which reset seeds."""
 
@@ -784,8 +854,10 @@ PROBES = (
     Objects,
     Control,
     Texts,
+    DrawnTexts,
     Keys,
     Dicts,
     Borders,
+    Norms,
     Seeded,
 )

@@ -77,7 +77,7 @@ REFUSED = {
     "value = np.random.rand()": "numpy.random.rand is not seeded by reset(): use self.np_random",
     "value = self.generator.random()": "is a generator of its own: use self.np_random",
     "value = float(open('x').read())": "open() is not translated",
-    "text = f'{self.count}'": "texts that are made while the program runs are not translated",
+    "text = f'{self.speed}'": "texts that are made while the program runs are not translated",
     "value = [i for i in self.items if i][0:2:3]": "a slice of a list with a step",
     "self.observation_space = spaces.Discrete(2)": "self.observation_space",
     "def inner():\n    return 1": "inner is a function in a function: make it a method",

@@ -53,7 +53,18 @@ class Inner(Plain):
             self.np_random = np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("cls", [Plain, Guarded, Functional, Inner], ids=lambda cls: cls.__name__)
+class Method(Plain):
+    def _seed(self, seed: int | None = None) -> None:
+        self.np_random, _ = seeding.np_random(seed)
+
+    def begin(self, seed: int | None) -> None:
+        if seed is not None:
+            self._seed(seed)
+
+
+@pytest.mark.parametrize(
+    "cls", [Plain, Guarded, Functional, Inner, Method], ids=lambda cls: cls.__name__
+)
 def test_ways_to_seed(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
     twins.compare(cls, env_id)
@@ -78,7 +89,27 @@ class Either(Plain):
         self.place = 1.0 if seed else 2.0
 
 
-@pytest.mark.parametrize("cls", [Count, Number, Either], ids=lambda cls: cls.__name__)
+class Also(Plain):
+    def begin(self, seed: int | None) -> None:
+        super().reset(seed=seed)
+        if seed is not None or self.place > 1:
+            self.place = 1.0
+
+
+class Fixed(Plain):
+    def begin(self, seed: int | None) -> None:
+        if seed is not None:
+            self.np_random = np.random.default_rng(7)
+
+
+class Shifted(Plain):
+    def begin(self, seed: int | None) -> None:
+        self.np_random = np.random.default_rng(seed + 1 if seed is not None else None)
+
+
+@pytest.mark.parametrize(
+    "cls", [Count, Number, Either, Also, Fixed, Shifted], ids=lambda cls: cls.__name__
+)
 def test_what_else_depends_on_the_seed_is_refused(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match="seed"):
         parallel_pool.compile(cls)

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
 from parallel_pool._apis.pettingzoo.joint_env import JointEnv
+from parallel_pool._engine import maker
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
@@ -93,7 +94,14 @@ def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
     if not isinstance(env_fns, Iterable):
         return env_fns
     keeps_last_step = mode is AutoresetMode.SAME_STEP
-    return [partial(JointEnv, fn, keeps_last_step) if callable(fn) else fn for fn in env_fns]
+    return [_joint_function(fn, keeps_last_step) if callable(fn) else fn for fn in env_fns]
+
+
+def _joint_function(env_fn: Any, keeps_last_step: bool) -> Any:
+    made: Any = partial(JointEnv, env_fn, keeps_last_step)
+    # the class, for advice
+    made.maker = maker.of(env_fn)
+    return made
 
 
 def joint_columns(pool: ProcessPool) -> JointColumns:

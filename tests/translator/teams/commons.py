@@ -19,7 +19,7 @@ class Commons(ParallelEnv):
 
     @functools.lru_cache(maxsize=None)
     def observation_space(self, agent):
-        return Box(low=0.0, high=np.inf, shape=(3,), dtype=np.float64)
+        return Box(low=-np.inf, high=np.inf, shape=(3,), dtype=np.float64)
 
     @functools.lru_cache(maxsize=None)
     def action_space(self, agent):

@@ -83,7 +83,13 @@ class ContinuousTag(ParallelEnv, EzPickle):
         done = self.tags >= 12
         terminations = {a: done for a in self.agents}
         truncations = {a: self.cycles >= self.max_cycles for a in self.agents}
-        infos = {a: {"tags": self.tags} for a in self.agents}
+        infos = {a: {} for a in self.agents}
+        for a in self.agents:
+            if a in self.runners:
+                infos[a]["speed"] = np.linalg.norm(self.vel[self.agent_name_mapping[a]])
+            elif tagged > 0:
+                infos[a]["tagged"] = tagged
+        infos[self.taggers[0]]["tags"] = self.tags
         observations = {a: self.observe(a) for a in self.agents}
         if done or self.cycles >= self.max_cycles:
             self.agents = []
