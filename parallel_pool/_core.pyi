@@ -162,6 +162,7 @@ class Lib:
     PP_DEATH_FAIL: Final[int]
     PP_DEATH_REPEAT: Final[int]
     PP_DEATH_REQUEUE: Final[int]
+    PP_DEATH_REPLACE: Final[int]
     PP_TURN_STEP: Final[int]
     PP_TURN_RESET: Final[int]
     PP_TURN_END: Final[int]

@@ -347,13 +347,14 @@ int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t r
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* What happens to the environments that a dead worker had in flight. With the last two values the
- * lane gets another worker. Resets in flight wait for that worker, which gets each with the same
- * payload. */
+/* What happens to the environments that a dead worker had in flight. With all values but the first
+ * the lane gets another worker. With PP_DEATH_REPEAT and PP_DEATH_REQUEUE resets in flight wait for
+ * that worker, which gets each with the same payload. */
 enum pp_on_death {
-  PP_DEATH_FAIL,   /* they fail, and nothing can be sent to the lane any more */
-  PP_DEATH_REPEAT, /* rows of steps repeat what was shown last, truncated */
-  PP_DEATH_REQUEUE /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
+  PP_DEATH_FAIL,    /* they fail, and nothing can be sent to the lane any more */
+  PP_DEATH_REPEAT,  /* rows of steps repeat what was shown last, truncated */
+  PP_DEATH_REQUEUE, /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
+  PP_DEATH_REPLACE  /* they fail, those in reset too */
 };
 
 /* bytes of address space that a pool with worker processes may reserve; 0: no limit */

@@ -106,6 +106,7 @@ class ProcessPool(EnvCalls):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        keeps_types: bool = False,
         reset_arguments: Mapping[str, Any] | None = None,
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
     ) -> None:
@@ -130,7 +131,11 @@ class ProcessPool(EnvCalls):
             on_error: "raise": the environments of a worker that dies are lost, and an environment
                 that raises starts another episode at its next step. "restart": in both cases the
                 environments are made again with a fresh seed, and their rows say so; they are lost
-                only if making them fails.
+                only if making them fails. "replace": as "raise", but a worker that dies is replaced.
+                The step or reset that an environment of it was in fails, or else its next step.
+                After that it starts another episode as any environment that failed.
+            keeps_types: observations whose types, dtypes or keys are not those of their space
+                also travel as objects, as they are: see `replies`.
             reset_arguments: further keyword arguments for the environments' reset, used by `reset`
                 and `send_reset`, whose own seed and options take precedence. Autoresets get none.
             check_spaces: called with the workers' descriptions before they are used.
@@ -157,7 +162,18 @@ class ProcessPool(EnvCalls):
         self._reset_arguments = dict(reset_arguments or {})
         mode = check_choice("autoreset", autoreset, AUTORESET)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
-        restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
+        repeats = lib.PP_DEATH_REQUEUE if autoreset == "same_step" else lib.PP_DEATH_REPEAT
+        on_death = check_choice(
+            "on_error",
+            on_error,
+            {
+                "raise": lib.PP_DEATH_FAIL,
+                "restart": repeats,
+                "replace": lib.PP_DEATH_REPLACE,
+            },
+        )
+        restarts = on_error == "restart"
+        self._keeps_types = keeps_types
         self._timeout, self._start_timeout = check_timeouts(timeout, start_timeout)
         self._local: LocalLane | None = None
         if not self.num_workers:
@@ -208,8 +224,7 @@ class ProcessPool(EnvCalls):
                     shares,
                     self._assignments(),
                     method=start_method,
-                    restarts=restarts,
-                    repeats=autoreset != "same_step",
+                    on_death=on_death,
                     timeout=self._timeout,
                     start_timeout=self._start_timeout,
                     deadline=deadline,
@@ -264,6 +279,7 @@ class ProcessPool(EnvCalls):
             action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
             recreates=self.on_error == "restart",
+            keeps_types=self._keeps_types,
             reset_arguments=self._reset_arguments,
         )
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
@@ -388,7 +404,7 @@ class ProcessPool(EnvCalls):
         for env_id in id_list(env_ids, self.num_envs):
             why = self._supervisor.lost.get(self._lane_of(env_id))
             if why is not None:
-                cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
+                cure = ", or make it with on_error='restart'" if self.on_error == "raise" else ""
                 raise StateError(
                     f"the worker process of environment {env_id} has died: {why}: make a new "
                     f"pool{cure}"

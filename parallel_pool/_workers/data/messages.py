@@ -80,11 +80,11 @@ class Restart:
     """What a worker that replaces a dead one needs to know.
 
     Attributes:
-        seeds: of each environment, for its first reset without a seed of its own.
+        seeds: of each environment, for its first reset without a seed of its own; None for none.
         unreported: of each environment, whether its next row must say that it was restarted.
     """
 
-    seeds: list[int]
+    seeds: list[int | None]
     unreported: list[bool]
 
 
@@ -103,7 +103,9 @@ class Assignment:
         action_space: how action records lie in the pool's memory; None if actions travel as
             payloads.
         autoreset: "next_step", "same_step" or "disabled".
-        recreates: an environment that raises is made again, and its row says so.
+        recreates: an environment that raises is made again, and its row says so; so does the row of
+            one whose former worker died, which fails otherwise.
+        keeps_types: observations whose types their space does not keep also travel in replies.
         reset_arguments: keyword arguments of each explicit reset; those in its payload take
             precedence.
         restart: None for the first worker of a lane.
@@ -119,6 +121,7 @@ class Assignment:
     action_space: Any
     autoreset: str
     recreates: bool = False
+    keeps_types: bool = False
     reset_arguments: Mapping[str, Any] = field(default_factory=dict)
     restart: Restart | None = None
 

@@ -85,6 +85,11 @@ class EnvRunner(LaneMemory):
         self._env_fns = env_fns
         self._same_step = assignment.autoreset == "same_step"
         self._is_disabled = assignment.autoreset == "disabled"
+        self._keeps_types = assignment.keeps_types
+        # whether `_step_all` can do plain steps of all environments
+        self._takes_all = bool(
+            self._actions is not None and self._writer and not self._keeps_types
+        )
         count = len(envs)
         # the last observation of each environment
         self._last: list[Any] = [NOTHING] * count
@@ -131,7 +136,7 @@ class EnvRunner(LaneMemory):
         """Does the turns that were taken; answers a request if there are none."""
         if not count:
             self._answer_request()
-        elif self._turns.is_whole and self._actions is not None and self._writer:
+        elif self._takes_all and self._turns.is_whole:
             self._step_all(count)
         else:
             self._take_turns(count)
@@ -264,9 +269,14 @@ class EnvRunner(LaneMemory):
                 self._recreate(turn, i, arguments)
             elif arguments is not None:
                 # the infos of a reset report a restart too
-                restart = phase == RESTARTED
+                restart = phase == RESTARTED and self._assignment.recreates
                 more = messages.restart_info(self._seed(i, arguments)) if restart else None
                 self._reset_turn(turn, i, arguments, more)
+            elif phase == RESTARTED and not self._assignment.recreates:
+                raise StateError(
+                    f"the worker process of environment {self._env_ids[turn]} has died and was"
+                    " replaced: reset it"
+                )
             elif phase == RESTARTED or command == lib.PP_COMMAND_RESTART:
                 self._report_restart(turn, i)
             elif phase == ENDED:
@@ -461,7 +471,7 @@ class EnvRunner(LaneMemory):
     ) -> None:
         if self._writer is not None:
             self._writer.write(arrays, row, observation)
-        else:
+        if self._writer is None or (self._keeps_types and not self._writer.is_exact(observation)):
             reply[OBSERVATION] = observation
         self._last[self._env_ids[turn] - self._first] = observation
         if reply:
