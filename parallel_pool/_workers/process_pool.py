@@ -131,9 +131,9 @@ class ProcessPool(EnvCalls):
             on_error: "raise": the environments of a worker that dies are lost, and an environment
                 that raises starts another episode at its next step. "restart": in both cases the
                 environments are made again with a fresh seed, and their rows say so; they are lost
-                only if making them fails. "replace": as "raise", but a worker that dies is replaced.
-                The step or reset that an environment of it was in fails, or else its next step.
-                After that it starts another episode as any environment that failed.
+                only if making them fails. "replace": as "raise", but a dead worker is replaced.
+                The step or reset that its environment was in fails, or else the next step. Then it
+                starts another episode, as any environment that failed.
             keeps_types: observations whose types, dtypes or keys are not those of their space
                 also travel as objects, as they are: see `replies`.
             reset_arguments: further keyword arguments for the environments' reset, used by `reset`

@@ -32,12 +32,27 @@ INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 # the first. An `InfoColumns`, or a `LocalInfos` if this process steps the environments.
 INFOS = 5
 Reply = dict[int, Any]
+# the result of a `TurnCall`
+ANSWER = 6
 # payload in place of a reset's arguments: no reset, the row repeats the last observation
 NO_RESET = "no reset"
 # most restarts in a row without a step; after that a worker, or an environment, is given up
 MAX_RESTARTS = 3
 # bits of the seeds that recreated environments start with; infos store them as int64
 SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class TurnCall:
+    """Payload in place of a reset's arguments: asks the environment something in its turn.
+
+    Attributes:
+        kind: of `env_requests.KINDS`.
+        arguments: for that function.
+    """
+
+    kind: str
+    arguments: tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.info_copies import copied
 from parallel_pool._workers.data.messages import (
+    ANSWER,
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -87,9 +88,7 @@ class EnvRunner(LaneMemory):
         self._is_disabled = assignment.autoreset == "disabled"
         self._keeps_types = assignment.keeps_types
         # whether `_step_all` can do plain steps of all environments
-        self._takes_all = bool(
-            self._actions is not None and self._writer and not self._keeps_types
-        )
+        self._takes_all = bool(self._actions is not None and self._writer and not self._keeps_types)
         count = len(envs)
         # the last observation of each environment
         self._last: list[Any] = [NOTHING] * count
@@ -240,7 +239,7 @@ class EnvRunner(LaneMemory):
         """Does one environment's turn and writes its row."""
         i = self._env_ids[turn] - self._first
         phase = self._phases[i]
-        arguments = action = None
+        arguments = action = given = None
         command = self._commands[turn]
         try:
             if command in STEPS:
@@ -256,13 +255,17 @@ class EnvRunner(LaneMemory):
                     )
             elif command != lib.PP_COMMAND_RESTART:
                 given = self._payload(turn) or {}
+                if type(given) is messages.TurnCall:
+                    self._call_turn(turn, i, given)
+                    return
                 if given == messages.NO_RESET:
                     self._repeat_observation(turn, i)
                     return
                 arguments = {**self._assignment.reset_arguments, **given}
         except BaseException as error:
-            # not raised by the environment, so it is not made again
-            self._fail_turn(turn, i, error, phase or ENDED)
+            # not raised by the environment's step or reset, so it is not made again
+            is_call = type(given) is messages.TurnCall
+            self._fail_turn(turn, i, error, phase if is_call else phase or ENDED)
             return
         try:
             if phase == BROKEN:
@@ -273,10 +276,7 @@ class EnvRunner(LaneMemory):
                 more = messages.restart_info(self._seed(i, arguments)) if restart else None
                 self._reset_turn(turn, i, arguments, more)
             elif phase == RESTARTED and not self._assignment.recreates:
-                raise StateError(
-                    f"the worker process of environment {self._env_ids[turn]} has died and was"
-                    " replaced: reset it"
-                )
+                raise self._replaced(turn)
             elif phase == RESTARTED or command == lib.PP_COMMAND_RESTART:
                 self._report_restart(turn, i)
             elif phase == ENDED:
@@ -350,6 +350,25 @@ class EnvRunner(LaneMemory):
         self._write_row(turn, arrays, row, observation, _info_reply(info))
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_RESET
+
+    def _call_turn(self, turn: int, i: int, call: messages.TurnCall) -> None:
+        """Answers a call in its environment's turn; the row shows nothing."""
+        if self._phases[i] == RESTARTED:
+            raise self._replaced(turn)
+        answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
+        # the call may have replaced it
+        self._steps[i] = self._envs[i].step
+        self._reply(turn, {ANSWER: answers and answers[0]})
+        claim(self._worker, turn)
+        self._rewards[turn] = 0.0
+        self._kinds[turn] = lib.PP_TURN_REPEAT
+
+    def _replaced(self, turn: int) -> StateError:
+        """Returns the error for an environment that the worker before this one took with it."""
+        return StateError(
+            f"the worker process of environment {self._env_ids[turn]} has died and was replaced:"
+            " reset it"
+        )
 
     def _repeat_observation(self, turn: int, i: int) -> None:
         """Writes a row that repeats the last observation; the environment is not called."""

@@ -15,6 +15,7 @@ from parallel_pool._workers.data.action_records import ActionUnpacker
 from parallel_pool._workers.data.info_copies import check_depth
 from parallel_pool._workers.data.info_records import InfoPacker
 from parallel_pool._workers.data.messages import (
+    ANSWER,
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -41,6 +42,7 @@ NAMES = {
     OBSERVATION: "observation",
     FINAL_OBSERVATION: "observation",
     FAILURE: "failure",
+    ANSWER: "result",
 }
 
 # looked up once: every turn uses it
