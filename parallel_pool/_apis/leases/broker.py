@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from parallel_pool._apis.leases.slot import NEW, Slot
 from parallel_pool._apis.leases.waiters import Deliveries, Waiter
@@ -53,7 +52,8 @@ class Broker:
 
     def withdraw(self, request: Request) -> Slot | None:
         """Takes back a request; returns the environment that it has got meanwhile."""
-        if request.slot is None:
+        # it is not there if it has failed
+        if request.slot is None and request in self.waiting:
             self.waiting.remove(request)
         return request.slot
 
@@ -67,7 +67,7 @@ class Broker:
         while self.waiting and (slot := self._next_free()) is not None:
             request = self.waiting.popleft()
             slot.holder, slot.refusal = request, NEW
-            request.slot = slot
+            request.slot, request.waiter.lease = slot, (slot, request)
             deliveries.add(request.waiter, slot, None)
         if self.waiting and not self._num_left:
             self.fail_all(WorkerError(self._why_lost, (), ()), deliveries)
@@ -86,9 +86,3 @@ class Broker:
             self._num_left -= 1
             self._why_lost = f"no environment is left; environment {slot.env_id}: {why}"
         return None
-
-
-def drop(requests: deque[Request], waiters: Sequence[Any]) -> None:
-    """Removes the requests of these waiters."""
-    for request in [each for each in requests if each.waiter in waiters]:
-        requests.remove(request)

@@ -146,6 +146,8 @@ class Dispatcher:
                 )
             if call.kind == STEP:
                 self._check_can_step(slot)
+            if call.waiter is not None:
+                call.waiter.lease = slot, holder
             self._earliest = min(self._earliest, call.due)
             if slot.call is not None:
                 slot.queued = call
@@ -243,15 +245,10 @@ class Dispatcher:
             deliveries.add(waiter, None, error)
 
     def _deliver(self, deliveries: Deliveries) -> None:
-        """Delivers results; environments for tasks whose event loop is closed go to others."""
-        while lost := deliveries.send():
-            deliveries = Deliveries()
-            with self.lock:
-                for slot in self.slots:
-                    holder = slot.holder
-                    if isinstance(holder, Request) and holder.waiter in lost:
-                        slot.holder = None
-                        self.broker.put_back(slot, deliveries)
+        """Delivers results. The leases of tasks whose event loop is closed are over."""
+        for waiter in deliveries.send():
+            if waiter.lease is not None:
+                self.release(*waiter.lease)
 
     # -------------------------------------------------------------------------------- thread --
 

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.leases.slot import Slot
 
 
-class TaskWaiter:
+class _AnyWaiter:
+    """What waiters have in common.
+
+    Attributes:
+        lease: environment and holder of the lease that it waits for, or for a call of which.
+    """
+
+    __slots__ = ("lease",)
+
+    def __init__(self) -> None:
+        self.lease: tuple[Slot, object] | None = None
+
+
+class TaskWaiter(_AnyWaiter):
     """An asyncio task that waits; to be made in its event loop.
 
     Attributes:
@@ -18,6 +34,7 @@ class TaskWaiter:
     __slots__ = ("future", "loop")
 
     def __init__(self) -> None:
+        super().__init__()
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
 
@@ -31,12 +48,13 @@ class TaskWaiter:
             self.future.set_exception(error)
 
 
-class ThreadWaiter:
+class ThreadWaiter(_AnyWaiter):
     """A thread that waits."""
 
     __slots__ = ("_outcomes",)
 
     def __init__(self) -> None:
+        super().__init__()
         # a signal handler may interrupt both of its ends
         self._outcomes = queue.SimpleQueue[tuple[Any, BaseException | None]]()
 

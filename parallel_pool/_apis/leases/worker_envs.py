@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._apis.leases.slot import RESET, STEP
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers import single_turns
-from parallel_pool._workers.data.messages import ANSWER, INFO, OBSERVATION, TurnCall
+from parallel_pool._workers.data.messages import ANSWER, FAILURE, INFO, OBSERVATION, TurnCall
 from parallel_pool._workers.data.spaces import Reader
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool.errors import PoolError
+from parallel_pool._workers.watch import failures
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.slot import Call
@@ -71,12 +71,15 @@ class WorkerEnvs:
         else:
             single_turns.send_reset(self.pool, env_id, call.argument)
 
-    def row(self, views: Views) -> tuple[int, Any, PoolError | None]:
+    def row(self, views: Views) -> tuple[int, Any, Exception | None]:
         """Returns the environment of a batch, its row for `result`, and an error in its place."""
         env_id = int(views[self._env_id]()[0])
         try:
             reply = self.pool.replies().get(env_id, {})
-        except PoolError as error:
+            if FAILURE in reply:  # of a method
+                what = f"a call of environment {env_id} failed"
+                failures.raise_failure(reply[FAILURE], what, (env_id,), ())
+        except Exception as error:
             return env_id, None, error
         if ANSWER in reply:
             return env_id, reply[ANSWER], None

@@ -239,7 +239,7 @@ class EnvRunner(LaneMemory):
         """Does one environment's turn and writes its row."""
         i = self._env_ids[turn] - self._first
         phase = self._phases[i]
-        arguments = action = given = None
+        arguments = action = None
         command = self._commands[turn]
         try:
             if command in STEPS:
@@ -264,8 +264,7 @@ class EnvRunner(LaneMemory):
                 arguments = {**self._assignment.reset_arguments, **given}
         except BaseException as error:
             # not raised by the environment's step or reset, so it is not made again
-            is_call = type(given) is messages.TurnCall
-            self._fail_turn(turn, i, error, phase if is_call else phase or ENDED)
+            self._fail_turn(turn, i, error, phase or ENDED)
             return
         try:
             if phase == BROKEN:
@@ -355,10 +354,15 @@ class EnvRunner(LaneMemory):
         """Answers a call in its environment's turn; the row shows nothing."""
         if self._phases[i] == RESTARTED:
             raise self._replaced(turn)
-        answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
-        # the call may have replaced it
-        self._steps[i] = self._envs[i].step
-        self._reply(turn, {ANSWER: answers and answers[0]})
+        try:
+            answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
+            # the call may have replaced it
+            self._steps[i] = self._envs[i].step
+            self._reply(turn, {ANSWER: answers and answers[0]})
+        except BaseException as error:
+            # the turn has not failed: the episode goes on
+            self._exit_stray()
+            self._reply_failure(turn, error)
         claim(self._worker, turn)
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_REPEAT
@@ -503,16 +507,19 @@ class EnvRunner(LaneMemory):
             phase: what the environment's next step does.
         """
         self._phases[i] = phase
-        failure = Failure.of(error, self._dumps)
         self._terminated[turn] = self._truncated[turn] = 0
+        self._reply_failure(turn, error)
+        claim(self._worker, turn)
+        self._failed[turn] = 1
+
+    def _reply_failure(self, turn: int, error: BaseException) -> None:
+        failure = Failure.of(error, self._dumps)
         # removes a reply of this turn: if there is no memory for a new one, there must be none
         lib.pp_worker_reply(self._worker, turn, ffi.NULL, 0, self._error)
         for form in (failure, failure.shortened()):
             with contextlib.suppress(Exception):
                 self._reply(turn, {FAILURE: form})
                 break
-        claim(self._worker, turn)
-        self._failed[turn] = 1
 
     # ------------------------------------------------------------------------------ requests --
 
