@@ -21,7 +21,7 @@ class Asking(Uncopied):
     def __init__(self, pool: LeasePool, timeout: float | None) -> None:
         """
         Args:
-            pool: which must not be closed as long as there are leases of it.
+            pool: the pool.
             timeout: seconds to wait for an environment.
         """
         self._pool = pool
@@ -46,7 +46,7 @@ class Asking(Uncopied):
         finally:
             if timer is not None:
                 timer.cancel()
-        self._lease = AsyncLease(dispatcher, slot, request, self._pool._timeout)
+        self._lease = AsyncLease(self._pool, dispatcher, slot, request)
         return self._lease
 
     async def __aexit__(self, *exception: object) -> None:
@@ -68,7 +68,7 @@ class Asking(Uncopied):
             raise
         if error is not None:
             raise error
-        self._lease = Lease(dispatcher, slot, request, self._pool._timeout)
+        self._lease = Lease(self._pool, dispatcher, slot, request)
         return self._lease
 
     def __exit__(self, *exception: object) -> None:

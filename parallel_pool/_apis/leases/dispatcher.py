@@ -58,19 +58,28 @@ class Dispatcher:
         slots: of each.
         lock: guards `slots` and `broker`. Reentrant: a signal handler may close the pool.
         broker: who has which environment.
+        timeout: seconds of calls that have no timeout of their own; None for no limit.
     """
 
-    def __init__(self, envs: WorkerEnvs | NativeEnvs, num_envs: int, grace: float) -> None:
+    def __init__(
+        self,
+        envs: WorkerEnvs | NativeEnvs,
+        num_envs: int,
+        timeout: float | None,
+        grace: float,
+    ) -> None:
         """
         Args:
             envs: the environments.
             num_envs: how many of them are leased.
+            timeout: of calls that have none of their own.
             grace: seconds that a call may go on for which nobody waits any more.
         """
         self.envs = envs
         self.slots = [Slot(env_id) for env_id in range(num_envs)]
         self.lock = threading.RLock()
         self.broker = Broker(self.slots, envs.loss)
+        self.timeout = timeout
         self._grace = grace
         self._pid = os.getpid()
         self._is_closed = False
@@ -157,9 +166,13 @@ class Dispatcher:
         try:
             self.envs.send(slot.env_id, call)
         except BaseException:
+            deliveries = Deliveries()
             with self.lock:
                 slot.call = None
                 self._count -= 1
+                # another thread may have ended the lease meanwhile
+                self._continue_locked(slot, deliveries)
+            self._deliver(deliveries)
             raise
 
     def abandon(self, slot: Slot, call: Call) -> None:
@@ -217,17 +230,23 @@ class Dispatcher:
 
     def _admit_locked(self, slot: Slot, call: Call) -> None:
         """Notes a call as in flight; before it is sent, as its row may arrive at once."""
+        if self._is_asleep or self._thread is None:
+            self._wake_locked()
         if call.kind == RESET:
             slot.death = self.envs.death(slot.env_id)
         slot.call = call
         self._count += 1
-        if self._is_asleep or self._thread is None:
-            self._wake_locked()
 
     def _wake_locked(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="pp-leases", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="pp-leases", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise PoolError(
+                    f"{error}: a higher limit of threads (ulimit -u) may help"
+                ) from error
+            self._thread = thread
         self._is_asleep = False
         self._wakeups.put(None)
 

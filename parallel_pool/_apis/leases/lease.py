@@ -26,12 +26,13 @@ class _AnyLease(Uncopied):
     """What leases of tasks and of threads have in common."""
 
     def __init__(
-        self, dispatcher: Dispatcher, slot: Slot, request: Request, timeout: float | None
+        self, pool: Uncopied, dispatcher: Dispatcher, slot: Slot, request: Request
     ) -> None:
+        # which must not be closed as long as there are leases of it
+        self._pool = pool
         self._dispatcher = dispatcher
         self._slot = slot
         self._request = request
-        self._timeout = timeout
         self.env_id = slot.env_id
         self.observation_space = dispatcher.envs.observation_space
         self.action_space = dispatcher.envs.action_space
@@ -58,7 +59,8 @@ class _AnyLease(Uncopied):
     def _begin(self, kind: int, argument: Any, waiter: Waiter, timeout: float | None) -> Call:
         """Begins a call; `timeout` as users give it."""
         limit = seconds(timeout)
-        call = Call(kind, argument, waiter, self._timeout if limit is None else limit)
+        limit = self._dispatcher.timeout if limit is None else limit
+        call = Call(kind, argument, waiter, limit)
         self._dispatcher.begin(self._slot, self._request, call)
         return call
 

@@ -13,7 +13,7 @@ from parallel_pool._apis.leases.native_envs import NativeEnvs
 from parallel_pool._apis.leases.worker_envs import WorkerEnvs
 from parallel_pool._engine.arguments import check_count, seconds
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool._workers.pool_arguments import check_functions
+from parallel_pool._workers.pool_arguments import check_functions, check_timeouts
 
 if TYPE_CHECKING:
     from typing import Self
@@ -69,7 +69,8 @@ class LeasePool(Uncopied):
             timeout: seconds that a call may take which has no timeout of its own; None for no
                 limit.
             start_timeout: seconds in which a worker's environments must be made, at the start and
-                when it is replaced; None for no limit.
+                when it is replaced. None means no limit if there is no timeout either, else 60
+                seconds or the timeout, whichever is longer.
             num_workers: worker processes; None for one for each environment. With fewer,
                 environments share workers: while one is stepped the others of its worker wait, and
                 they are lost with it when it is killed.
@@ -86,9 +87,9 @@ class LeasePool(Uncopied):
             Exception: what an environment raised when it was made.
         """
         self.closed = False
-        self._timeout = seconds(timeout)
-        limit = seconds(grace, "grace")
-        if limit is None:
+        call_limit, start_limit = check_timeouts(timeout, start_timeout)
+        grace_limit = seconds(grace, "grace")
+        if grace_limit is None:
             raise ValueError("grace=None: choose seconds, or math.inf for no limit")
         made: WorkerEnvs | NativeEnvs
         if isinstance(envs, str):
@@ -106,12 +107,12 @@ class LeasePool(Uncopied):
                 fns,
                 num_workers=num_workers,
                 start_method=start_method,
-                start_timeout=start_timeout,
+                start_timeout=start_limit,
             )
         self.observation_space = made.observation_space
         self.action_space = made.action_space
         self._envs = made
-        self._dispatcher = Dispatcher(made, self.num_envs, limit)
+        self._dispatcher = Dispatcher(made, self.num_envs, call_limit, grace_limit)
         # the thread refers to the dispatcher, and that to the environments' pool
         weakref.finalize(self, self._dispatcher.close).atexit = False
 
@@ -141,14 +142,12 @@ class LeasePool(Uncopied):
     @property
     def num_free(self) -> int:
         """The number of environments that nobody has, and that no call is in."""
-        with self._dispatcher.lock:
-            return len(self._dispatcher.broker.free)
+        return len(self._dispatcher.broker.free)
 
     @property
     def num_waiting(self) -> int:
         """The number of leases that wait for an environment."""
-        with self._dispatcher.lock:
-            return len(self._dispatcher.broker.waiting)
+        return len(self._dispatcher.broker.waiting)
 
     @property
     def worker_pids(self) -> tuple[int | None, ...]:
