@@ -266,6 +266,11 @@ int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t 
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error);
 
+/* Returns 1 if a receive would take the next batch at once, else 0, or a negative status; for the
+ * thread that receives. Ordered: 0 unless an earlier receive has waited for the batch. Unlike a
+ * receive without result it asks nothing of worker processes. */
+int32_t pp_pool_has_batch(const pp_pool *pool);
+
 /* Returns the result of the receive or step that took this fresh memory, or 0 if none has. For a
  * caller that lost the result to an exception; to be called by the thread that receives. */
 int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh);

@@ -670,6 +670,12 @@ class BasePool(Uncopied):
         )
 
 
+def has_batch(pool: BasePool) -> bool:
+    """Returns whether `recv_soon` would return a batch at once; for the thread that calls it."""
+    # negative if the pool is closed or broken, which `recv_soon` raises
+    return bool(lib.pp_pool_has_batch(pool._handle) > 0)
+
+
 def recv_soon(pool: BasePool, convert: Callable[[Views], T], timeout: float) -> T | None:
     """Returns the result of `convert` for the next batch; None if there is none soon.
 

@@ -267,8 +267,9 @@ def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
             await begun(env)
+            pid = pool.worker_pids[env.env_id]
             await kill(pool, env.env_id)
-            await noticed(pool, env.env_id, pool.worker_pids[env.env_id])
+            await noticed(pool, env.env_id, pid)
             began = time.monotonic()
             with pytest.raises(PoolTimeoutError, match="is being replaced"):
                 await env.reset(timeout=0.1)

@@ -9,6 +9,7 @@ import queue
 import signal
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._apis.leases.broker import Broker, Request
@@ -24,8 +25,9 @@ from parallel_pool._apis.leases.slot import (
     Slot,
 )
 from parallel_pool._apis.leases.waiters import Deliveries
-from parallel_pool._engine.base_pool import recv_soon
+from parallel_pool._engine.base_pool import has_batch, recv_soon
 from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._workers.data.messages import LostEpisodeError
 from parallel_pool._workers.watch.watch import THREAD_SIGNALS
 from parallel_pool.errors import (
     BusyError,
@@ -153,8 +155,15 @@ class Dispatcher:
                     f"a {NAMES[busy.kind]} of environment {slot.env_id} is in flight: make one call"
                     " of a lease at a time"
                 )
-            if call.kind == STEP:
-                self._check_can_step(slot)
+            if call.kind != RESET and self._has_lost_episode(slot):
+                slot.refusal = FAILED
+                raise self._loss_of_episode(slot)
+            if call.kind == STEP and slot.refusal:
+                raise NotResetError(
+                    f"environment {slot.env_id}: {slot.refusal}: call reset() first"
+                )
+            if call.kind == CALL:
+                call.argument = replace(call.argument, needs_episode=not slot.refusal)
             if call.waiter is not None:
                 call.waiter.lease = slot, holder
             self._earliest = min(self._earliest, call.due)
@@ -209,15 +218,14 @@ class Dispatcher:
         if self._is_closed:
             raise ClosedError("the pool of leases is closed: make a new one")
 
-    def _check_can_step(self, slot: Slot) -> None:
+    def _has_lost_episode(self, slot: Slot) -> bool:
+        """Returns whether the worker has died with the episode that was begun."""
+        return not slot.refusal and self.envs.death(slot.env_id) is not slot.death
+
+    def _loss_of_episode(self, slot: Slot) -> WorkerError:
         death = self.envs.death(slot.env_id)
-        if death is not slot.death and not slot.refusal:
-            slot.refusal = FAILED
-            raise WorkerError(
-                f"environment {slot.env_id}: {death}: call reset() first", (slot.env_id,), ()
-            )
-        if slot.refusal:
-            raise NotResetError(f"environment {slot.env_id}: {slot.refusal}: call reset() first")
+        why = f"environment {slot.env_id}: {death}: call reset() first"
+        return WorkerError(why, (slot.env_id,), ())
 
     def _send_locked(self, slot: Slot, call: Call) -> None:
         self._admit_locked(slot, call)
@@ -232,8 +240,6 @@ class Dispatcher:
         """Notes a call as in flight; before it is sent, as its row may arrive at once."""
         if self._is_asleep or self._thread is None:
             self._wake_locked()
-        if call.kind == RESET:
-            slot.death = self.envs.death(slot.env_id)
         slot.call = call
         self._count += 1
 
@@ -306,11 +312,10 @@ class Dispatcher:
     def _receive(self, deliveries: Deliveries) -> None:
         """Receives the rows that are there; waits for the first of them."""
         left = min(SLICE, max(0.0, self._earliest - time.monotonic()))
+        pool = self.envs.pool
         for _ in range(MAX_ROWS):
-            if not self._count:
-                return
             try:
-                found = recv_soon(self.envs.pool, self.envs.row, left)
+                found = recv_soon(pool, self.envs.row, left)
                 if found is None:
                     return
                 self._finish(*found, deliveries)
@@ -318,32 +323,53 @@ class Dispatcher:
                 failure = error if isinstance(error, EnvError) else error.__cause__
                 if not isinstance(failure, EnvError) or not failure.env_ids:
                     raise
-                self._finish(failure.env_ids[0], None, error, deliveries)
+                self._finish_failed(failure.env_ids[0], error, deliveries)
+            if not has_batch(pool):
+                return
             left = 0.0
 
     def _finish(
         self, env_id: int, row: Any, error: Exception | None, deliveries: Deliveries
     ) -> None:
-        """Settles the call whose row, or error, has arrived."""
+        """Settles the call whose row has arrived; `error`: what it raises all the same."""
         with self.lock:
-            slot = self.slots[env_id]
-            call, slot.call = slot.call, None
-            self._count -= 1
-            if call is None:
-                return
-            if error is not None and self._may_repeat(slot, call, error):
-                with contextlib.suppress(PoolError):
-                    self._send_locked(slot, call)
-                    return
+            slot, call = self._over_locked(env_id)
             value = None
             if error is None:
                 value, error = self._value(slot, call, row)
-            elif call.kind != CALL or isinstance(error, WorkerError):
+            elif call.kind != CALL:
                 slot.refusal = FAILED
-            waiter, call.waiter = call.waiter, None
-            if waiter is not None:
-                deliveries.add(waiter, value, error)
-            self._continue_locked(slot, deliveries)
+            self._settle_locked(slot, call, value, error, deliveries)
+
+    def _finish_failed(self, env_id: int, error: Exception, deliveries: Deliveries) -> None:
+        """Settles the call of an environment that has failed, or whose worker has died."""
+        with self.lock:
+            slot, call = self._over_locked(env_id)
+            if self._may_repeat(slot, call, error):
+                with contextlib.suppress(PoolError):
+                    self._send_locked(slot, call)
+                    return
+            if isinstance(error, LostEpisodeError):
+                # the worker died after the last check
+                error = self._loss_of_episode(slot)
+            slot.refusal = FAILED
+            self._settle_locked(slot, call, None, error, deliveries)
+
+    def _over_locked(self, env_id: int) -> tuple[Slot, Call]:
+        """Returns an environment and its call, which is in flight no more."""
+        slot = self.slots[env_id]
+        call, slot.call = slot.call, None
+        self._count -= 1
+        assert call is not None
+        return slot, call
+
+    def _settle_locked(
+        self, slot: Slot, call: Call, value: Any, error: Exception | None, deliveries: Deliveries
+    ) -> None:
+        waiter, call.waiter = call.waiter, None
+        if waiter is not None:
+            deliveries.add(waiter, value, error)
+        self._continue_locked(slot, deliveries)
 
     def _value(self, slot: Slot, call: Call, row: Any) -> tuple[Any, Exception | None]:
         """Returns what a call returns or raises."""
@@ -357,6 +383,9 @@ class Dispatcher:
                 slot.refusal = ENDED
             elif call.kind == RESET:
                 slot.refusal = ""
+                # If the worker has died since, its successor refuses the next call. Were the death
+                # noted before the reset was sent, the successor might have done the reset.
+                slot.death = self.envs.death(slot.env_id)
         return value, None
 
     def _may_repeat(self, slot: Slot, call: Call, error: Exception) -> bool:

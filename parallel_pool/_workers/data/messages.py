@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.actions import described
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.registry import Origin
@@ -49,10 +50,12 @@ class TurnCall:
     Attributes:
         kind: of `env_requests.KINDS`.
         arguments: for that function.
+        needs_episode: it fails if another worker has died with the episode that was begun.
     """
 
     kind: str
     arguments: tuple[Any, ...]
+    needs_episode: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,10 @@ class Assignment:
     keeps_types: bool = False
     reset_arguments: Mapping[str, Any] = field(default_factory=dict)
     restart: Restart | None = None
+
+
+class LostEpisodeError(StateError):
+    """An environment must be reset, as another worker has died with its episode."""
 
 
 @dataclass(frozen=True)

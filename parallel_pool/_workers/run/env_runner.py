@@ -28,6 +28,7 @@ from parallel_pool._workers.data.messages import (
     OBSERVATION,
     Assignment,
     Failure,
+    LostEpisodeError,
     Reply,
 )
 from parallel_pool._workers.run import env_requests
@@ -230,6 +231,8 @@ class EnvRunner(LaneMemory):
                 self._exit_stray()
             mark(self._worker, turn)
             if not self._is_ordered:
+                # first, as one that dies after it has delivered the turn dies in no environment
+                self._current[0] = -1
                 deliver(self._worker, turn, 1)
         self._current[0] = -1
         if self._is_ordered:
@@ -352,7 +355,7 @@ class EnvRunner(LaneMemory):
 
     def _call_turn(self, turn: int, i: int, call: messages.TurnCall) -> None:
         """Answers a call in its environment's turn; the row shows nothing."""
-        if self._phases[i] == RESTARTED:
+        if self._phases[i] == RESTARTED and call.needs_episode:
             raise self._replaced(turn)
         try:
             answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
@@ -367,9 +370,9 @@ class EnvRunner(LaneMemory):
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_REPEAT
 
-    def _replaced(self, turn: int) -> StateError:
+    def _replaced(self, turn: int) -> LostEpisodeError:
         """Returns the error for an environment that the worker before this one took with it."""
-        return StateError(
+        return LostEpisodeError(
             f"the worker process of environment {self._env_ids[turn]} has died and was replaced:"
             " reset it"
         )
