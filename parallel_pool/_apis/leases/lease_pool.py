@@ -56,6 +56,7 @@ class LeasePool(Uncopied):
         start_timeout: float | None = None,
         num_workers: int | None = None,
         start_method: str | None = None,
+        python: Any = None,
         num_threads: int = 0,
         grace: float = GRACE,
         **options: Any,
@@ -75,6 +76,7 @@ class LeasePool(Uncopied):
                 environments share workers: while one is stepped the others of its worker wait, and
                 they are lost with it when it is killed.
             start_method: as for `parallel_pool.ProcessPool`.
+            python: as for `parallel_pool.ProcessPool`.
             num_threads: threads that step native environments; 0 for the cores that this process
                 may use.
             grace: seconds that a call may go on after its task was cancelled, or its lease was
@@ -94,6 +96,7 @@ class LeasePool(Uncopied):
         made: WorkerEnvs | NativeEnvs
         if isinstance(envs, str):
             given: dict[str, Any] = {"num_workers": num_workers, "start_method": start_method}
+            given["python"] = python
             given["start_timeout"] = start_timeout
             self._refuse(given, "functions, and an id's environments have threads")
             self.num_envs = check_count("num_envs", 1 if num_envs is None else num_envs, 1)
@@ -108,6 +111,7 @@ class LeasePool(Uncopied):
                 num_workers=num_workers,
                 start_method=start_method,
                 start_timeout=start_limit,
+                python=python,
             )
         self.observation_space = made.observation_space
         self.action_space = made.action_space

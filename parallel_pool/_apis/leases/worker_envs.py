@@ -36,6 +36,7 @@ class WorkerEnvs:
         num_workers: int | None,
         start_method: str | None,
         start_timeout: float | None,
+        python: Any,
     ) -> None:
         """Starts the workers; for arguments and errors see `LeasePool`."""
         self.pool = pool = ProcessPool(
@@ -45,6 +46,7 @@ class WorkerEnvs:
             autoreset="disabled",
             start_method=start_method,
             start_timeout=start_timeout,
+            python=python,
             on_error="replace",
             keeps_types=True,
         )

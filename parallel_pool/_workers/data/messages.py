@@ -13,6 +13,7 @@ requests and answers.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import traceback
@@ -41,6 +42,21 @@ NO_RESET = "no reset"
 MAX_RESTARTS = 3
 # bits of the seeds that recreated environments start with; infos store them as int64
 SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function that makes an environment, found by its name where it is called.
+
+    Attributes:
+        name: "module:function".
+    """
+
+    name: str
+
+    def __call__(self) -> Any:
+        module, _, function = self.name.partition(":")
+        return getattr(importlib.import_module(module), function)()
 
 
 @dataclass(frozen=True)
