@@ -109,6 +109,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     path = tmp_path / "there.py"
     path.write_text(THERE)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
     spec = importlib.util.spec_from_file_location("there", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -245,9 +246,9 @@ def test_what_is_no_program(tmp_path: Path) -> None:
     wrong: Any = 3
     with pytest.raises(TypeError, match="python=3 is an int"):
         ProcessPool(["there:There"], python=wrong)
-    with pytest.raises(ValueError, match="python=.*is for worker processes"):
+    with pytest.raises(ValueError, match=r"python=.*is for worker processes"):
         ProcessPool(["there:There"], num_workers=0, python=sys.executable)
-    with pytest.raises(TypeError, match="python=.* is for functions"):
+    with pytest.raises(TypeError, match=r"python=.* is for functions"):
         LeasePool("CartPole-v1", python=sys.executable)
 
 
