@@ -52,7 +52,8 @@ CODE = (
 # What another interpreter runs. It keeps its own import path, and finds this package alone in the
 # given folder: beside the package are others, which are not for it.
 OTHER_CODE = (
-    "import sys;sys.flags.safe_path or sys.path.pop(0);import importlib.util as u,pickle;"
+    "import sys;getattr(sys.flags,'safe_path',0) or sys.path.pop(0);"
+    "import importlib.util as u,pickle;"
     "file=open({file},'rb');folder,path=pickle.load(file);sys.path+=path;"
     "s=u.spec_from_file_location('parallel_pool',folder+'/__init__.py',"
     "submodule_search_locations=[folder]);m=u.module_from_spec(s);"
