@@ -140,7 +140,7 @@ class ProcessPool(EnvCalls):
                 also travel as objects, as they are: see `replies`.
             python: path of the Python interpreter in which workers run, such as that of a virtual
                 environment, or a sequence of one path, or None, for each environment. It needs
-                CPython 3.11 or newer, numpy, gymnasium and cffi. If it is of another version than
+                CPython 3.9 or newer, numpy, gymnasium and cffi. If it is of another version than
                 this one, env_fns must be functions of modules that it can import, or their names.
             reset_arguments: further keyword arguments for the environments' reset, used by `reset`
                 and `send_reset`, whose own seed and options take precedence. Autoresets get none.

@@ -6,9 +6,11 @@ tests/support/interpreters.py.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +29,8 @@ from tests.support import interpreters
 from tests.support.same import assert_same
 
 pytestmark = pytest.mark.usefixtures("alarm")
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # a module that the other interpreter imports, too
 THERE = '''
@@ -260,3 +264,23 @@ def test_an_interpreter_that_ends_before_it_starts_workers(script: Callable[[str
     ) as caught:
         ProcessPool(["there:There"], python=path)
     assert os.path.basename(path) in str(caught.value)
+
+
+def test_what_workers_import_is_python_3_9(tmp_path: Path) -> None:
+    """The oldest Python that runs workers; what it lacks besides, only OTHER_PYTHONS shows."""
+    script = (
+        "import sys, parallel_pool._workers.run.worker, parallel_pool._workers.start.bootstrap\n"
+        "print(*[m.__spec__.origin for n, m in sys.modules.items() if n.startswith('parallel_pool')"
+        " and getattr(m, '__spec__', None)], sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    files = [Path(line) for line in done.stdout.split() if line.endswith(".py")]
+    assert len(files) > 30
+    for file in files:
+        text = file.read_text()
+        ast.parse(text, feature_version=(3, 9))
+        if "strict=" in text and file.name != "strict_zip.py":
+            assert "from parallel_pool._engine.strict_zip import zip" in text, file
+        assert "from typing import TypeAlias" not in text.partition("if TYPE_CHECKING:")[0], file

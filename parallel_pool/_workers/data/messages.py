@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ class Failure:
     @staticmethod
     def of(error: BaseException, dumps: Dumps) -> Failure:
         """Describes an exception that was just caught; `dumps` is the connection's."""
-        trace = "".join(traceback.format_exception(error))
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         try:
             pickled = dumps(error)
             pickle.loads(pickled)

@@ -15,6 +15,7 @@ import numpy as np
 
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.info_copies import copied
@@ -437,7 +438,7 @@ class EnvRunner(LaneMemory):
                 sys.stderr.write(
                     f"environment {self._env_ids[turn]} failed and is made again; it raised:\n"
                 )
-                traceback.print_exception(error)
+                traceback.print_exception(type(error), error, error.__traceback__)
         try:
             self._recreate(turn, i, arguments)
         except BaseException as error:

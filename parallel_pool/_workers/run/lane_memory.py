@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.action_records import ActionUnpacker

@@ -16,7 +16,7 @@ from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._workers.start import numpy_names
 
 # the oldest Python that can load this package's C module and its Python files
-OLDEST = (3, 10)
+OLDEST = (3, 9)
 # what a worker imports, besides what its environments do
 NEEDED = ("numpy", "gymnasium", "cffi")
 # seconds in which an interpreter must answer
