@@ -96,7 +96,7 @@ class ProcessPool(EnvCalls):
 
     def __init__(
         self,
-        env_fns: Sequence[Callable[[], Any]],
+        env_fns: Sequence[Callable[[], Any] | str],
         *,
         num_workers: int | None = None,
         batch_size: int | None = None,

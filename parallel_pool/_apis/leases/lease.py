@@ -14,6 +14,8 @@ from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import PoolTimeoutError, WorkerError
 
 if TYPE_CHECKING:
+    from gymnasium import Space
+
     from parallel_pool._apis.leases.dispatcher import Dispatcher
     from parallel_pool._apis.leases.slot import Slot
     from parallel_pool._apis.leases.waiters import Waiter
@@ -34,8 +36,8 @@ class _AnyLease(Uncopied):
         self._slot = slot
         self._request = request
         self.env_id = slot.env_id
-        self.observation_space = dispatcher.envs.observation_space
-        self.action_space = dispatcher.envs.action_space
+        self.observation_space: Space[Any] = dispatcher.envs.observation_space
+        self.action_space: Space[Any] = dispatcher.envs.action_space
 
     def kill(self) -> bool:
         """Kills the environment's worker process, which is replaced; the lease goes on.

@@ -18,6 +18,8 @@ from parallel_pool._workers.pool_arguments import check_functions, check_timeout
 if TYPE_CHECKING:
     from typing import Self
 
+    from gymnasium import Space
+
 # seconds that a call may go on for which nobody waits any more
 GRACE = 5.0
 
@@ -49,7 +51,7 @@ class LeasePool(Uncopied):
 
     def __init__(
         self,
-        envs: Sequence[Callable[[], Any]] | str,
+        envs: Sequence[Callable[[], Any] | str] | str,
         num_envs: int | None = None,
         *,
         timeout: float | None = None,
@@ -64,8 +66,8 @@ class LeasePool(Uncopied):
         """Makes the environments.
 
         Args:
-            envs: functions that make one environment each, which then run in worker processes; or
-                the id of native environments, which threads step.
+            envs: functions that make one environment each, or their names, "module:function": they
+                run in worker processes. Or the id of native environments, which threads step.
             num_envs: of an id; functions are counted.
             timeout: seconds that a call may take which has no timeout of its own; None for no
                 limit.
@@ -113,8 +115,8 @@ class LeasePool(Uncopied):
                 start_timeout=start_limit,
                 python=python,
             )
-        self.observation_space = made.observation_space
-        self.action_space = made.action_space
+        self.observation_space: Space[Any] = made.observation_space
+        self.action_space: Space[Any] = made.action_space
         self._envs = made
         self._dispatcher = Dispatcher(made, self.num_envs, call_limit, grace_limit)
         # the thread refers to the dispatcher, and that to the environments' pool

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
+from gymnasium import Space
+
 from parallel_pool.leases import AsyncLease, Lease, LeasePool
 
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
@@ -28,8 +30,8 @@ with pool.lease(timeout=1) as env:
 async def play() -> None:
     async with pool, pool.lease() as env:
         assert_type(env, AsyncLease)
-        assert_type(env.action_space, Any)
-        assert_type(env.observation_space, Any)
+        assert_type(env.action_space, Space[Any])
+        assert_type(env.observation_space, Space[Any])
         assert_type(await env.reset(seed=1), tuple[Any, dict[str, Any]])
         assert_type(await env.step(0, timeout=1), Step)
         assert_type(await env.call("render", timeout=1), Any)
