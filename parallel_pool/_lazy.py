@@ -44,5 +44,5 @@ def publish(package: str, *values: Any) -> None:
     That is what messages, `help` and pickles show.
     """
     for value in values:
-        if isinstance(value, type | FunctionType) and "._" in value.__module__:
+        if isinstance(value, (type, FunctionType)) and "._" in value.__module__:
             value.__module__ = package

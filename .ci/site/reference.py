@@ -18,8 +18,8 @@ PACKAGE = "parallel_pool"
 # the package itself, link to it.
 ORDER = [
     *("compat.gymnasium", "compat.envpool", "compat.sb3", "compat.pettingzoo", "compat.jax"),
-    *("compat.torch", "compat.dm_env", "compat.ale", "compat.gymnasium_hook", "cluster", "errors"),
-    *("testing", "", "registration", "python", "python.envpool", "python.protocol"),
+    *("compat.torch", "compat.dm_env", "compat.ale", "compat.gymnasium_hook", "cluster", "leases"),
+    *("errors", "testing", "", "registration", "python", "python.envpool", "python.protocol"),
 ]
 FIRST = ""  # in the menu
 

@@ -266,6 +266,11 @@ int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t 
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error);
 
+/* Returns 1 if a receive would take the next batch at once, else 0, or a negative status; for the
+ * thread that receives. Ordered: 0 unless an earlier receive has waited for the batch. Unlike a
+ * receive without result it asks nothing of worker processes. */
+int32_t pp_pool_has_batch(const pp_pool *pool);
+
 /* Returns the result of the receive or step that took this fresh memory, or 0 if none has. For a
  * caller that lost the result to an exception; to be called by the thread that receives. */
 int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh);
@@ -347,13 +352,14 @@ int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t r
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* What happens to the environments that a dead worker had in flight. With the last two values the
- * lane gets another worker. Resets in flight wait for that worker, which gets each with the same
- * payload. */
+/* What happens to the environments that a dead worker had in flight. With all values but the first
+ * the lane gets another worker. With PP_DEATH_REPEAT and PP_DEATH_REQUEUE resets in flight wait for
+ * that worker, which gets each with the same payload. */
 enum pp_on_death {
-  PP_DEATH_FAIL,   /* they fail, and nothing can be sent to the lane any more */
-  PP_DEATH_REPEAT, /* rows of steps repeat what was shown last, truncated */
-  PP_DEATH_REQUEUE /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
+  PP_DEATH_FAIL,    /* they fail, and nothing can be sent to the lane any more */
+  PP_DEATH_REPEAT,  /* rows of steps repeat what was shown last, truncated */
+  PP_DEATH_REQUEUE, /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
+  PP_DEATH_REPLACE  /* they fail, those in reset too */
 };
 
 /* bytes of address space that a pool with worker processes may reserve; 0: no limit */

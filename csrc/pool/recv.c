@@ -416,6 +416,14 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
 
 /* --------------------------------------------------------------------------------- queries -- */
 
+int32_t pp_pool_has_batch(const pp_pool *pool) {
+  const pp_ring *ring = &pool->ring;
+  int status = pp_pool_check(pool, NULL);
+  // only the thread that receives changes which slot is next
+  return status < 0 ? status
+                    : pool->ops.is_complete(pool, &ring->slots[ring->received % ring->num_slots]);
+}
+
 int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh) {
   return fresh && fresh == pool->last_given ? pool->last_result : 0;
 }

@@ -197,8 +197,9 @@ static void wake_queued(pp_board *board, int32_t num_lanes, const bool *is_queue
   int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
   for (int32_t is_late = 0; is_late < 2; is_late++) {
     for (int32_t l = 0; l < num_lanes; l++) {
+      if (!is_queued[l]) continue;
       int32_t cpu = atomic_load_explicit(&board->mailboxes[l].cpu, memory_order_relaxed);
-      if (is_queued[l] && (cpu == here) == is_late) pp_board_wake(board, l);
+      if ((cpu == here) == is_late) pp_board_wake(board, l);
     }
   }
 }
@@ -248,7 +249,8 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
 
 static int32_t spin_cores(const pp_pool *pool) {
   // each awake worker process takes a core
-  return pool->topology.cores - pp_board_num_awake(&pool->processes->board);
+  int32_t cores = pool->topology.cores;
+  return cores - pp_board_num_awake(&pool->processes->board, cores + 1);
 }
 
 /* the parent learns from mailboxes what worker processes do (pp_pool_current_env) */

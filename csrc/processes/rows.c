@@ -138,13 +138,13 @@ int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id) {
 
 void pp_board_add_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count) {
   _Atomic int32_t *done = rows_done_of(board, slot, lane);
-  int32_t target;
+  int32_t target, own;
 
   // The count has one writer, so the addition need not be atomic. The store publishes the rows.
   // Sequentially consistent: the worker that counts the last row sees the counts of all others.
-  atomic_store_explicit(done, atomic_load_explicit(done, memory_order_relaxed) + count,
-                        memory_order_seq_cst);
+  own = atomic_load_explicit(done, memory_order_relaxed) + count;
+  atomic_store_explicit(done, own, memory_order_seq_cst);
   PP_TEST_DIE(counted);
   target = atomic_load_explicit(&board->slots[slot].target, memory_order_seq_cst);
-  if (pp_board_rows_done(board, slot) >= target) pp_board_wake_caller(board);
+  if (own >= target || pp_board_rows_done(board, slot) >= target) pp_board_wake_caller(board);
 }

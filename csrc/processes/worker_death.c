@@ -133,6 +133,11 @@ static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
                         memory_order_release);
 }
 
+/* whether the rows of steps show the last rows, which the pool must have saved, and resets wait */
+static bool goes_on(int32_t how) {
+  return how == PP_DEATH_REPEAT || how == PP_DEATH_REQUEUE;
+}
+
 static bool is_step(int32_t command) {
   return command == PP_COMMAND_STEP || command == PP_COMMAND_ACTION;
 }
@@ -168,14 +173,14 @@ static int check_death(const pp_pool *pool, int32_t lane, int32_t how, const int
                        pp_error *error) {
   int status = pp_processes_check_lane(pool, lane, error);
   if (status < 0) return status;
-  if (how < PP_DEATH_FAIL || how > PP_DEATH_REQUEUE) {
+  if (how < PP_DEATH_FAIL || how > PP_DEATH_REPLACE) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "how=%d: choose a pp_on_death", how);
   }
   if (!affected) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "affected is null: give room for all environments of the lane");
   }
-  if (how != PP_DEATH_FAIL && !pool->processes->board.shape.saves_rows) {
+  if (goes_on(how) && !pool->processes->board.shape.saves_rows) {
     return pp_error_set(error, PP_ERR_STATE,
                         "this pool does not save rows: make it with saves_rows=1");
   }
@@ -194,7 +199,7 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
   for (int32_t i = worker->first; i < worker->first + worker->count; i++) {
     if (!pool->is_in_flight[i]) continue;
     if (is_turn_over(&pool->processes->board.envs[i]) && place_of(pool, i) >= 0) continue;
-    if (how != PP_DEATH_FAIL && !is_step(pool->fleet.command[i])) {
+    if (goes_on(how) && !is_step(pool->fleet.command[i])) {
       // a reset shows nothing of the dead worker's environment, so the next worker can do it
       requeue_locked(pool, lane, i, pool->fleet.command[i]);
       continue;

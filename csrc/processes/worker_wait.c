@@ -10,9 +10,11 @@
  */
 enum { MAX_LONG_WAITS = 2 };
 
-/* Returns how many cores are left if each awake worker and the caller have one. May be negative. */
+/* Returns how many cores are left if each awake worker and the caller have one; -2 if two or more
+ * are missing. It does not look at all of many workers, each of which has a cache line. */
 static int32_t spare_cores(const pp_board *board) {
-  return board->shape.cores - pp_board_num_awake(board) - 1;
+  int32_t cores = board->shape.cores;
+  return cores - pp_board_num_awake(board, cores + 1) - 1;
 }
 
 /* Returns whether this is the core from which the caller sent. When the caller is woken, the system
@@ -80,7 +82,7 @@ static void sleep_until_work(pp_board *board, int32_t lane, int64_t timeout) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   uint32_t epoch;
   atomic_store_explicit(&mailbox->is_awake, 0, memory_order_relaxed);
-  if (spare_cores(board) == 0 && pp_board_num_awake(board) > 0 && is_callers_core(board)) {
+  if (spare_cores(board) == 0 && pp_board_num_awake(board, 1) > 0 && is_callers_core(board)) {
     pp_board_wake_caller(board);
   }
   atomic_store_explicit(&mailbox->cpu, pp_os_current_cpu(), memory_order_relaxed);

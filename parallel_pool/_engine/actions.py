@@ -22,6 +22,7 @@ from parallel_pool._engine.specs import (
     PYTHON_CODES,
     Spec,
 )
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ INT64 = np.dtype(np.int64)
 
 def described(value: Any) -> str:
     """Returns a short description of a value for an error message."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return f"{a_type(value)} of dtype {value.dtype} and shape {value.shape}"
     return f"{a_type(value)}, {quote(value)}"
 
@@ -48,7 +49,7 @@ def take_array(actions: Any) -> Any:
     Raises:
         TypeError: NumPy can't read the array (a tensor on a GPU, for example).
     """
-    is_numpy = isinstance(actions, np.ndarray | np.generic)
+    is_numpy = isinstance(actions, (np.ndarray, np.generic))
     if is_numpy or not hasattr(type(actions), "__array__"):
         return actions
     try:
@@ -101,9 +102,9 @@ def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
     Raises:
         TypeError: actions are not a sequence.
     """
-    if isinstance(actions, Mapping | Set):
+    if isinstance(actions, (Mapping, Set)):
         why = "which has no order"
-    elif isinstance(actions, str | bytes | bytearray) or not hasattr(type(actions), "__iter__"):
+    elif isinstance(actions, (str, bytes, bytearray)) or not hasattr(type(actions), "__iter__"):
         why = "which holds no actions"
     elif not hasattr(type(actions), "__len__"):
         why = "which has no length"

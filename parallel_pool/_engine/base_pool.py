@@ -492,6 +492,34 @@ class BasePool(Uncopied):
                 self._receive_state = INTERRUPTED
                 self._on_interrupted_receive()
 
+    def _recv_soon(self, convert: Callable[[Views], T], timeout: float) -> T | None:
+        """Receives within a timeout, of which C takes 50 ms at most; None if there is no batch.
+
+        For one thread that receives all of this pool's batches, as `recv` may cost much more with
+        many workers: it asks each of them what it is doing.
+        """
+        state = self._receive_state
+        if state == BUSY:
+            self._raise_busy()
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
+        try:
+            lost = self._taken() if state == INTERRUPTED else 0
+            ring = self._ring
+            rows = lost or receive(self._handle, ring.next_memory, int(timeout * 1e9), self._error)
+            if rows == self.batch_size:
+                result = convert(ring.oldest.views)
+                ring.swap()
+            elif rows:
+                result = self._converted(convert, self._deliver(rows))
+            else:
+                result = None
+            self._receive_state = IDLE
+            return result
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+
     def _recv_beside_programs(
         self, timeout: float | None, min_rows: int, send: Callable[[bool], None] | None
     ) -> NamedBatch:
@@ -640,3 +668,26 @@ class BasePool(Uncopied):
         raise EnvError(
             f"{self._name}: environment {env_ids[0]}{others} failed: {first}", env_ids, batch
         )
+
+
+def has_batch(pool: BasePool) -> bool:
+    """Returns whether `recv_soon` would return a batch at once; for the thread that calls it."""
+    # negative if the pool is closed or broken, which `recv_soon` raises
+    return bool(lib.pp_pool_has_batch(pool._handle) > 0)
+
+
+def recv_soon(pool: BasePool, convert: Callable[[Views], T], timeout: float) -> T | None:
+    """Returns the result of `convert` for the next batch; None if there is none soon.
+
+    For the one thread that receives a pool's batches.
+
+    Args:
+        pool: the pool.
+        convert: as for `BasePool.step_as`.
+        timeout: seconds; after 50 ms it returns None earlier.
+
+    Raises:
+        EnvError: environments failed.
+        ClosedError, BrokenPoolError: the pool can't be used.
+    """
+    return pool._recv_soon(convert, timeout)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +20,16 @@ from parallel_pool._engine.specs import DTYPES
 from parallel_pool._native import ffi, lib, text
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from parallel_pool._core import CData
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Observations: an array, or the tree of arrays that the space says. A program knows which, so it
 # is not made to narrow a union: type checkers accept what an array or anything else has.
-Observations: TypeAlias = Array | Any
+if TYPE_CHECKING:
+    Observations: TypeAlias = Array | Any
 
 # a training loop rarely keeps more blocks than this
 MAX_HELD_BLOCKS = 3

@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from parallel_pool._engine.arguments import env_names
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 
 if TYPE_CHECKING:

@@ -7,9 +7,12 @@ import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.buffers import Array, Column
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # names of NamedBatch's and tuple's own methods
 TUPLE_NAMES = ("count", "index", "num_rows", "rows")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from types import NoneType
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -27,6 +26,7 @@ from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.specs import Definition, Values
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
 from parallel_pool._engine.views import Batch, Views, all_arrays
@@ -146,7 +146,7 @@ class Pool(BasePool):
         elif not isinstance(definition, Definition):
             kind = a_type(definition)
             raise TypeError(f"definition={quote(definition)} is {kind}: give an id, as a string")
-        if not isinstance(options, (Mapping, NoneType)):
+        if not isinstance(options, (Mapping, type(None))):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         self.definition = definition
         self._name = definition.id

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool._engine.arguments import quote, whole
+from parallel_pool._engine.strict_zip import zip
 
-Seed = int | Sequence[int | None] | np.ndarray[Any, Any] | None
+if TYPE_CHECKING:
+    Seed = int | Sequence[int | None] | np.ndarray[Any, Any] | None
 
 
 def check(seed: Any) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._engine.arguments import a_type, is_number, quote
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.texts import Texts
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 
@@ -63,7 +64,8 @@ KINDS = {
     lib.PP_OPT_BYTES: "bytes",
 }
 
-OptionValue = bool | int | float | str | bytes | np.number[Any]
+if TYPE_CHECKING:
+    OptionValue = bool | int | float | str | bytes | np.number[Any]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from parallel_pool._engine.strict_zip import zip
+
 Array = npt.NDArray[Any]
 
 
@@ -46,7 +48,7 @@ def put_rows(tree: Any, rows: Any, values: Any) -> None:
     def put(array: Array, own: Any) -> None:
         array[rows] = own
 
-    if isinstance(values, Mapping | tuple | np.ndarray):
+    if isinstance(values, (Mapping, tuple, np.ndarray)):
         map_leaves(put, tree, values)
     else:
         map_leaves(lambda array: put(array, values), tree)

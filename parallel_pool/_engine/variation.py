@@ -13,6 +13,7 @@ import numpy as np
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, check_count, is_number, quote
 from parallel_pool._engine.specs import PYTHON_CODES, Definition, Option, Spec, Values
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 
 if TYPE_CHECKING:

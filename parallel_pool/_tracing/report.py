@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parallel_pool._engine.buffers import Array
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._tracing import advice, compilable
 from parallel_pool._tracing.record import (
     CALLS,

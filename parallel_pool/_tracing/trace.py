@@ -15,6 +15,7 @@ import numpy as np
 
 from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.outputs import check_file
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool._tracing import chrome
 from parallel_pool._tracing.core_waits import CoreWaits, cpu_of

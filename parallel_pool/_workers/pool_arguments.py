@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import re
 from collections.abc import Callable
 from typing import Any
 
 from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, quote, seconds
+from parallel_pool._workers.data.messages import NamedFunction
 
 # most functions that an iterable without a length may yield, and most worker processes
 MAX_YIELDED = MAX_WORKERS = 1 << 16
@@ -67,9 +69,14 @@ def listed(env_fns: Any) -> list[Any]:
     return fns
 
 
+def _is_name(fn: Any) -> bool:
+    """Returns whether an environment's function is given by its name, "module:function"."""
+    return isinstance(fn, str) and re.fullmatch(r"[\w.]+:\w+", fn) is not None
+
+
 def check_functions(env_fns: Any) -> list[Callable[[], Any]]:
     """Returns env_fns as a list of functions; raises TypeError or ValueError."""
-    fns = listed(env_fns)
+    fns = [NamedFunction(fn) if _is_name(fn) else fn for fn in listed(env_fns)]
     if not fns:
         raise ValueError("env_fns is empty: give one function for each environment")
     for i, fn in enumerate(fns):

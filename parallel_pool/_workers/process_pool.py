@@ -36,7 +36,7 @@ from parallel_pool._workers.replies import Replies
 from parallel_pool._workers.run import local_lane
 from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool._workers.run.step_waits import StepWaits
-from parallel_pool._workers.start import native_pool, startup
+from parallel_pool._workers.start import interpreter, native_pool, startup
 from parallel_pool._workers.start.connection import by_reference
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.start.startup import Share
@@ -96,7 +96,7 @@ class ProcessPool(EnvCalls):
 
     def __init__(
         self,
-        env_fns: Sequence[Callable[[], Any]],
+        env_fns: Sequence[Callable[[], Any] | str],
         *,
         num_workers: int | None = None,
         batch_size: int | None = None,
@@ -106,6 +106,8 @@ class ProcessPool(EnvCalls):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        keeps_types: bool = False,
+        python: Any = None,
         reset_arguments: Mapping[str, Any] | None = None,
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
     ) -> None:
@@ -113,7 +115,8 @@ class ProcessPool(EnvCalls):
 
         Args:
             env_fns: functions that make one environment each; cloudpickle must be able to pickle
-                them, except with start_method="fork".
+                them, except with start_method="fork". A name, "module:function", stands for a
+                function that is found there by the worker.
             num_workers: number of processes; None for the cores this process may use, at most one
                 for each environment. All have the same number of environments, or one more. 0:
                 this process steps the environments itself, in the thread that sends.
@@ -130,7 +133,15 @@ class ProcessPool(EnvCalls):
             on_error: "raise": the environments of a worker that dies are lost, and an environment
                 that raises starts another episode at its next step. "restart": in both cases the
                 environments are made again with a fresh seed, and their rows say so; they are lost
-                only if making them fails.
+                only if making them fails. "replace": as "raise", but a dead worker is replaced.
+                The step or reset that its environment was in fails, or else the next step. Then it
+                starts another episode, as any environment that failed.
+            keeps_types: observations whose types, dtypes or keys are not those of their space
+                also travel as objects, as they are: see `replies`.
+            python: path of the Python interpreter in which workers run, such as that of a virtual
+                environment, or a sequence of one path, or None, for each environment. It needs
+                CPython 3.9 or newer, numpy, gymnasium and cffi. If it is of another version than
+                this one, env_fns must be functions of modules that it can import, or their names.
             reset_arguments: further keyword arguments for the environments' reset, used by `reset`
                 and `send_reset`, whose own seed and options take precedence. Autoresets get none.
             check_spaces: called with the workers' descriptions before they are used.
@@ -157,15 +168,36 @@ class ProcessPool(EnvCalls):
         self._reset_arguments = dict(reset_arguments or {})
         mode = check_choice("autoreset", autoreset, AUTORESET)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
-        restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
+        repeats = lib.PP_DEATH_REQUEUE if autoreset == "same_step" else lib.PP_DEATH_REPEAT
+        on_death = check_choice(
+            "on_error",
+            on_error,
+            {
+                "raise": lib.PP_DEATH_FAIL,
+                "restart": repeats,
+                "replace": lib.PP_DEATH_REPLACE,
+            },
+        )
+        restarts = on_error == "restart"
+        self._keeps_types = keeps_types
         self._timeout, self._start_timeout = check_timeouts(timeout, start_timeout)
         self._local: LocalLane | None = None
         if not self.num_workers:
-            check_local(timeout=timeout, start_timeout=start_timeout, start_method=start_method)
+            check_local(
+                timeout=timeout,
+                start_timeout=start_timeout,
+                start_method=start_method,
+                python=python,
+            )
 
         n, lanes = num_envs, max(1, self.num_workers)
         cuts = [n * lane // lanes for lane in range(lanes + 1)]
-        shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
+        pythons = interpreter.for_each(python, n)
+        shares = [
+            Share(lane, a, fns[a:b], interpreter.of_share(pythons[a:b], a))
+            for lane, (a, b) in enumerate(itertools.pairwise(cuts))
+        ]
+        self._shares = shares
         deadline = Deadline(self._start_timeout)
         envs: list[Any] = []
         workers: list[Worker] = []
@@ -208,8 +240,7 @@ class ProcessPool(EnvCalls):
                     shares,
                     self._assignments(),
                     method=start_method,
-                    restarts=restarts,
-                    repeats=autoreset != "same_step",
+                    on_death=on_death,
                     timeout=self._timeout,
                     start_timeout=self._start_timeout,
                     deadline=deadline,
@@ -264,6 +295,7 @@ class ProcessPool(EnvCalls):
             action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
             recreates=self.on_error == "restart",
+            keeps_types=self._keeps_types,
             reset_arguments=self._reset_arguments,
         )
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
@@ -388,7 +420,7 @@ class ProcessPool(EnvCalls):
         for env_id in id_list(env_ids, self.num_envs):
             why = self._supervisor.lost.get(self._lane_of(env_id))
             if why is not None:
-                cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
+                cure = ", or make it with on_error='restart'" if self.on_error == "raise" else ""
                 raise StateError(
                     f"the worker process of environment {env_id} has died: {why}: make a new "
                     f"pool{cure}"
@@ -528,7 +560,9 @@ class ProcessPool(EnvCalls):
         causes = {env_id: self._cause(env_id) for env_id in env_ids[:MAX_LISTED]}
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
         batch = self._result(rows)
-        what = f"{self._name}: environment {env_ids[0]}{others} failed"
+        python = self._shares[self._lane_of(env_ids[0])].interpreter
+        where = "" if python is None else f" in {python}"
+        what = f"{self._name}: environment {env_ids[0]}{others} failed{where}"
         failures.raise_failures(what, causes, env_ids, batch)
 
     def _cause(self, env_id: int) -> Cause:

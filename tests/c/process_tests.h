@@ -308,7 +308,7 @@ static void check_lost(test_pool *w, int32_t row, int32_t env_id, int32_t has_fa
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
   const int64_t *mark = (int64_t *)column(&w->c, "mark") + row, zeros[4] = {0};
   int64_t size;
-  CHECK_EQ(has_failed, r->lost == PP_DEATH_FAIL);
+  CHECK_EQ(has_failed, r->lost == PP_DEATH_FAIL || r->lost == PP_DEATH_REPLACE);
   CHECK_EQ(((uint8_t *)column(&w->c, "truncated"))[row], !has_failed);
   CHECK_EQ(((uint8_t *)column(&w->c, "terminated"))[row], 0);
   CHECK(((double *)column(&w->c, "reward"))[row] == 0);

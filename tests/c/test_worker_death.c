@@ -128,7 +128,7 @@ static void die(const death *way, int32_t how, int32_t min_rows) {
   if (how == PP_DEATH_REQUEUE) test_pool_start(&w, 0, NULL);
   drain(&w);
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
-  if (how == PP_DEATH_REPEAT) test_pool_start(&w, 0, NULL);
+  if (how == PP_DEATH_REPEAT || how == PP_DEATH_REPLACE) test_pool_start(&w, 0, NULL);
   if (how == PP_DEATH_FAIL) {
     check_refused(&w);
     play(&w, others, 4, 3);
@@ -154,6 +154,10 @@ TEST(environments_fail_with_their_worker_wherever_it_dies) {
   die_in_all_ways(PP_DEATH_FAIL);
 }
 
+TEST(environments_fail_and_go_on_with_another_worker_wherever_theirs_dies) {
+  die_in_all_ways(PP_DEATH_REPLACE);
+}
+
 TEST(rows_repeat_what_was_shown_wherever_the_worker_dies) {
   die_in_all_ways(PP_DEATH_REPEAT);
 }
@@ -164,7 +168,8 @@ TEST(another_worker_restarts_environments_wherever_the_first_dies) {
 
 /* ----------------------------------------------------------------------------- resets -- */
 
-/* A reset that the dead worker had not done waits for the next worker, with its payload. */
+/* A reset that the dead worker had not done fails, or waits for the next worker, with its payload.
+ */
 static void die_at_resets(const death *way, int32_t how) {
   test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
@@ -177,7 +182,8 @@ static void die_at_resets(const death *way, int32_t how) {
   for (int32_t i = 0; i < 8; i++) test_pool_payload(&w, i, 10 + 300 * i);
   test_pool_send(&w, NULL, 8, 1);
   CHECK(is_dead(&w, 0, 1));
-  CHECK_EQ(test_pool_after_death(&w, 0, how), how == PP_DEATH_FAIL ? way->affected : 0);
+  bool fails = how == PP_DEATH_FAIL || how == PP_DEATH_REPLACE;
+  CHECK_EQ(test_pool_after_death(&w, 0, how), fails ? way->affected : 0);
   if (how != PP_DEATH_FAIL) test_pool_start(&w, 0, NULL);
   drain(&w);
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
@@ -186,7 +192,7 @@ static void die_at_resets(const death *way, int32_t how) {
 }
 
 TEST(resets_wait_for_the_next_worker_wherever_the_first_dies) {
-  for (int32_t how = PP_DEATH_FAIL; how <= PP_DEATH_REQUEUE; how++) {
+  for (int32_t how = PP_DEATH_FAIL; how <= PP_DEATH_REPLACE; how++) {
     for (int32_t i = 0; i < NUM_DEATHS; i++) {
       int failed = atomic_load(&check_failed);
       if (deaths[i].affected == SOME || deaths[i].is_early) continue;
@@ -388,7 +394,7 @@ TEST(worker_death_checks_its_arguments) {
   int32_t affected[4];
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 2, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, -1, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, 3, affected, &w.c.error), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, 4, affected, &w.c.error), PP_ERR_ARGUMENT);
   w.c.pool->processes->board.shape.saves_rows = 0;
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REPEAT, affected, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REQUEUE, affected, &w.c.error), PP_ERR_STATE);

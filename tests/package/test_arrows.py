@@ -67,7 +67,16 @@ HEAVY = {
 
 # Modules with public names, which hold no code of their own but what the names need to be found.
 PUBLIC = [
-    *("__init__.py", "cluster.py", "errors.py", "registration.py", "testing.py", "compat", "python")
+    *(
+        "__init__.py",
+        "cluster.py",
+        "errors.py",
+        "leases.py",
+        "registration.py",
+        "testing.py",
+        "compat",
+        "python",
+    )
 ]
 
 # The folders and files of the package, and which of the others each may import.
@@ -109,6 +118,7 @@ APIS: dict[str, set[str]] = {
     "envpool": {"jax", "torch"},
     "gymnasium": {"cluster", "jax", "torch"},
     "jax": set(),
+    "leases": {"gymnasium"},
     "pettingzoo": {"gymnasium", "torch"},
     "sb3": {"cluster", "gymnasium", "pettingzoo"},
     "torch": set(),

@@ -42,6 +42,7 @@ PUBLIC = [
     "compat.sb3",
     "compat.torch",
     "errors",
+    "leases",
     # as in EnvPool
     "python",
     "python.envpool",

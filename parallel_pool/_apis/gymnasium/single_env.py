@@ -6,17 +6,14 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 
-from parallel_pool._apis.common import ale_ids, env_specs, renderer, tuples
+from parallel_pool._apis.common import env_specs, renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import NotResetError
-from parallel_pool._apis.common.vector_infos import of_row
-from parallel_pool._apis.gymnasium.env_infos import Info, is_python
+from parallel_pool._apis.gymnasium.single_results import SingleResults
 from parallel_pool._engine import registry
-from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import LOST, begin_again
-from parallel_pool._engine.pool import Batch, Pool
+from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
@@ -79,32 +76,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         self._renderer = renderer.make_renderer(
             self.pool, reference, render_mode, drawing, self.metadata
         )
-        self._read_columns(self.pool)
-
-    def _read_columns(self, pool: Pool) -> None:
-        """Stores the indices of the columns that results are made of."""
-        engine = engine_indices(pool.columns)
-        self._ends = engine["reward"], engine["terminated"], engine["truncated"]
-        fields = list(enumerate(pool.spec.fields))
-        self._observations = {field.name: i for i, field in fields if not field.is_info}
-        self._texts = {field.name: field.texts for _, field in fields if field.texts is not None}
-
-        def infos(*, is_reset: bool) -> list[Info]:
-            found = [(i, field) for i, field in fields if field.is_info]
-            return [
-                Info(
-                    field.name,
-                    i,
-                    is_python(pool.definition, field),
-                    0 if is_reset else field.follows,
-                    field.is_int_on_reset if is_reset else field.is_int_on_step,
-                )
-                for i, field in found
-                if (field.on_reset if is_reset else field.on_step)
-            ]
-
-        self._reset_infos, self._step_infos = infos(is_reset=True), infos(is_reset=False)
-        self._follows = any(info.follows for info in self._step_infos)
+        self._results = SingleResults(self.pool)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -126,10 +98,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         if self._renderer is not None:
             self._renderer.after_reset(ONE)
-        infos = {info.name: info.one(batch, 0, None) for info in self._reset_infos}
-        if seed is not None and pool.definition.family == ale_ids.FAMILY:
-            infos["seeds"] = ale_ids.seeds_of(seed)
-        return self._observation(batch), infos
+        return self._results.reset(batch, seed)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advances the episode by one action.
@@ -148,12 +117,10 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
                 reason = LOST if pool.was_interrupted else error
                 raise NotResetError(f"{reason}: call reset() first") from None
             raise
-        dtypes = pool.action_dtypes(actions) if self._follows else None
+        dtypes = pool.action_dtypes(actions) if self._results.follows else None
         if self._renderer is not None:
             self._renderer.after_step(actions, ~ONE)
-        reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
-        infos = {info.name: info.one(batch, 0, dtypes) for info in self._step_infos}
-        return self._observation(batch), reward, terminated, truncated, infos
+        return self._results.step(batch, dtypes)
 
     def render(self) -> Any:
         """Returns the picture, uint8 (height, width, 3); None for "human" or without a mode."""
@@ -174,24 +141,6 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
     def _open(self) -> Pool:
         assert self.pool is not None
         return self.pool
-
-    def _observation(self, batch: Batch) -> Any:
-        space = self.observation_space
-        if isinstance(space, spaces.Dict):
-            return {
-                key: self._value(key, space[key], batch[i]) for key, i in self._observations.items()
-            }
-        (key,) = self._observations
-        return self._value(key, space, batch[0])
-
-    def _value(self, key: str, space: gymnasium.Space[Any], rows: Any) -> Any:
-        """Returns the only row of an observation as its space has it."""
-        if key in self._texts:
-            return self._texts[key].of_rows(rows)[0]
-        if isinstance(space, spaces.Tuple):
-            return of_row(tuples.split(rows), 0)
-        # NumPy's own scalars are not arrays
-        return of_row(rows, 0) if isinstance(space, spaces.Discrete) else np.array(rows[0])
 
 
 def class_of(task_id: str) -> type[PoolEnv]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import (
     Array,

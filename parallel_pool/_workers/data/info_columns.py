@@ -6,10 +6,11 @@ import functools
 import io
 import pickle
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._workers.data.info_records import (
     ARRAY,
     HEAD,
@@ -24,6 +25,8 @@ from parallel_pool._workers.data.info_records import (
 )
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from parallel_pool._engine.buffers import Array
 
     Column: TypeAlias = Array | list[Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._workers.data.info_copies import copied
 from parallel_pool._workers.data.info_records import Info, Single
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Info = dict[str, Any]
 # an environment and its infos
-Single: TypeAlias = tuple[int, Any]
+Single = tuple[int, Any]
 
 # Kinds of values: Python's numbers, NumPy's numbers, arrays, and those for which Gymnasium makes
 # arrays of objects: NumPy's truth values, and values that are pickled.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._workers.data.info_columns import each, of_objects
 from parallel_pool._workers.data.info_records import Info, InfoLayout, InfoPacker, Single
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from parallel_pool._engine.buffers import Array
 
     Column: TypeAlias = Array | list[Any]

@@ -13,6 +13,7 @@ requests and answers.
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import traceback
@@ -21,6 +22,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.registry import Origin
@@ -32,12 +35,44 @@ INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 # the first. An `InfoColumns`, or a `LocalInfos` if this process steps the environments.
 INFOS = 5
 Reply = dict[int, Any]
+# the result of a `TurnCall`
+ANSWER = 6
 # payload in place of a reset's arguments: no reset, the row repeats the last observation
 NO_RESET = "no reset"
 # most restarts in a row without a step; after that a worker, or an environment, is given up
 MAX_RESTARTS = 3
 # bits of the seeds that recreated environments start with; infos store them as int64
 SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class NamedFunction:
+    """A function that makes an environment, found by its name where it is called.
+
+    Attributes:
+        name: "module:function".
+    """
+
+    name: str
+
+    def __call__(self) -> Any:
+        module, _, function = self.name.partition(":")
+        return getattr(importlib.import_module(module), function)()
+
+
+@dataclass(frozen=True)
+class TurnCall:
+    """Payload in place of a reset's arguments: asks the environment something in its turn.
+
+    Attributes:
+        kind: of `env_requests.KINDS`.
+        arguments: for that function.
+        needs_episode: it fails if another worker has died with the episode that was begun.
+    """
+
+    kind: str
+    arguments: tuple[Any, ...]
+    needs_episode: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,11 +115,11 @@ class Restart:
     """What a worker that replaces a dead one needs to know.
 
     Attributes:
-        seeds: of each environment, for its first reset without a seed of its own.
+        seeds: of each environment, for its first reset without a seed of its own; None for none.
         unreported: of each environment, whether its next row must say that it was restarted.
     """
 
-    seeds: list[int]
+    seeds: list[int | None]
     unreported: list[bool]
 
 
@@ -103,7 +138,9 @@ class Assignment:
         action_space: how action records lie in the pool's memory; None if actions travel as
             payloads.
         autoreset: "next_step", "same_step" or "disabled".
-        recreates: an environment that raises is made again, and its row says so.
+        recreates: an environment that raises is made again, and its row says so; so does the row of
+            one whose former worker died, which fails otherwise.
+        keeps_types: observations whose types their space does not keep also travel in replies.
         reset_arguments: keyword arguments of each explicit reset; those in its payload take
             precedence.
         restart: None for the first worker of a lane.
@@ -119,8 +156,13 @@ class Assignment:
     action_space: Any
     autoreset: str
     recreates: bool = False
+    keeps_types: bool = False
     reset_arguments: Mapping[str, Any] = field(default_factory=dict)
     restart: Restart | None = None
+
+
+class LostEpisodeError(StateError):
+    """An environment must be reset, as another worker has died with its episode."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +186,7 @@ class Failure:
     @staticmethod
     def of(error: BaseException, dumps: Dumps) -> Failure:
         """Describes an exception that was just caught; `dumps` is the connection's."""
-        trace = "".join(traceback.format_exception(error))
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         try:
             pickled = dumps(error)
             pickle.loads(pickled)

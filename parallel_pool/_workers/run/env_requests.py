@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from parallel_pool._engine.strict_zip import zip
+
 
 def answer(envs: Sequence[Any], kind: str, *arguments: Any) -> Any:
     """Returns the answer to a request: a value for each environment, or None for "set"."""

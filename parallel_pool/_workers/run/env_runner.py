@@ -15,10 +15,12 @@ import numpy as np
 
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.info_copies import copied
 from parallel_pool._workers.data.messages import (
+    ANSWER,
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -27,6 +29,7 @@ from parallel_pool._workers.data.messages import (
     OBSERVATION,
     Assignment,
     Failure,
+    LostEpisodeError,
     Reply,
 )
 from parallel_pool._workers.run import env_requests
@@ -85,6 +88,9 @@ class EnvRunner(LaneMemory):
         self._env_fns = env_fns
         self._same_step = assignment.autoreset == "same_step"
         self._is_disabled = assignment.autoreset == "disabled"
+        self._keeps_types = assignment.keeps_types
+        # whether `_step_all` can do plain steps of all environments
+        self._takes_all = bool(self._actions is not None and self._writer and not self._keeps_types)
         count = len(envs)
         # the last observation of each environment
         self._last: list[Any] = [NOTHING] * count
@@ -131,7 +137,7 @@ class EnvRunner(LaneMemory):
         """Does the turns that were taken; answers a request if there are none."""
         if not count:
             self._answer_request()
-        elif self._turns.is_whole and self._actions is not None and self._writer:
+        elif self._takes_all and self._turns.is_whole:
             self._step_all(count)
         else:
             self._take_turns(count)
@@ -226,6 +232,8 @@ class EnvRunner(LaneMemory):
                 self._exit_stray()
             mark(self._worker, turn)
             if not self._is_ordered:
+                # first, as one that dies after it has delivered the turn dies in no environment
+                self._current[0] = -1
                 deliver(self._worker, turn, 1)
         self._current[0] = -1
         if self._is_ordered:
@@ -251,12 +259,15 @@ class EnvRunner(LaneMemory):
                     )
             elif command != lib.PP_COMMAND_RESTART:
                 given = self._payload(turn) or {}
+                if type(given) is messages.TurnCall:
+                    self._call_turn(turn, i, given)
+                    return
                 if given == messages.NO_RESET:
                     self._repeat_observation(turn, i)
                     return
                 arguments = {**self._assignment.reset_arguments, **given}
         except BaseException as error:
-            # not raised by the environment, so it is not made again
+            # not raised by the environment's step or reset, so it is not made again
             self._fail_turn(turn, i, error, phase or ENDED)
             return
         try:
@@ -264,9 +275,11 @@ class EnvRunner(LaneMemory):
                 self._recreate(turn, i, arguments)
             elif arguments is not None:
                 # the infos of a reset report a restart too
-                restart = phase == RESTARTED
+                restart = phase == RESTARTED and self._assignment.recreates
                 more = messages.restart_info(self._seed(i, arguments)) if restart else None
                 self._reset_turn(turn, i, arguments, more)
+            elif phase == RESTARTED and not self._assignment.recreates:
+                raise self._replaced(turn)
             elif phase == RESTARTED or command == lib.PP_COMMAND_RESTART:
                 self._report_restart(turn, i)
             elif phase == ENDED:
@@ -341,6 +354,30 @@ class EnvRunner(LaneMemory):
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_RESET
 
+    def _call_turn(self, turn: int, i: int, call: messages.TurnCall) -> None:
+        """Answers a call in its environment's turn; the row shows nothing."""
+        if self._phases[i] == RESTARTED and call.needs_episode:
+            raise self._replaced(turn)
+        try:
+            answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
+            # the call may have replaced it
+            self._steps[i] = self._envs[i].step
+            self._reply(turn, {ANSWER: answers and answers[0]})
+        except BaseException as error:
+            # the turn has not failed: the episode goes on
+            self._exit_stray()
+            self._reply_failure(turn, error)
+        claim(self._worker, turn)
+        self._rewards[turn] = 0.0
+        self._kinds[turn] = lib.PP_TURN_REPEAT
+
+    def _replaced(self, turn: int) -> LostEpisodeError:
+        """Returns the error for an environment that the worker before this one took with it."""
+        return LostEpisodeError(
+            f"the worker process of environment {self._env_ids[turn]} has died and was replaced:"
+            " reset it"
+        )
+
     def _repeat_observation(self, turn: int, i: int) -> None:
         """Writes a row that repeats the last observation; the environment is not called."""
         arrays, row = self._claim_row(turn)
@@ -401,7 +438,7 @@ class EnvRunner(LaneMemory):
                 sys.stderr.write(
                     f"environment {self._env_ids[turn]} failed and is made again; it raised:\n"
                 )
-                traceback.print_exception(error)
+                traceback.print_exception(type(error), error, error.__traceback__)
         try:
             self._recreate(turn, i, arguments)
         except BaseException as error:
@@ -461,7 +498,7 @@ class EnvRunner(LaneMemory):
     ) -> None:
         if self._writer is not None:
             self._writer.write(arrays, row, observation)
-        else:
+        if self._writer is None or (self._keeps_types and not self._writer.is_exact(observation)):
             reply[OBSERVATION] = observation
         self._last[self._env_ids[turn] - self._first] = observation
         if reply:
@@ -474,16 +511,19 @@ class EnvRunner(LaneMemory):
             phase: what the environment's next step does.
         """
         self._phases[i] = phase
-        failure = Failure.of(error, self._dumps)
         self._terminated[turn] = self._truncated[turn] = 0
+        self._reply_failure(turn, error)
+        claim(self._worker, turn)
+        self._failed[turn] = 1
+
+    def _reply_failure(self, turn: int, error: BaseException) -> None:
+        failure = Failure.of(error, self._dumps)
         # removes a reply of this turn: if there is no memory for a new one, there must be none
         lib.pp_worker_reply(self._worker, turn, ffi.NULL, 0, self._error)
         for form in (failure, failure.shortened()):
             with contextlib.suppress(Exception):
                 self._reply(turn, {FAILURE: form})
                 break
-        claim(self._worker, turn)
-        self._failed[turn] = 1
 
     # ------------------------------------------------------------------------------ requests --
 

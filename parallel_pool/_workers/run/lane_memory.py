@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._engine.actions import described
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.action_records import ActionUnpacker
 from parallel_pool._workers.data.info_copies import check_depth
 from parallel_pool._workers.data.info_records import InfoPacker
 from parallel_pool._workers.data.messages import (
+    ANSWER,
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -41,6 +43,7 @@ NAMES = {
     OBSERVATION: "observation",
     FINAL_OBSERVATION: "observation",
     FAILURE: "failure",
+    ANSWER: "result",
 }
 
 # looked up once: every turn uses it

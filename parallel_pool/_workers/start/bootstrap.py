@@ -16,7 +16,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from parallel_pool._workers.run import global_generators
 from parallel_pool._workers.start import (
@@ -24,6 +24,7 @@ from parallel_pool._workers.start import (
     anonymous_file,
     child_process,
     main_module,
+    numpy_names,
     orphans,
     shared_objects,
     stray_forks,
@@ -31,6 +32,9 @@ from parallel_pool._workers.start import (
 from parallel_pool._workers.start.child_process import Ancestry
 from parallel_pool._workers.start.connection import Connection, Dumps, PickledOrNone, to_parent
 from parallel_pool._workers.start.shared_objects import Package
+
+if TYPE_CHECKING:
+    from parallel_pool._workers.start.interpreter import Interpreter
 
 Load = Callable[[], tuple[Callable[[Connection, Any], None], Any]]
 
@@ -45,22 +49,38 @@ CODE = (
     "from {module} import main;main(file,{fds})"
 )
 
+# What another interpreter runs. It keeps its own import path, and finds this package alone in the
+# given folder: beside the package are others, which are not for it.
+OTHER_CODE = (
+    "import sys;getattr(sys.flags,'safe_path',0) or sys.path.pop(0);"
+    "import importlib.util as u,pickle;"
+    "file=open({file},'rb');folder,path=pickle.load(file);sys.path+=path;"
+    "s=u.spec_from_file_location('parallel_pool',folder+'/__init__.py',"
+    "submodule_search_locations=[folder]);m=u.module_from_spec(s);"
+    "sys.modules['parallel_pool']=m;s.loader.exec_module(m);"
+    "from {module} import main;main(file,{fds})"
+)
+
 # ---------------------------------------------------------------------- in the parent process --
 
 
-def pack(target: str, argument: Any, name: str) -> Package:
+def pack(target: str, argument: Any, name: str, interpreter: Interpreter | None = None) -> Package:
     """Pickles a worker's ancestry, target and argument, for `main` to read after the state.
 
     Args:
         target, argument: see `launch.start`.
         name: of the worker.
+        interpreter: another one that runs the worker.
     """
     package = Package()
     tracker = child_process.tracker_fd()
     index = None if tracker is None else package.duplicate_for_child(tracker)
     package.add_plain(child_process.ancestry(name, index))
     package.add_plain(target)
-    package.add(argument)
+    if interpreter is None or interpreter.shares_code:
+        package.add(argument)
+    else:
+        package.add_by_reference(argument)
     return package
 
 
@@ -98,9 +118,27 @@ def process_state(*, is_complete: bool) -> dict[str, Any]:
     return state
 
 
+def state_of_other() -> dict[str, Any]:
+    """Returns what a process of another interpreter takes over: nothing of the main module, whose
+    imports it may lack."""
+    main = main_module.Origin(frozenset(), None, None)
+    return {"argv": list(sys.argv), "main": main, "is_other": True}
+
+
+def other_path() -> tuple[str, list[str]]:
+    """Returns what another interpreter needs to import: this package's folder, and folders that
+    follow its own import path: the program's, and the current one."""
+    package = os.path.dirname(os.path.abspath(sys.modules["parallel_pool"].__file__ or ""))
+    return package, [*import_path()[:1], os.getcwd()]
+
+
 @contextlib.contextmanager
-def startup_file(*parts: bytes) -> Iterator[int]:
+def startup_file(*parts: bytes, path: object = None) -> Iterator[int]:
     """Makes a file without a name for a new process to read: the import path, then these pickles.
+
+    Args:
+        parts: the pickles.
+        path: in place of `import_path`.
 
     Yields its descriptor, which is closed at the end of the with statement.
 
@@ -110,7 +148,7 @@ def startup_file(*parts: bytes) -> Iterator[int]:
     fd = anonymous_file.create("parallel_pool startup")
     try:
         with open(fd, "wb", closefd=False) as file:
-            for part in (pickle.dumps(import_path(), 5), *parts):
+            for part in (pickle.dumps(path or import_path(), 5), *parts):
                 file.write(part)
         os.lseek(fd, 0, os.SEEK_SET)
         yield fd
@@ -118,7 +156,14 @@ def startup_file(*parts: bytes) -> Iterator[int]:
         os.close(fd)
 
 
-def run_python(module: str, file: int, fds: Sequence[int], name: str, **options: Any) -> int:
+def run_python(
+    module: str,
+    file: int,
+    fds: Sequence[int],
+    name: str,
+    interpreter: Interpreter | None = None,
+    **options: Any,
+) -> int:
     """Starts a Python interpreter that calls the module's `main`.
 
     The process inherits the descriptors and stderr. The caller must wait for it.
@@ -128,6 +173,7 @@ def run_python(module: str, file: int, fds: Sequence[int], name: str, **options:
         file: descriptor of a `startup_file`.
         fds: descriptor of the process's end of its connection, then those of a `Package`.
         name: shown in lists of processes.
+        interpreter: None for this process's own.
         options: those of `subprocess.Popen`.
 
     Returns:
@@ -137,6 +183,11 @@ def run_python(module: str, file: int, fds: Sequence[int], name: str, **options:
         OSError: there are too many processes or there is too little memory.
         RuntimeError: `sys.executable` is empty, or is the program itself.
     """
+    numbers = ",".join(map(str, fds))
+    if interpreter is not None:
+        code = OTHER_CODE.format(file=file, fds=numbers, module=module)
+        command = [interpreter.path, "-c", code, name]
+        return _run(command, (file, *fds), **options)
     if not sys.executable:
         raise RuntimeError(
             "sys.executable is empty, as in programs that embed Python: set it to a Python "
@@ -148,13 +199,14 @@ def run_python(module: str, file: int, fds: Sequence[int], name: str, **options:
             " interpreter. Choose the start method 'fork' (context=\"fork\")"
         )
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    code = CODE.format(file=file, fds=",".join(map(str, fds)), module=module)
+    code = CODE.format(file=file, fds=numbers, module=module)
+    return _run([sys.executable, *flags, "-c", code, name], (file, *fds), **options)
+
+
+def _run(command: Sequence[str], fds: Sequence[int], **options: Any) -> int:
     with blocked({signal.SIGINT}):
         process = subprocess.Popen(
-            [sys.executable, *flags, "-c", code, name],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(file, *fds),
-            **options,
+            command, stdin=subprocess.DEVNULL, pass_fds=tuple(fds), **options
         )
     # Other code waits for the process. Without a return code this object would warn when it is
     # deleted.
@@ -228,6 +280,9 @@ def apply_process_state(state: dict[str, Any]) -> None:
     """Takes over what `process_state` returned in another process."""
     sys.argv[:] = state["argv"]
     main_module.stand_in(state["main"])
+    if "is_other" in state:
+        numpy_names.understand()
+        numpy_names.speak()
     if "environ" in state and state["environ"] != dict(os.environ):
         os.environ.clear()
         os.environ.update(state["environ"])

@@ -47,6 +47,7 @@ from parallel_pool._workers.start import (
 )
 from parallel_pool._workers.start.connection import Connection, Dumps, by_reference, by_value, wait
 from parallel_pool._workers.start.deadline import Deadline
+from parallel_pool._workers.start.interpreter import Interpreter, environment
 from parallel_pool._workers.start.orphans import Orphans
 from parallel_pool._workers.start.shared_objects import Package
 
@@ -266,6 +267,7 @@ def start(
     *,
     name: str | Sequence[str],
     deadline: Deadline | None = None,
+    interpreters: Sequence[Interpreter | None] = (),
 ) -> list[Worker]:
     """Starts a worker for each argument, all at once.
 
@@ -277,6 +279,7 @@ def start(
         arguments: one for each worker. cloudpickle must be able to pickle them, except with fork.
         name: of each worker, or one for all, to which a number is added.
         deadline: for the whole start; None without a limit.
+        interpreters: of each worker; None for this process's own. Others are started by "spawn".
 
     Returns:
         The workers, in the order of their arguments. They may not have called the target yet.
@@ -299,7 +302,13 @@ def start(
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _open_missing_streams()
     deadline = deadline or Deadline(None)
-    starts = _STARTS[method](target, arguments, names)
+    own = [i for i in range(len(arguments)) if not interpreters or interpreters[i] is None]
+    started = _STARTS[method](target, [arguments[i] for i in own], [names[i] for i in own])
+    by_index = dict(zip(own, started, strict=True))
+    for i, interpreter in enumerate(interpreters):
+        if interpreter is not None:
+            by_index[i] = _start_other(target, arguments[i], names[i], interpreter)
+    starts = [by_index[i] for i in range(len(arguments))]
     workers: list[Worker] = []
     try:
         for start_one in starts:
@@ -372,6 +381,28 @@ def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -
         partial(start_one, package, name)
         for package, name in zip(_pack_all(target, arguments, names), names, strict=True)
     ]
+
+
+def _start_other(
+    target: str, argument: Any, name: str, interpreter: Interpreter
+) -> Callable[[Deadline], Worker]:
+    """Returns what starts a worker of another interpreter, for which it is pickled now."""
+    package = bootstrap.pack(target, argument, name, interpreter)
+    state = pickle.dumps(bootstrap.state_of_other(), 5)
+
+    def start_one(deadline: Deadline) -> Worker:
+        here, there = Connection.pair()
+        with (
+            there,
+            _closed_on_error(here),
+            bootstrap.startup_file(state, *package.parts, path=bootstrap.other_path()) as file,
+        ):
+            fds = [there.fileno(), *package.fds]
+            module = "parallel_pool._workers.start.bootstrap"
+            pid = bootstrap.run_python(module, file, fds, name, interpreter, env=environment())
+            return _child(pid, name, here, by_value)
+
+    return start_one
 
 
 def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import pickle
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from multiprocessing import reduction
@@ -62,6 +63,23 @@ class Package:
         with self._spawning():
             _Pickler(file, 5).dump(value)
         self.parts.append(file.getvalue())
+
+    def add_by_reference(self, value: Any) -> None:
+        """Pickles an object for another version of Python, which can't read this one's code.
+
+        Raises:
+            TypeError: something in it can't be found by its name in a module.
+        """
+        try:
+            raw = pickle.dumps(value, 5)
+            if b"__main__" in raw or b"__mp_main__" in raw:
+                raise TypeError("it is defined in the program's main module")
+        except Exception as error:
+            raise TypeError(
+                f"{error}: another version of Python can't be given functions by value. Give a"
+                " function of a module that it can import, or its name: 'module:function'"
+            ) from error
+        self.parts.append(raw)
 
     def add_plain(self, value: Any) -> None:
         """Pickles an object that holds no shared objects."""

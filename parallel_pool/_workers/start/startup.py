@@ -21,6 +21,7 @@ from parallel_pool._workers.start import (
     process_fd,
 )
 from parallel_pool._workers.start.deadline import Deadline
+from parallel_pool._workers.start.interpreter import Interpreter
 from parallel_pool._workers.start.launch import KILL_TIMEOUT
 from parallel_pool._workers.watch import failures, wait_warnings
 from parallel_pool._workers.watch.failures import Death
@@ -45,18 +46,21 @@ class Share:
         lane: its number.
         first: id of its first environment.
         env_fns: functions that make its environments.
+        interpreter: that runs it; None for this process's own.
     """
 
     lane: int
     first: int
     env_fns: Sequence[Callable[[], Any]]
+    interpreter: Interpreter | None = None
 
     @property
     def env_ids(self) -> range:
         return range(self.first, self.first + len(self.env_fns))
 
     def __str__(self) -> str:
-        return env_names(self.env_ids)
+        where = "" if self.interpreter is None else f" in {self.interpreter}"
+        return env_names(self.env_ids) + where
 
 
 def start(
@@ -71,9 +75,17 @@ def start(
     deadline = deadline or Deadline(None)
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else gymnasium_registry.gather()
-    tasks = [Task(list(share.env_fns), specs, registry.origins(), share.first) for share in shares]
+    tasks = []
+    for share in shares:
+        fns, first = list(share.env_fns), share.first
+        # another interpreter may have another Gymnasium, and modules of its own
+        own = share.interpreter is None
+        tasks.append(Task(fns, specs if own else [], registry.origins() if own else [], first))
+    interpreters = [share.interpreter for share in shares]
     try:
-        return launch.start(method, TARGET, tasks, name=names, deadline=deadline)
+        return launch.start(
+            method, TARGET, tasks, name=names, deadline=deadline, interpreters=interpreters
+        )
     except TimeoutError as error:
         seconds = forkserver.FORK_TIMEOUT if deadline.seconds is None else deadline.seconds
         raise WorkerError(
@@ -141,7 +153,8 @@ def kill_all(workers: Iterable[Worker]) -> None:
 
 def _read_description(message: Any, share: Share) -> Description:
     if message[0] == "failed" and isinstance(message[1], Failure):
-        what = f"environment {share.first + message[2]} can't be made"
+        where = "" if share.interpreter is None else f" in {share.interpreter}"
+        what = f"environment {share.first + message[2]} can't be made{where}"
         failures.raise_failure(message[1], what, (share.first + message[2],), ())
     if message[0] == "failed":
         # from `bootstrap.run`: the target could not be imported, or its argument not unpickled

@@ -63,8 +63,7 @@ class Supervisor:
         assignments: Sequence[Assignment],
         *,
         method: str | None,
-        restarts: bool,
-        repeats: bool,
+        on_death: int,
         timeout: float | None,
         start_timeout: float | None,
         deadline: Deadline,
@@ -76,9 +75,8 @@ class Supervisor:
             workers: in order of their lanes, with their environments made.
             shares, assignments: of each.
             method: how they were started.
-            restarts: a worker that died is replaced by another.
-            repeats: a dead worker's rows in flight repeat the last observation; else its successor
-                writes them (SAME_STEP, where such rows show the next episode).
+            on_death: a pp_on_death; with all but PP_DEATH_FAIL another worker replaces one that
+                died.
             timeout: seconds that a step or reset may take.
             start_timeout: seconds until a later worker must be ready.
             deadline: for these workers.
@@ -92,8 +90,8 @@ class Supervisor:
         self._shares = shares
         self._assignments = assignments
         self._method = method
-        self._restarts = restarts
-        self._repeats = repeats
+        self._on_death_rows = on_death
+        self._restarts = on_death != lib.PP_DEATH_FAIL
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._pid = os.getpid()
@@ -118,9 +116,11 @@ class Supervisor:
         self._interrupted: dict[int, tuple[int, int]] = {}
         # by process id: why the supervisor killed it
         self._reasons: dict[int, str] = {}
+        # process ids of those that a caller had it kill
+        self._killed: set[int] = set()
         self.deaths: dict[int, Death] = {}
         self.lost: dict[int, str] = {}
-        self.seeds: dict[int, int] = {}
+        self.seeds: dict[int, int | None] = {}
         self.timer: Timer | None = None
         self._watcher = Watcher()
         try:
@@ -169,13 +169,15 @@ class Supervisor:
         current = lib.pp_pool_current_env(self._handle, lane)
         turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
         restart = self._successors.get(lane)
-        has_stepped = self._has_stepped(lane, current)
-        self._attempts[lane] = 1 if has_stepped else self._attempts.get(lane, 0) + 1
+        reason = self._reasons.pop(worker.pid, "")
+        has_worked = self._has_stepped(lane, current)
+        if self._on_death_rows == lib.PP_DEATH_REPLACE:
+            # every call that a worker did not survive has failed: only starts can go on for ever
+            has_worked = turns > 0 or (worker.pid in self._killed)
+        self._killed.discard(worker.pid)
+        self._attempts[lane] = 1 if has_worked else self._attempts.get(lane, 0) + 1
         self.deaths[lane] = Death(
-            worker.pid,
-            worker.exitcode,
-            None if current < 0 else current,
-            self._reasons.pop(worker.pid, ""),
+            worker.pid, worker.exitcode, None if current < 0 else current, reason
         )
         self._workers[lane] = None
         worker.close()
@@ -183,11 +185,12 @@ class Supervisor:
             self._give_up_locked(lane)
             return False
         if restart is None or turns:
-            fresh = [seeds.entropy(SEED_BITS) for _ in share.env_ids]
+            fresh: list[int | None] = [None] * len(share.env_ids)
+            if self._on_death_rows != lib.PP_DEATH_REPLACE:
+                fresh = [seeds.entropy(SEED_BITS) for _ in share.env_ids]
             restart = Restart(fresh, [True] * len(share.env_ids))
-            self.seeds.update(zip(share.env_ids, restart.seeds, strict=True))
-        on_death = lib.PP_DEATH_REPEAT if self._repeats else lib.PP_DEATH_REQUEUE
-        affected = self._complete_rows(lane, on_death)
+            self.seeds.update(zip(share.env_ids, fresh, strict=True))
+        affected = self._complete_rows(lane, self._on_death_rows)
         flags = zip(share.env_ids, restart.unreported, strict=True)
         # the rows that were just completed report the restart
         unreported = [own and i not in affected for i, own in flags]
@@ -360,6 +363,20 @@ class Supervisor:
             else f"worker process {worker.pid} took {excess} to begin its next step, and was killed"
         )
         worker.kill()
+
+    def kill(self, lane: int, reason: str) -> bool:
+        """Kills a lane's worker on behalf of a caller, with the reason that its death then has.
+
+        Returns whether there was one: between two workers a lane has none.
+        """
+        with self._lock:
+            worker = self._workers[lane]
+            if self._is_closed or worker is None or lane in self._starting:
+                return False
+            self._reasons[worker.pid] = f"{reason} (worker process {worker.pid})"
+            self._killed.add(worker.pid)
+            worker.kill()
+            return True
 
     # ------------------------------------------------------------------------------ activity --
 

@@ -1,0 +1,88 @@
+"""SingleResults: what a single environment returns for a batch of one row of a native pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from parallel_pool._apis.common import ale_ids, tuples
+from parallel_pool._apis.common.vector_infos import of_row
+from parallel_pool._apis.gymnasium.env_infos import Info, is_python
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.pool import Batch, Pool
+
+
+class SingleResults:
+    """Reads batches of one row; what it returns shares no memory with them.
+
+    Attributes:
+        observation_space: of one environment.
+        follows: whether infos of a step have a dtype that depends on the action's.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        engine = engine_indices(pool.columns)
+        self._ends = engine["reward"], engine["terminated"], engine["truncated"]
+        self._is_ale = pool.definition.family == ale_ids.FAMILY
+        self.observation_space: gymnasium.Space[Any] = pool.spec.observation_space()
+        fields = list(enumerate(pool.spec.fields))
+        self._observations = {field.name: i for i, field in fields if not field.is_info}
+        self._texts = {field.name: field.texts for _, field in fields if field.texts is not None}
+
+        def infos(*, is_reset: bool) -> list[Info]:
+            found = [(i, field) for i, field in fields if field.is_info]
+            return [
+                Info(
+                    field.name,
+                    i,
+                    is_python(pool.definition, field),
+                    0 if is_reset else field.follows,
+                    field.is_int_on_reset if is_reset else field.is_int_on_step,
+                )
+                for i, field in found
+                if (field.on_reset if is_reset else field.on_step)
+            ]
+
+        self._reset_infos, self._step_infos = infos(is_reset=True), infos(is_reset=False)
+        self.follows = any(info.follows for info in self._step_infos)
+
+    def reset(self, batch: Batch, seed: int | None) -> tuple[Any, dict[str, Any]]:
+        """Returns observation and infos of a reset with this seed."""
+        infos = {info.name: info.one(batch, 0, None) for info in self._reset_infos}
+        if seed is not None and self._is_ale:
+            infos["seeds"] = ale_ids.seeds_of(seed)
+        return self._observation(batch), infos
+
+    def step(
+        self, batch: Batch, dtype: np.dtype[Any] | list[np.dtype[Any]] | None
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Returns the result of a step.
+
+        Args:
+            batch: one row.
+            dtype: in which NumPy computes with the action, if `follows`.
+        """
+        reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
+        infos = {info.name: info.one(batch, 0, dtype) for info in self._step_infos}
+        return self._observation(batch), reward, terminated, truncated, infos
+
+    def _observation(self, batch: Batch) -> Any:
+        space = self.observation_space
+        if isinstance(space, spaces.Dict):
+            return {
+                key: self._value(key, space[key], batch[i]) for key, i in self._observations.items()
+            }
+        (key,) = self._observations
+        return self._value(key, space, batch[0])
+
+    def _value(self, key: str, space: gymnasium.Space[Any], rows: Any) -> Any:
+        """Returns the only row of an observation as its space has it."""
+        if key in self._texts:
+            return self._texts[key].of_rows(rows)[0]
+        if isinstance(space, spaces.Tuple):
+            return of_row(tuples.split(rows), 0)
+        # NumPy's own scalars are not arrays
+        return of_row(rows, 0) if isinstance(space, spaces.Discrete) else np.array(rows[0])

@@ -1,0 +1,472 @@
+"""Dispatcher: the thread that receives rows for leases and ends calls that take too long."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import signal
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._apis.leases.broker import Broker, Request
+from parallel_pool._apis.leases.slot import (
+    ABANDONED,
+    CALL,
+    ENDED,
+    FAILED,
+    NAMES,
+    RESET,
+    STEP,
+    Call,
+    Slot,
+)
+from parallel_pool._apis.leases.waiters import Deliveries
+from parallel_pool._engine.base_pool import has_batch, recv_soon
+from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._workers.data.messages import LostEpisodeError
+from parallel_pool._workers.watch.watch import THREAD_SIGNALS
+from parallel_pool.errors import (
+    BusyError,
+    ClosedError,
+    EnvError,
+    NotResetError,
+    PoolError,
+    PoolTimeoutError,
+    StateError,
+    WorkerError,
+)
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.leases.native_envs import NativeEnvs
+    from parallel_pool._apis.leases.worker_envs import WorkerEnvs
+
+# seconds of one wait for a row, after which deadlines are looked at
+SLICE = 0.05
+# rows that are taken one after another before their results are delivered
+MAX_ROWS = 64
+# seconds in which nothing could be received, after which all calls fail
+MAX_BROKEN = 5.0
+
+
+class Dispatcher:
+    """Sends the calls of leases, receives their rows and settles their waiters.
+
+    Attributes:
+        envs: the environments.
+        slots: of each.
+        lock: guards `slots` and `broker`. Reentrant: a signal handler may close the pool.
+        broker: who has which environment.
+        timeout: seconds of calls that have no timeout of their own; None for no limit.
+    """
+
+    def __init__(
+        self,
+        envs: WorkerEnvs | NativeEnvs,
+        num_envs: int,
+        timeout: float | None,
+        grace: float,
+    ) -> None:
+        """
+        Args:
+            envs: the environments.
+            num_envs: how many of them are leased.
+            timeout: of calls that have none of their own.
+            grace: seconds that a call may go on for which nobody waits any more.
+        """
+        self.envs = envs
+        self.slots = [Slot(env_id) for env_id in range(num_envs)]
+        self.lock = threading.RLock()
+        self.broker = Broker(self.slots, envs.loss)
+        self.timeout = timeout
+        self._grace = grace
+        self._pid = os.getpid()
+        self._is_closed = False
+        # calls in flight
+        self._count = 0
+        # no call in flight is due earlier
+        self._earliest = math.inf
+        self._is_asleep = False
+        self._wakeups = queue.SimpleQueue[None]()
+        self._thread: threading.Thread | None = None
+
+    # -------------------------------------------------------------------------------- leases --
+
+    def ask(self, request: Request) -> None:
+        """Asks for an environment, which the request's waiter gets."""
+        deliveries = Deliveries()
+        self._check_process()
+        with self.lock:
+            self._check_open()
+            self.broker.ask(request, deliveries)
+        self._deliver(deliveries)
+
+    def withdraw(self, request: Request) -> None:
+        """Takes back a request whose waiter has given up, with what it may have got."""
+        if os.getpid() != self._pid:
+            return
+        with self.lock:
+            if self._is_closed:
+                return
+            slot = self.broker.withdraw(request)
+        if slot is not None:
+            self.release(slot, request)
+
+    def release(self, slot: Slot, holder: object) -> None:
+        """Ends a lease: the environment goes to the next once nothing of it is in flight."""
+        deliveries = Deliveries()
+        if os.getpid() != self._pid:
+            return
+        with self.lock:
+            if slot.holder is not holder:
+                return
+            slot.holder = None
+            if slot.queued is not None:
+                self._fail(slot.queued, ClosedError("the lease is over"), deliveries)
+                slot.queued = None
+            if slot.call is not None:
+                self._abandon_locked(slot, slot.call, deliveries)
+            elif not self._is_closed:
+                self.broker.put_back(slot, deliveries)
+        self._deliver(deliveries)
+
+    # --------------------------------------------------------------------------------- calls --
+
+    def begin(self, slot: Slot, holder: object, call: Call) -> None:
+        """Sends a call of a lease, or queues it behind one for which nobody waits any more.
+
+        Raises:
+            ClosedError: the lease or the pool is over.
+            BusyError: the lease has a call in flight.
+            NotResetError: the environment must be reset first.
+            WorkerError: its worker has died since its last reset.
+        """
+        self._check_process()
+        with self.lock:
+            self._check_open()
+            if slot.holder is not holder:
+                raise ClosedError("the lease is over: take another with lease()")
+            busy = slot.queued or (slot.call if slot.call and slot.call.waiter else None)
+            if busy is not None:
+                raise BusyError(
+                    f"a {NAMES[busy.kind]} of environment {slot.env_id} is in flight: make one call"
+                    " of a lease at a time"
+                )
+            if call.kind != RESET and self._has_lost_episode(slot):
+                slot.refusal = FAILED
+                raise self._loss_of_episode(slot)
+            if call.kind == STEP and slot.refusal:
+                raise NotResetError(
+                    f"environment {slot.env_id}: {slot.refusal}: call reset() first"
+                )
+            if call.kind == CALL:
+                call.argument = replace(call.argument, needs_episode=not slot.refusal)
+            if call.waiter is not None:
+                call.waiter.lease = slot, holder
+            self._earliest = min(self._earliest, call.due)
+            if slot.call is not None:
+                slot.queued = call
+                return
+            self._admit_locked(slot, call)
+        # without the lock, for which the thread that receives would wait
+        try:
+            self.envs.send(slot.env_id, call)
+        except BaseException:
+            deliveries = Deliveries()
+            with self.lock:
+                slot.call = None
+                self._count -= 1
+                # another thread may have ended the lease meanwhile
+                self._continue_locked(slot, deliveries)
+            self._deliver(deliveries)
+            raise
+
+    def abandon(self, slot: Slot, call: Call) -> None:
+        """Gives up a call, of which nobody wants the result any more."""
+        deliveries = Deliveries()
+        if os.getpid() != self._pid:
+            return
+        with self.lock:
+            if slot.queued is call:
+                slot.queued = None
+            elif slot.call is call:
+                self._abandon_locked(slot, call, deliveries)
+            elif call.kind != CALL:
+                # it is over, and its result was not delivered
+                slot.refusal = ABANDONED
+        self._deliver(deliveries)
+
+    def kill(self, slot: Slot, holder: object, reason: str) -> bool:
+        """Kills the worker of a lease's environment; returns whether there was one."""
+        self._check_process()
+        with self.lock:
+            self._check_open()
+            if slot.holder is not holder:
+                raise ClosedError("the lease is over: take another with lease()")
+            slot.refusal = "its worker process was killed"
+        return self.envs.kill(slot.env_id, reason)
+
+    def _check_process(self) -> None:
+        """Raises ForkedError in a forked child, where another thread may hold the lock for ever."""
+        if os.getpid() != self._pid:
+            check_usable(self.envs.pool)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the pool of leases is closed: make a new one")
+
+    def _has_lost_episode(self, slot: Slot) -> bool:
+        """Returns whether the worker has died with the episode that was begun."""
+        return not slot.refusal and self.envs.death(slot.env_id) is not slot.death
+
+    def _loss_of_episode(self, slot: Slot) -> WorkerError:
+        death = self.envs.death(slot.env_id)
+        why = f"environment {slot.env_id}: {death}: call reset() first"
+        return WorkerError(why, (slot.env_id,), ())
+
+    def _send_locked(self, slot: Slot, call: Call) -> None:
+        self._admit_locked(slot, call)
+        try:
+            self.envs.send(slot.env_id, call)
+        except BaseException:
+            slot.call = None
+            self._count -= 1
+            raise
+
+    def _admit_locked(self, slot: Slot, call: Call) -> None:
+        """Notes a call as in flight; before it is sent, as its row may arrive at once."""
+        if self._is_asleep or self._thread is None:
+            self._wake_locked()
+        slot.call = call
+        self._count += 1
+
+    def _wake_locked(self) -> None:
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="pp-leases", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise PoolError(
+                    f"{error}: a higher limit of threads (ulimit -u) may help"
+                ) from error
+            self._thread = thread
+        self._is_asleep = False
+        self._wakeups.put(None)
+
+    def _abandon_locked(self, slot: Slot, call: Call, deliveries: Deliveries) -> None:
+        self._fail(call, ClosedError("the lease is over"), deliveries)
+        if call.kind != CALL:
+            slot.refusal = ABANDONED
+        call.due = min(call.due, time.monotonic() + self._grace)
+        self._earliest = min(self._earliest, call.due)
+
+    def _fail(self, call: Call, error: BaseException, deliveries: Deliveries) -> None:
+        """Gives a call's waiter, if there is one, an exception."""
+        waiter, call.waiter = call.waiter, None
+        if waiter is not None:
+            deliveries.add(waiter, None, error)
+
+    def _deliver(self, deliveries: Deliveries) -> None:
+        """Delivers results. The leases of tasks whose event loop is closed are over."""
+        for waiter in deliveries.send():
+            if waiter.lease is not None:
+                self.release(*waiter.lease)
+
+    # -------------------------------------------------------------------------------- thread --
+
+    def _run(self) -> None:
+        # a signal that this thread received would not wake the main thread: Ctrl-C would be late
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - THREAD_SIGNALS)
+        broken_since: float | None = None
+        while self._has_calls():
+            deliveries = Deliveries()
+            try:
+                self._receive(deliveries)
+                broken_since = None
+            except Exception as error:
+                now = time.monotonic()
+                broken_since = broken_since or now
+                is_over = isinstance(error, StateError) or now - broken_since > MAX_BROKEN
+                if is_over:
+                    self._end(error, deliveries)
+                else:  # no memory for another batch, perhaps
+                    time.sleep(SLICE)
+            if time.monotonic() >= self._earliest:
+                self._expire(deliveries)
+            self._deliver(deliveries)
+
+    def _has_calls(self) -> bool:
+        """Waits until a call is in flight; returns False once the pool is closed."""
+        while True:
+            with self.lock:
+                if self._is_closed:
+                    return False
+                if self._count:
+                    return True
+                self._is_asleep = True
+            self._wakeups.get()
+
+    def _receive(self, deliveries: Deliveries) -> None:
+        """Receives the rows that are there; waits for the first of them."""
+        left = min(SLICE, max(0.0, self._earliest - time.monotonic()))
+        pool = self.envs.pool
+        for _ in range(MAX_ROWS):
+            try:
+                found = recv_soon(pool, self.envs.row, left)
+                if found is None:
+                    return
+                self._finish(*found, deliveries)
+            except Exception as error:
+                failure = error if isinstance(error, EnvError) else error.__cause__
+                if not isinstance(failure, EnvError) or not failure.env_ids:
+                    raise
+                self._finish_failed(failure.env_ids[0], error, deliveries)
+            if not has_batch(pool):
+                return
+            left = 0.0
+
+    def _finish(
+        self, env_id: int, row: Any, error: Exception | None, deliveries: Deliveries
+    ) -> None:
+        """Settles the call whose row has arrived; `error`: what it raises all the same."""
+        with self.lock:
+            slot, call = self._over_locked(env_id)
+            value = None
+            if error is None:
+                value, error = self._value(slot, call, row)
+            elif call.kind != CALL:
+                slot.refusal = FAILED
+            self._settle_locked(slot, call, value, error, deliveries)
+
+    def _finish_failed(self, env_id: int, error: Exception, deliveries: Deliveries) -> None:
+        """Settles the call of an environment that has failed, or whose worker has died."""
+        with self.lock:
+            slot, call = self._over_locked(env_id)
+            if self._may_repeat(slot, call, error):
+                with contextlib.suppress(PoolError):
+                    self._send_locked(slot, call)
+                    return
+            if isinstance(error, LostEpisodeError):
+                # the worker died after the last check
+                error = self._loss_of_episode(slot)
+            slot.refusal = FAILED
+            self._settle_locked(slot, call, None, error, deliveries)
+
+    def _over_locked(self, env_id: int) -> tuple[Slot, Call]:
+        """Returns an environment and its call, which is in flight no more."""
+        slot = self.slots[env_id]
+        call, slot.call = slot.call, None
+        self._count -= 1
+        assert call is not None
+        return slot, call
+
+    def _settle_locked(
+        self, slot: Slot, call: Call, value: Any, error: Exception | None, deliveries: Deliveries
+    ) -> None:
+        waiter, call.waiter = call.waiter, None
+        if waiter is not None:
+            deliveries.add(waiter, value, error)
+        self._continue_locked(slot, deliveries)
+
+    def _value(self, slot: Slot, call: Call, row: Any) -> tuple[Any, Exception | None]:
+        """Returns what a call returns or raises."""
+        try:
+            value = self.envs.result(call, row)
+        except Exception as error:
+            slot.refusal = FAILED
+            return None, error
+        if call.waiter is not None:
+            if call.kind == STEP and (value[2] or value[3]):
+                slot.refusal = ENDED
+            elif call.kind == RESET:
+                slot.refusal = ""
+                # If the worker has died since, its successor refuses the next call. Were the death
+                # noted before the reset was sent, the successor might have done the reset.
+                slot.death = self.envs.death(slot.env_id)
+        return value, None
+
+    def _may_repeat(self, slot: Slot, call: Call, error: Exception) -> bool:
+        """Returns whether a reset failed because its worker died before it began."""
+        if call.kind != RESET or call.waiter is None or not isinstance(error, WorkerError):
+            return False
+        death = self.envs.death(slot.env_id)
+        return death is not None and death.env_id != slot.env_id and not self.envs.loss(slot.env_id)
+
+    def _continue_locked(self, slot: Slot, deliveries: Deliveries) -> None:
+        """Sends the call that follows, or puts the environment back if its lease is over."""
+        call, slot.queued = slot.queued, None
+        if call is not None:
+            try:
+                self._send_locked(slot, call)
+            except Exception as error:
+                self._fail(call, error, deliveries)
+        elif slot.holder is None and not self._is_closed:
+            self.broker.put_back(slot, deliveries)
+
+    def _expire(self, deliveries: Deliveries) -> None:
+        """Ends the calls that are due, and finds when the next ones are."""
+        with self.lock:
+            now = time.monotonic()
+            earliest = math.inf
+            for slot in self.slots:
+                queued = slot.queued
+                if queued is not None and queued.due <= now:
+                    slot.queued = None
+                    self._time_out(slot, queued, "waited behind the call before it", deliveries)
+                elif queued is not None:
+                    earliest = min(earliest, queued.due)
+                if slot.call is not None:
+                    if slot.call.due <= now:
+                        self._end_call(slot, slot.call, deliveries)
+                    earliest = min(earliest, slot.call.due)
+            self._earliest = earliest
+
+    def _end_call(self, slot: Slot, call: Call, deliveries: Deliveries) -> None:
+        """Kills the worker that is in a call which is due."""
+        name = NAMES[call.kind]
+        limit = f"timeout={call.timeout} s" if call.waiter is not None else "was allowed"
+        why = f"a {name} of environment {slot.env_id} took longer than {limit}"
+        if not self.envs.can_kill:
+            call.due = math.inf
+            outcome = "a thread can't be ended, so that the environment stays busy until it returns"
+        elif self.envs.kill(slot.env_id, f"{why}, and its worker process was killed"):
+            call.due = math.inf
+            outcome = "its worker process was killed and is replaced"
+        else:
+            # between two workers: the next one has the call
+            call.due = time.monotonic() + SLICE
+            outcome = "its worker process is being replaced"
+        self._time_out(slot, call, outcome, deliveries)
+
+    def _time_out(self, slot: Slot, call: Call, outcome: str, deliveries: Deliveries) -> None:
+        error = PoolTimeoutError(
+            f"environment {slot.env_id}: {NAMES[call.kind]} took longer than timeout="
+            f"{call.timeout} s: {outcome}"
+        )
+        if call.kind != CALL or self.envs.can_kill:
+            slot.refusal = ABANDONED
+        self._fail(call, error, deliveries)
+
+    # ----------------------------------------------------------------------------------- end --
+
+    def _end(self, error: BaseException, deliveries: Deliveries) -> None:
+        """Ends all calls and requests."""
+        with self.lock:
+            self._is_closed = True
+            for slot in self.slots:
+                for call in (slot.call, slot.queued):
+                    if call is not None:
+                        self._fail(call, error, deliveries)
+            self.broker.fail_all(error, deliveries)
+        self._wakeups.put(None)
+
+    def close(self) -> None:
+        """Ends all calls and requests with a ClosedError, and then the thread."""
+        deliveries = Deliveries()
+        if os.getpid() != self._pid:
+            return
+        self._end(ClosedError("the pool of leases was closed"), deliveries)
+        self._deliver(deliveries)

@@ -1,0 +1,93 @@
+"""NativeEnvs: the environments of a pool of leases that threads of this process step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool._apis.gymnasium.single_results import SingleResults
+from parallel_pool._apis.leases.slot import STEP
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.views import all_arrays
+from parallel_pool._native import ffi, lib
+from parallel_pool.errors import StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.leases.slot import Call
+    from parallel_pool._engine.views import Views
+
+
+class NativeEnvs:
+    """Native environments, which threads step.
+
+    Attributes:
+        pool: the `Pool`, whose batches have one row.
+        can_kill: whether `kill` can end a step: a thread can't be ended.
+    """
+
+    can_kill = False
+
+    def __init__(self, task_id: str, num_envs: int, num_threads: int, **options: Any) -> None:
+        """Makes the environments; for arguments and errors see `LeasePool`."""
+        limit = options.pop("max_episode_steps", None)
+        self.pool = Pool(
+            task_id,
+            # with a single one the thread that receives would step it
+            max(2, num_envs),
+            batch_size=1,
+            num_threads=num_threads or lib.pp_usable_cores(ffi.NULL),
+            autoreset="disabled",
+            max_episode_steps=limit,
+            reward_dtype="float64",
+            options=options,
+        )
+        if self.pool.spec.num_players != 1:
+            self.pool.close()
+            raise ValueError(
+                f"{task_id} has {self.pool.spec.num_players} players, and a lease is for one: use"
+                " parallel_pool.PoolParallelEnv"
+            )
+        self._env_id = engine_indices(self.pool.columns)["env_id"]
+        self._results = SingleResults(self.pool)
+        self.observation_space = self.pool.spec.observation_space()
+        self.action_space = self.pool.spec.action_space()
+
+    def send(self, env_id: int, call: Call) -> None:
+        """Sends a call to its environment; raises if it is refused."""
+        if call.kind == STEP:
+            self.pool.send(np.asarray(call.argument)[None], [env_id])
+        else:
+            self.pool.send_reset([env_id], **call.argument)
+
+    def row(self, views: Views) -> tuple[int, Any, None]:
+        """Returns the environment of a batch, its row for `result`, and None: there is no error."""
+        arrays = all_arrays(views)
+        return int(arrays[self._env_id][0]), arrays, None
+
+    def result(self, call: Call, row: Any) -> Any:
+        """Returns what a call returns for its row."""
+        if call.kind != STEP:
+            return self._results.reset(row, call.argument.get("seed"))
+        dtype = None
+        if self._results.follows:
+            dtype = self.pool.action_dtypes(np.asarray(call.argument)[None])
+        return self._results.step(row, dtype)
+
+    def turn_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Refuses calls of methods, which native environments do not have."""
+        raise StateError(
+            f"call({name!r}): native environments have no methods: give functions that make the"
+            " environments instead of an id"
+        )
+
+    def kill(self, env_id: int, reason: str) -> bool:
+        """Returns False: a thread can't be ended."""
+        return False
+
+    def death(self, env_id: int) -> None:
+        """Returns None: no environment loses its worker."""
+
+    def loss(self, env_id: int) -> None:
+        """Returns None: no environment loses its worker."""

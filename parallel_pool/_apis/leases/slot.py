@@ -1,0 +1,65 @@
+"""Slot: one environment of a pool of leases, who has it, and its call in flight."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.leases.waiters import Waiter
+    from parallel_pool._workers.watch.failures import Death
+
+# kinds of calls, and their names in messages
+STEP, RESET, CALL = range(3)
+NAMES = ("step", "reset", "call")
+
+# why an environment must be reset before its next step
+NEW = "it was not reset in this lease"
+ENDED = "its episode has ended"
+FAILED = "its last call failed"
+ABANDONED = "its last call was cancelled or took too long"
+
+
+class Call:
+    """A step, a reset or the call of a method, from its start until its row has arrived.
+
+    Attributes:
+        kind: STEP, RESET or CALL.
+        argument: the action, the keyword arguments of the reset, or the `TurnCall`.
+        waiter: who waits for the result; None once nobody does.
+        timeout: seconds, as given; None for none.
+        due: monotonic time after which its worker is killed.
+    """
+
+    __slots__ = ("argument", "due", "kind", "timeout", "waiter")
+
+    def __init__(self, kind: int, argument: Any, waiter: Waiter, timeout: float | None) -> None:
+        self.kind = kind
+        self.argument = argument
+        self.waiter: Waiter | None = waiter
+        self.timeout = timeout
+        self.due = math.inf if timeout is None else time.monotonic() + timeout
+
+
+class Slot:
+    """One environment. All attributes are read and written under the pool's lock.
+
+    Attributes:
+        env_id: its number.
+        holder: the lease that has it; None if it is free, or is about to be.
+        call: what is in flight.
+        queued: the call of the holder that follows once `call` is over.
+        refusal: why it must be reset before its next step; empty: it need not.
+        death: of its worker, as known at its last reset.
+    """
+
+    __slots__ = ("call", "death", "env_id", "holder", "queued", "refusal")
+
+    def __init__(self, env_id: int) -> None:
+        self.env_id = env_id
+        self.holder: object | None = None
+        self.call: Call | None = None
+        self.queued: Call | None = None
+        self.refusal = NEW
+        self.death: Death | None = None

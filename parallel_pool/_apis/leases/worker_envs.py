@@ -1,0 +1,114 @@
+"""WorkerEnvs: the environments of a pool of leases in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._apis.leases.slot import RESET, STEP
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._workers import single_turns
+from parallel_pool._workers.data.messages import ANSWER, FAILURE, INFO, OBSERVATION, TurnCall
+from parallel_pool._workers.data.spaces import Reader
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.watch import failures
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.leases.slot import Call
+    from parallel_pool._engine.views import Views
+    from parallel_pool._workers.watch.failures import Death
+
+
+class WorkerEnvs:
+    """Environments in worker processes, each by default in its own.
+
+    Attributes:
+        pool: the `ProcessPool`, whose batches have one row.
+        can_kill: whether `kill` can end a step.
+    """
+
+    can_kill = True
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        *,
+        num_workers: int | None,
+        start_method: str | None,
+        start_timeout: float | None,
+        python: Any,
+    ) -> None:
+        """Starts the workers; for arguments and errors see `LeasePool`."""
+        self.pool = pool = ProcessPool(
+            env_fns,
+            num_workers=len(env_fns) if num_workers is None else num_workers,
+            batch_size=1,
+            autoreset="disabled",
+            start_method=start_method,
+            start_timeout=start_timeout,
+            python=python,
+            on_error="replace",
+            keeps_types=True,
+        )
+        engine = engine_indices(pool.columns)
+        self._ends = engine["reward"], engine["terminated"], engine["truncated"]
+        self._env_id = engine["env_id"]
+        self._reader = None if pool.leaves is None else Reader(pool.single_observation_space)
+        self._leaves = range(len(pool.leaves or ()))
+
+    @property
+    def observation_space(self) -> Any:
+        """The space of one observation."""
+        return self.pool.single_observation_space
+
+    @property
+    def action_space(self) -> Any:
+        """The space of one action."""
+        return self.pool.single_action_space
+
+    def send(self, env_id: int, call: Call) -> None:
+        """Sends a call to its environment; raises if it is refused."""
+        if call.kind == STEP:
+            single_turns.send_step(self.pool, env_id, call.argument)
+        else:
+            single_turns.send_reset(self.pool, env_id, call.argument)
+
+    def row(self, views: Views) -> tuple[int, Any, Exception | None]:
+        """Returns the environment of a batch, its row for `result`, and an error in its place."""
+        env_id = int(views[self._env_id]()[0])
+        try:
+            reply = self.pool.replies().get(env_id, {})
+            if FAILURE in reply:  # of a method
+                what = f"a call of environment {env_id} failed"
+                failures.raise_failure(reply[FAILURE], what, (env_id,), ())
+        except Exception as error:
+            return env_id, None, error
+        if ANSWER in reply:
+            return env_id, reply[ANSWER], None
+        observation = None
+        if OBSERVATION in reply:
+            observation = reply[OBSERVATION]
+        elif self._reader is not None:
+            observation = self._reader.row([views[i]() for i in self._leaves], 0)
+        reward, terminated, truncated = [views[i]()[0].item() for i in self._ends]
+        return env_id, (observation, reward, terminated, truncated, reply.get(INFO, {})), None
+
+    def result(self, call: Call, row: Any) -> Any:
+        """Returns what a call returns for its row."""
+        return (row[0], row[4]) if call.kind == RESET else row
+
+    def turn_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns the argument of a call of kind CALL, of a method or attribute."""
+        return TurnCall("call", (name, args, kwargs))
+
+    def kill(self, env_id: int, reason: str) -> bool:
+        """Kills the environment's worker; returns whether it has one at the moment."""
+        return single_turns.kill_worker(self.pool, env_id, reason)
+
+    def death(self, env_id: int) -> Death | None:
+        """Returns how its last worker died that has died."""
+        return single_turns.death_of(self.pool, env_id)
+
+    def loss(self, env_id: int) -> str | None:
+        """Returns why the environment can't be used any more; None if it can."""
+        return single_turns.loss_of(self.pool, env_id)

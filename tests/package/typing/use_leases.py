@@ -1,0 +1,40 @@
+"""Leases: environments one at a time, for tasks and for threads."""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+from gymnasium import Space
+
+from parallel_pool.leases import AsyncLease, Lease, LeasePool
+
+Step = tuple[Any, float, bool, bool, dict[str, Any]]
+
+pool = LeasePool([lambda: None] * 3, timeout=5, num_workers=3, grace=1)
+assert_type(pool.num_envs, int)
+assert_type(pool.num_free, int)
+assert_type(pool.num_waiting, int)
+assert_type(pool.worker_pids, tuple[int | None, ...])
+assert_type(pool.closed, bool)
+LeasePool("CartPole-v1", 4, num_threads=2, gravity=9.8)
+
+with pool.lease(timeout=1) as env:
+    assert_type(env, Lease)
+    assert_type(env.env_id, int)
+    assert_type(env.reset(seed=1, options={}, retries=2), tuple[Any, dict[str, Any]])
+    assert_type(env.step(0, timeout=1), Step)
+    assert_type(env.call("render"), Any)
+    assert_type(env.kill(), bool)
+
+
+async def play() -> None:
+    async with pool, pool.lease() as env:
+        assert_type(env, AsyncLease)
+        assert_type(env.action_space, Space[Any])
+        assert_type(env.observation_space, Space[Any])
+        assert_type(await env.reset(seed=1), tuple[Any, dict[str, Any]])
+        assert_type(await env.step(0, timeout=1), Step)
+        assert_type(await env.call("render", timeout=1), Any)
+
+
+pool.close(timeout=1)
