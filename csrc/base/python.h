@@ -505,21 +505,6 @@ static inline void pp_python_add(double *sum, double *rest, double x) {
 
 /* ------------------------------------------------------------------------------------ random -- */
 
-/* Returns NumPy's random_interval: 0 to most, both included; for shuffle. */
-static inline uint64_t pp_rng_interval(pp_rng *rng, uint64_t most) {
-  uint64_t mask = most, value;
-  if (!most) return 0;
-  for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
-  if (most <= UINT32_MAX) {
-    do value = pp_rng_next32(rng) & (uint32_t)mask;
-    while (value > most);
-  } else {
-    do value = pp_rng_next64(rng) & mask;
-    while (value > most);
-  }
-  return value;
-}
-
 /* Writes Generator.choice(count, size, replace=False). Returns false without memory. */
 __attribute__((unused)) static bool pp_rng_sample(pp_rng *rng, int64_t count, int64_t size,
                                                   int64_t *chosen) {

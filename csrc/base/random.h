@@ -159,15 +159,20 @@ static inline int64_t pp_rng_integers(pp_rng *rng, int64_t low, int64_t high) {
   return (int64_t)((uint64_t)low + offset);
 }
 
-/* Returns the draw of 0 .. most by which Generator.shuffle(list) and permutation(n) choose the
- * partner of element `most`; they go from the last element down to element 1. */
-static inline uint32_t pp_rng_interval(pp_rng *rng, uint32_t most) {
+/* Returns NumPy's random_interval: 0 to most, both included. shuffle and permutation draw with it
+ * the partner of each element, from the last one down to element 1. */
+static inline uint64_t pp_rng_interval(pp_rng *rng, uint64_t most) {
+  uint64_t mask = most, value;
   if (!most) return 0;
-  uint32_t mask = most, drawn;
-  for (int shift = 1; shift <= 16; shift *= 2) mask |= mask >> shift;
-  do drawn = pp_rng_next32(rng) & mask;
-  while (drawn > most);
-  return drawn;
+  for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
+  if (most <= UINT32_MAX) {
+    do value = pp_rng_next32(rng) & (uint32_t)mask;
+    while (value > most);
+  } else {
+    do value = pp_rng_next64(rng) & mask;
+    while (value > most);
+  }
+  return value;
 }
 
 #endif
