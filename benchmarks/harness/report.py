@@ -22,6 +22,7 @@ FAMILIES = {
     "python": ("cartpole-python-", "image-", "exponential-", "workers-", "idle-"),
     "classic-control": ("cartpole-", "engine-"),
     "toy-text": ("frozen-lake-", "taxi-"),
+    "minigrid": ("minigrid-",),
     "box2d": ("lunar-lander-", "bipedal-walker-"),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),

@@ -175,6 +175,15 @@ RACES = (
         notes=("ours returns action masks and the info prob at every step, EnvPool's does not",),
     ),
     Scene(
+        name="minigrid-1024",
+        title="MiniGrid-DoorKey-8x8-v0, 1024 envs, 2 threads, sync",
+        task=Task("MiniGrid-DoorKey-8x8-v0", 1024, 1024, 2, 7, max_episode_steps=640),
+        ours=BOTH_APIS,
+        rivals=(*ENVPOOLS, gymnasium_sync),
+        bars={ENVPOOL: 20, SYNC: 400},
+        notes=("ours and Gymnasium's return missions as strings, EnvPool's as bytes",),
+    ),
+    Scene(
         name="pong-32-16",
         title="Pong-v5, 32 envs, batch 16, 2 threads, async",
         task=atari("Pong", 32, 16, 2),

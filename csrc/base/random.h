@@ -159,20 +159,20 @@ static inline int64_t pp_rng_integers(pp_rng *rng, int64_t low, int64_t high) {
   return (int64_t)((uint64_t)low + offset);
 }
 
-/* Returns a draw of 0 .. most, NumPy's random_interval. Generator.shuffle(list) and permutation(n)
- * choose the partner of element `most` by it; they go from the last element down to element 1. */
+/* Returns NumPy's random_interval: 0 to most, both included. shuffle and permutation draw with it
+ * the partner of each element, from the last one down to element 1. */
 static inline uint64_t pp_rng_interval(pp_rng *rng, uint64_t most) {
-  uint64_t mask = most, drawn;
+  uint64_t mask = most, value;
   if (!most) return 0;
   for (int shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
   if (most <= UINT32_MAX) {
-    do drawn = pp_rng_next32(rng) & (uint32_t)mask;
-    while (drawn > most);
+    do value = pp_rng_next32(rng) & (uint32_t)mask;
+    while (value > most);
   } else {
-    do drawn = pp_rng_next64(rng) & mask;
-    while (drawn > most);
+    do value = pp_rng_next64(rng) & mask;
+    while (value > most);
   }
-  return drawn;
+  return value;
 }
 
 #endif

@@ -265,8 +265,10 @@ def single(task: Task) -> Any:
     import gymnasium
 
     if not task.is_atari:
+        # minigrid registers its ids when it is imported
+        module = "minigrid:" if task.env_id.startswith("MiniGrid-") else ""
         with quiet(task):
-            return gymnasium.make(task.env_id, max_episode_steps=task.max_episode_steps)
+            return gymnasium.make(module + task.env_id, max_episode_steps=task.max_episode_steps)
     from parallel_pool._bench.atari_env import atari_env
 
     return atari_env(

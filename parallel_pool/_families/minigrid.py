@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -121,8 +123,6 @@ def objects() -> Any:
 
 
 def _module(name: str) -> Any:
-    import importlib
-
     try:
         importlib.import_module("minigrid")
         return importlib.import_module(f"minigrid.{name}")
@@ -131,6 +131,12 @@ def _module(name: str) -> Any:
             f"minigrid draws the pictures of MiniGrid, and it can't be imported ({error}): pip"
             " install minigrid"
         ) from error
+
+
+def register() -> None:
+    """Has minigrid register its ids with Gymnasium, if it is installed."""
+    with contextlib.suppress(MissingDependencyError):
+        _module("envs")
 
 
 def make_reference(definition: Definition, options: Mapping[str, Any], **drawing: Any) -> Any:

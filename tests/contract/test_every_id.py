@@ -34,7 +34,7 @@ IDS = sorted(
 SAMPLED = {
     *("ALE/Pong-v5", "CartPole-v1", "LunarLander-v3", "Pendulum-v1", "Pong-v5", "Reacher-v5"),
     *("atari/pong_v3", "classic/connect_four_v3", "mpe/simple_speaker_listener_v4"),
-    *("Blackjack-v1", "Catch-v0", "Taxi-v4"),
+    *("Blackjack-v1", "Catch-v0", "Taxi-v4", "MiniGrid-Dynamic-Obstacles-8x8-v0"),
 }
 CASES = sampled(IDS, {env for env in IDS if registry.find(env).family == "test"} | SAMPLED)
 # those whose definition has step_many
@@ -59,6 +59,8 @@ COUNTING = {"test/Fault-v0"}
 # nothing in them is random
 CONSTANT = COUNTING | {
     "CliffWalking-v1",
+    *(f"MiniGrid-Empty-{side}x{side}-v0" for side in (5, 6, 8, 16)),
+    *("MiniGrid-DistShift1-v0", "MiniGrid-DistShift2-v0"),
     "atari/pong_v3",
     "classic/tictactoe_v3",
     "classic/connect_four_v3",

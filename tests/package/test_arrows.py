@@ -40,6 +40,8 @@ HEAVY = {
         "_apis/pettingzoo/turns.py",
         "_families/classic_renderer.py",
     ),
+    # minigrid_wrappers.py only looks whether the program has imported it
+    "minigrid": ("_families/minigrid.py",),
     # mpe2 draws with pygame
     "mpe2": ("_families/mpe",),
     "Box2D": ("_families/box2d.py",),

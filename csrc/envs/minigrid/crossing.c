@@ -5,12 +5,6 @@
 
 enum { SIZE, NUM_CROSSINGS, OBSTACLE, NUM_OPTIONS };
 
-/* a river's place, and whether it goes down the grid */
-typedef struct river {
-  int32_t at;
-  bool is_vertical;
-} river;
-
 static int configure(mg_shared *shared, const pp_value *values, pp_error *error) {
   int64_t size = values[SIZE].i;
   shared->width = shared->height = (int32_t)size;
@@ -21,14 +15,25 @@ static int configure(mg_shared *shared, const pp_value *values, pp_error *error)
   return mg_read_obstacle(&values[OBSTACLE], &shared->own[OBSTACLE], &shared->mission, error);
 }
 
-/* Sorts the places of the rivers of one direction; returns how many there are. */
-static int32_t sort(const river *rivers, int32_t count, bool is_vertical, int32_t *places) {
+/* Generator.shuffle */
+static void shuffle(mg_world *world, int32_t *items, int32_t count) {
+  for (int32_t i = count - 1; i > 0; i--) {
+    int32_t other = (int32_t)pp_rng_interval(world->rng, (uint64_t)i);
+    int32_t kept = items[i];
+    items[i] = items[other];
+    items[other] = kept;
+  }
+}
+
+/* A river is its place, negative for a horizontal one. Copies the places of those of one sign in
+ * their order; returns how many there are. */
+static int32_t sort(const int32_t *rivers, int32_t count, int32_t sign, int32_t *places) {
   int32_t found = 0;
   for (int32_t i = 0; i < count; i++) {
-    if (rivers[i].is_vertical != is_vertical) continue;
-    int32_t at = found++;
-    for (; at > 0 && places[at - 1] > rivers[i].at; at--) places[at] = places[at - 1];
-    places[at] = rivers[i].at;
+    int32_t place = sign * rivers[i], at = found;
+    if (place < 0) continue;
+    for (found++; at > 0 && places[at - 1] > place; at--) places[at] = places[at - 1];
+    places[at] = place;
   }
   return found;
 }
@@ -36,19 +41,14 @@ static int32_t sort(const river *rivers, int32_t count, bool is_vertical, int32_
 /* Draws the rivers: sorted places of vertical and horizontal ones. */
 static void draw_rivers(mg_world *world, int64_t wanted, int32_t *vertical, int32_t *num_vertical,
                         int32_t *horizontal, int32_t *num_horizontal) {
-  river rivers[MG_MOST_SIDE];
+  int32_t rivers[MG_MOST_SIDE];
   int32_t count = 0;
-  for (int32_t i = 2; i < world->height - 2; i += 2) rivers[count++] = (river){i, true};
-  for (int32_t i = 2; i < world->width - 2; i += 2) rivers[count++] = (river){i, false};
-  for (int32_t i = count - 1; i > 0; i--) {
-    int32_t other = (int32_t)pp_rng_interval(world->rng, (uint32_t)i);
-    river kept = rivers[i];
-    rivers[i] = rivers[other];
-    rivers[other] = kept;
-  }
+  for (int32_t i = 2; i < world->height - 2; i += 2) rivers[count++] = i;
+  for (int32_t i = 2; i < world->width - 2; i += 2) rivers[count++] = -i;
+  shuffle(world, rivers, count);
   if (wanted < count) count = (int32_t)wanted;
-  *num_vertical = sort(rivers, count, true, vertical);
-  *num_horizontal = sort(rivers, count, false, horizontal);
+  *num_vertical = sort(rivers, count, 1, vertical);
+  *num_horizontal = sort(rivers, count, -1, horizontal);
 }
 
 static void generate(const mg_shared *shared, mg_world *world) {
@@ -66,15 +66,10 @@ static void generate(const mg_shared *shared, mg_world *world) {
   for (int32_t i = 1; i <= num_vertical; i++) mg_column(world, vertical[i], 1, height - 2, cell);
 
   /* a way to the goal: it crosses the vertical rivers to the right, the others downwards */
-  bool path[MG_MOST_SIDE];
+  int32_t path[MG_MOST_SIDE];
   int32_t count = num_vertical + num_horizontal;
   for (int32_t i = 0; i < count; i++) path[i] = i < num_vertical;
-  for (int32_t i = count - 1; i > 0; i--) {
-    int32_t other = (int32_t)pp_rng_interval(world->rng, (uint32_t)i);
-    bool kept = path[i];
-    path[i] = path[other];
-    path[other] = kept;
-  }
+  shuffle(world, path, count);
   vertical[0] = horizontal[0] = 0;
   vertical[num_vertical + 1] = height - 1;
   horizontal[num_horizontal + 1] = width - 1;

@@ -1,3 +1,4 @@
+/* What levels do with cells: walls, draws and places of objects. */
 #include "grid.h"
 
 /* A search for a free place that takes longer has none: minigrid would go on for ever. */

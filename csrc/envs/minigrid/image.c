@@ -1,3 +1,4 @@
+/* Writes images: cells, symbols and pictures. */
 #include "image.h"
 
 #include <string.h>
@@ -26,13 +27,19 @@ static void put(uint8_t *out, mg_cell cell) {
   out[2] = cell.state;
 }
 
+/* Each cell is copied with its fourth byte, which the next one overwrites. */
 static void write_partial(const mg_view *view, uint8_t *out) {
   const mg_cell *cell = view->cells;
+  const mg_cell *last = cell + view->size * view->size - 1;
   for (int32_t i = 0; i < view->size; i++) {
-    for (int32_t j = 0; j < view->size; j++, cell++, out += 3) {
-      put(out, mg_sees(view, i, j) ? *cell : (mg_cell){0});
+    for (int32_t j = 0; j < view->size && cell < last; j++, cell++, out += 3) {
+      uint32_t bytes;
+      memcpy(&bytes, cell, sizeof(bytes));
+      bytes &= 0u - (view->seen[j] >> i & 1);
+      memcpy(out, &bytes, sizeof(bytes));
     }
   }
+  put(out, mg_sees(view, view->size - 1, view->size - 1) ? *last : (mg_cell){0});
 }
 
 static void write_one_hot(const mg_view *view, uint8_t *out) {

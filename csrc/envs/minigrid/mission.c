@@ -1,3 +1,4 @@
+/* The texts of missions. */
 #include "mission.h"
 
 #include <string.h>

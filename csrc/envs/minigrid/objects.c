@@ -1,3 +1,4 @@
+/* Scatters objects over a room. */
 #include "objects.h"
 
 #include <stdlib.h>

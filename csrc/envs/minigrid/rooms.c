@@ -1,3 +1,4 @@
+/* Makes rooms, doors and the objects in rooms. */
 #include "rooms.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* The cells that the agent sees. */
 #include "view.h"
 
 /* of each direction, the step ahead and the step to the right */
@@ -5,7 +6,7 @@ static const mg_point ahead[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
 static const mg_point right[4] = {{0, 1}, {-1, 0}, {0, -1}, {1, 0}};
 
 static inline bool is_opaque(mg_cell cell) {
-  return cell.kind == MG_WALL || (cell.kind == MG_DOOR && cell.state != MG_OPEN);
+  return (cell.kind == MG_WALL) | ((cell.kind == MG_DOOR) & (cell.state != MG_OPEN));
 }
 
 mg_point mg_view_place(const mg_state *state, int32_t size, int32_t i, int32_t j) {
@@ -15,20 +16,40 @@ mg_point mg_view_place(const mg_state *state, int32_t size, int32_t i, int32_t j
                     state->agent.y + f.y * far + r.y * side};
 }
 
-/* Copies the cells; sets bit i of opaque[j] where cell (i, j) hides what is behind it. */
+/* Returns which of `size` steps of one cell from `start` on, forwards or backwards, are in a grid
+ * of so many cells: those from *first to *last - 1. */
+static void find_inside(int32_t start, int32_t step, int32_t cells, int32_t size, int32_t *first,
+                        int32_t *last) {
+  int32_t low = step > 0 ? -start : start - (cells - 1);
+  int32_t high = low + cells;
+  *first = low > 0 ? low : 0;
+  *last = high < size ? high : size;
+}
+
+/* Copies the cells; sets bit i of opaque[j] where cell (i, j) hides what is behind it. What is
+ * outside of the grid is wall. */
 static void copy_cells(const mg_world *world, mg_view *view, uint32_t *opaque) {
-  int32_t size = view->size, direction = world->state->direction;
-  mg_point back = {-ahead[direction].x, -ahead[direction].y};
-  mg_cell *out = view->cells;
-  for (int32_t j = 0; j < size; j++) opaque[j] = 0;
-  for (int32_t i = 0; i < size; i++) {
-    mg_point at = mg_view_place(world->state, size, i, 0);
-    for (int32_t j = 0; j < size; j++) {
-      mg_cell cell = mg_get(world, at);
-      opaque[j] |= (uint32_t)is_opaque(cell) << i;
-      *out++ = cell;
-      at.x += back.x;
-      at.y += back.y;
+  int32_t size = view->size, direction = world->state->direction, width = world->width;
+  mg_point corner = mg_view_place(world->state, size, 0, 0);
+  mg_point across = right[direction], down = {-ahead[direction].x, -ahead[direction].y};
+  int32_t first_i, last_i, first_j, last_j;
+  if (across.x) {
+    find_inside(corner.x, across.x, width, size, &first_i, &last_i);
+    find_inside(corner.y, down.y, world->height, size, &first_j, &last_j);
+  } else {
+    find_inside(corner.y, across.y, world->height, size, &first_i, &last_i);
+    find_inside(corner.x, down.x, width, size, &first_j, &last_j);
+  }
+  for (int32_t j = 0; j < size; j++) opaque[j] = (1u << size) - 1;
+  for (int32_t i = 0; i < size * size; i++) view->cells[i] = mg_wall;
+
+  int32_t to_right = across.y * width + across.x, to_next = down.y * width + down.x;
+  int32_t from = corner.y * width + corner.x;
+  for (int32_t i = first_i; i < last_i; i++) {
+    for (int32_t j = first_j; j < last_j; j++) {
+      mg_cell cell = world->cells[from + i * to_right + j * to_next];
+      opaque[j] ^= (uint32_t)!is_opaque(cell) << i;
+      view->cells[i * size + j] = cell;
     }
   }
 }

@@ -18,7 +18,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import MAX_NAME, a_type, check_limit, quote
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
-from parallel_pool._families import toy_text
+from parallel_pool._families import minigrid, toy_text
 
 # Modules of the Python environments that native ones equal. An id registered with any other entry
 # point is the user's own environment, and is not replaced.
@@ -41,6 +41,8 @@ def find(env: Any) -> EnvSpec:
     known = registry.definitions()
     if env not in known and env not in gymnasium.registry:
         _check_form(env)
+    if env in known and known[env].family == "minigrid" and env not in gymnasium.registry:
+        minigrid.register()
     if env in known and env not in gymnasium.registry and not ale_ids.falls_back(known[env]):
         return of_definition(known[env], env)
     if env not in known:
