@@ -19,6 +19,7 @@ import numpy as np
 
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.pool import write_state
+from parallel_pool._engine.registry import origins_by_id
 from parallel_pool._engine.specs import Option
 from parallel_pool._engine.variation import Each, value_for_env
 from parallel_pool._families.mujoco import INSTALL, OPENGL, capture_warnings
@@ -422,7 +423,9 @@ def camera_of_task(task_id: str) -> Mapping[str, Any] | None:
     spec = gymnasium.registry.get(task_id)
     if spec is None or not isinstance(spec.entry_point, str):
         # ids that only EnvPool has run the v4 code
-        spec = gymnasium.registry[f"{task_id.rpartition('-')[0]}-v4"]
+        spec = gymnasium.registry.get(f"{task_id.rpartition('-')[0]}-v4")
+    if spec is None or task_id in origins_by_id:
+        return None
     module_name, _, class_name = str(spec.entry_point).partition(":")
     module = importlib.import_module(module_name)
     parameter = inspect.signature(getattr(module, class_name)).parameters.get(
