@@ -321,7 +321,7 @@ def find_file(xml_file: str) -> Path:
     return path
 
 
-def load(path: Path, switches: bool) -> tuple[Any, bytes]:
+def load(path: Path, switches: bool, warns: bool = True) -> tuple[Any, bytes]:
     """Loads a model. Returns a new MjModel and the SHA-256 of its compiled form.
 
     MuJoCo's warnings about a user's own file become Python warnings. Those about Gymnasium's files,
@@ -330,6 +330,7 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
     Args:
         path: the XML file.
         switches: set the options of `SWITCHES` if they are proven for this file and version.
+        warns: pass on MuJoCo's warnings.
 
     Raises:
         ValueError: MuJoCo refuses the file, or the model has plugins.
@@ -340,7 +341,7 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
             model = mujoco.MjModel.from_xml_path(str(path))
         except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"{path}: MuJoCo refuses it: {error}") from error
-    if not path.is_relative_to(assets()):
+    if warns and not path.is_relative_to(assets()):
         for text in texts:
             warnings.warn(f"{path}: {text}", stacklevel=2)
     if switches and mujoco.__version__ in PROVEN_VERSIONS:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.pool import write_state
-from parallel_pool._engine.registry import origins_by_id
 from parallel_pool._engine.specs import Option
 from parallel_pool._engine.variation import Each, value_for_env
 from parallel_pool._families.mujoco import INSTALL, OPENGL, capture_warnings
@@ -417,15 +417,16 @@ def render_fps(pool: Pool) -> int:
 
 
 def camera_of_task(task_id: str) -> Mapping[str, Any] | None:
-    """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none."""
+    """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none, or
+    the environment is a robot of a user's."""
     import gymnasium
 
+    if task_id in registry.origins_by_id:
+        return None
     spec = gymnasium.registry.get(task_id)
     if spec is None or not isinstance(spec.entry_point, str):
         # ids that only EnvPool has run the v4 code
-        spec = gymnasium.registry.get(f"{task_id.rpartition('-')[0]}-v4")
-    if spec is None or task_id in origins_by_id:
-        return None
+        spec = gymnasium.registry[f"{task_id.rpartition('-')[0]}-v4"]
     module_name, _, class_name = str(spec.entry_point).partition(":")
     module = importlib.import_module(module_name)
     parameter = inspect.signature(getattr(module, class_name)).parameters.get(

@@ -41,7 +41,7 @@ def write(path: Path) -> str:
     Raises:
         ValueError: MuJoCo refuses the file, or the model has plugins.
     """
-    model, _ = mujoco.load(path, switches=False)
+    model, _ = mujoco.load(path, switches=False, warns=False)
     taken: set[str] = set()
     lines = [f"  {size.upper()} = {getattr(model, size)}," for size in SIZES]
     rows = []
@@ -75,7 +75,7 @@ def start_parts(path: Path) -> dict[str, str]:
     Raises:
         ValueError: MuJoCo refuses the file, or the model has no actuators.
     """
-    model, _ = mujoco.load(path, switches=False)
+    model, _ = mujoco.load(path, switches=False, warns=False)
     if not model.nu:
         raise ValueError(f"{path}: the model has no actuators: give it some")
     taken: set[str] = set()
