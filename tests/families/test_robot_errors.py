@@ -88,7 +88,7 @@ def test_another_model_must_have_the_same_names(
         edit(other, 'joint="hip fl"', 'joint="hip"')
     with pytest.raises(ValueError, match=text):
         Pool(env_id, 1, options={"xml_file": "other.xml"})
-    with pytest.raises(OSError, match="xml_file='none.xml': there is no file"):
+    with pytest.raises(OSError, match=r"xml_file='none.xml': there is no file"):
         Pool(env_id, 1, options={"xml_file": "none.xml"})
 
 
@@ -131,7 +131,7 @@ def test_headers_of_another_version(folder: Path, monkeypatch: pytest.MonkeyPatc
     """As a library that was made elsewhere is, or before an upgrade."""
     (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
     monkeypatch.setattr(mujoco, "mj_version", lambda: 310)
-    with pytest.raises(ValueError, match="with the headers of MuJoCo .*, and MuJoCo 310 is"):
+    with pytest.raises(ValueError, match=r"with the headers of MuJoCo .*, and MuJoCo 310 is"):
         Pool(env_id, 1)
 
 
