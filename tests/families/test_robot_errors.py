@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,10 +108,7 @@ def test_internal_options_cant_be_given(folder: Path) -> None:
 
 
 def test_without_mujoco(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> None:
-        raise MissingDependencyError(family._why_not(ModuleNotFoundError(name="mujoco")))
-
-    monkeypatch.setattr(family, "import_mujoco", fail)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     family.headers.cache_clear()
     with pytest.raises(MissingDependencyError, match="pip install 'parallel_pool"):
         parallel_pool.load_source(folder / "quadruped.c")
