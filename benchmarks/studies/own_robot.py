@@ -131,11 +131,16 @@ def measure(players: Mapping[str, Player], rounds: int) -> dict[str, list[tuple[
     return times
 
 
-def reset_costs(env_id: str) -> list[str]:
+def reset_costs(cheetah: str, varied: str) -> list[str]:
     """Returns rows with the CPU time of resets, with and without values of the model."""
-    values = {name: parallel_pool.each_reset(0.5, 2.0) for name in ("friction", "mass")}
+    drawn = {name: parallel_pool.each_reset(0.5, 2.0) for name in ("friction", "mass")}
+    settings: dict[str, tuple[str, dict[str, Any]]] = {
+        "without vary": (cheetah, {}),
+        "with vary, one value": (varied, {}),
+        "with vary, drawn values": (varied, drawn),
+    }
     rows = []
-    for name, options in (("the file's values", {}), ("friction and mass drawn", values)):
+    for name, (env_id, options) in settings.items():
         with parallel_pool.Pool(env_id, 16, num_threads=1, seed=0, options=options) as pool:
             spent = []
             for _ in range(200):
@@ -175,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         }
         players = {name: play for name, play in found.items() if play is not None}
         times = measure(players, options.rounds)
-        resets = reset_costs(varied)
+        resets = reset_costs(cheetah, varied)
     rows = []
     for name, spent in times.items():
         cpu, wall = (

@@ -31,8 +31,8 @@ typedef struct pp_robot_name {
   int32_t size;    /* of a joint in qpos (by its type), of a sensor in sensordata; otherwise 0 */
 } pp_robot_name;
 
-/* Made by parallel_pool of the model when it compiles the file: constants such as QPOS_HIP, and
- * pp_robot_names. */
+/* Made by parallel_pool of the model when it compiles the file: constants such as QPOS_HIP,
+ * pp_robot_names, and PP_ROBOT_FOLDER, the folder of the file. */
 #include <pp_robot_model.h>
 
 /* -------------------------------------------------------------------------------- the model -- */
@@ -169,6 +169,10 @@ static int pp_mujoco_expose(pp_env *env, void *target) {
        .number = skip,                                                               \
        .low = 1,                                                                     \
        .high = 100000,                                                               \
-       .doc = "simulation steps of one environment step"}
+       .doc = "simulation steps of one environment step"},                           \
+      {.name = "_folder",                                                            \
+       .type = PP_OPT_STRING,                                                        \
+       .text = PP_ROBOT_FOLDER,                                                      \
+       .doc = "the folder of the robot's C file when it was compiled"}
 
 #endif

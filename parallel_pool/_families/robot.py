@@ -39,7 +39,7 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     """
 
     def make(chosen: Mapping[str, Any]) -> tuple[Any, bytes, str]:
-        path = find_file(folder_of(definition), str(chosen["xml_file"]))
+        path = find_file(definition, str(chosen["xml_file"]))
         model, digest = mujoco.load(path, switches=False)
         more = {
             "robot_engine": int(ffi.cast("uintptr_t", registry.builtin()["_robot"].raw)),
@@ -52,27 +52,26 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     return mujoco.add_link(definition, options, ("xml_file",), make)[0]
 
 
-def folder_of(definition: Definition) -> Path:
-    """Returns the folder from which on a robot's model is named: that of its C file or library."""
-    origin = registry.origins_by_id.get(definition.id)
-    if origin is None:
-        return Path()
-    return Path(origin.source or os.fsdecode(origin.library)).parent
+def find_file(definition: Definition, xml_file: str) -> Path:
+    """Returns the path of a model, which is named from the folder of the robot's C file on.
 
-
-def find_file(folder: Path, xml_file: str) -> Path:
-    """Returns the path of a model.
+    On another machine it is named from the folder of the library on.
 
     Raises:
         OSError: the file does not exist.
     """
-    path = folder / os.path.expanduser(xml_file)
-    if not path.is_file():
-        raise OSError(
-            f"xml_file={quote(xml_file)}: there is no file {named(path)}: give the path of a model,"
-            f" absolute or from {named(folder.absolute())} on"
-        )
-    return path
+    folders = [Path(str(definition.options["_folder"].default))]
+    origin = registry.origins_by_id.get(definition.id)
+    if origin is not None and not origin.source:
+        folders.append(Path(os.fsdecode(origin.library)).parent)
+    paths = [folder / os.path.expanduser(xml_file) for folder in folders]
+    for path in paths:
+        if path.is_file():
+            return path
+    raise OSError(
+        f"xml_file={quote(xml_file)}: there is no file {' or '.join(map(named, paths))}: give the"
+        " path of a model, absolute or from that folder on"
+    )
 
 
 def find_segments(model: Any) -> dict[str, int]:

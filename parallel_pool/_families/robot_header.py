@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -35,8 +36,8 @@ class Name(NamedTuple):
     row: tuple[int, int, int, int]
 
 
-def write(path: Path) -> str:
-    """Returns the header of a model.
+def write(path: Path, folder: Path) -> str:
+    """Returns the header of a model, for a C file in a folder.
 
     Raises:
         ValueError: MuJoCo refuses the file, or the model has plugins.
@@ -62,7 +63,8 @@ def write(path: Path) -> str:
             "};",
         ]
     )
-    return f"{HEAD}{body}\n\n{table}\n"
+    where = f"#define PP_ROBOT_FOLDER {_literal(os.fspath(folder))}"
+    return f"{HEAD}{where}\n\n{body}\n\n{table}\n"
 
 
 # characters of a line of a comment
@@ -140,6 +142,6 @@ def _literal(text: str) -> str:
     """Returns a string literal in C."""
     plain = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\\\?' else f"\\{byte:03o}"
-        for byte in text.encode()
+        for byte in os.fsencode(text)
     )
     return f'"{plain}"'

@@ -49,7 +49,7 @@ class Robot(NamedTuple):
             SourceError: MuJoCo refuses the model.
         """
         try:
-            text = robot_header.write(self.model)
+            text = robot_header.write(self.model, Path(os.path.abspath(self.source)).parent)
         except ValueError as error:
             raise SourceError(f"{named(self.source)} has a model with an error: {error}") from None
         (folder / HEADER).write_text(text, encoding="utf-8")

@@ -1,5 +1,5 @@
-/* mine/MyRobot-v0: the robot of MODEL must move along x. A start for a robot of your own: change it
- * from top to bottom.
+/* mine/MyRobot-v0: the robot of MODEL must move along x.
+ * A start for a robot of your own: change it from top to bottom.
  *
  *     python -m parallel_pool check my_robot.c     compiles it and finds mistakes
  *     parallel_pool.load_source("my_robot.c")      compiles it and returns its ids

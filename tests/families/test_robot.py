@@ -255,10 +255,20 @@ def test_a_simulation_that_diverges_ends_its_episode(quadruped: str) -> None:
 # ----------------------------------------------------------------------------------------- APIs --
 
 
-@pytest.mark.parametrize("model", ["half_cheetah.xml", "quadruped.xml", "pendulum.xml"])
-def test_a_start_passes_all_checks(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.slow
+def test_both_kinds_of_files_pass_all_checks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copytree(HERE, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "my_robot.c"
+    assert cli.main(["new", str(file), "--mujoco", str(tmp_path / "quadruped.xml")]) == 0
+    for each_file in (file, tmp_path / "quadruped.c"):
+        assert cli.main(["check", str(each_file)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore:.*settotalmass")
+@pytest.mark.parametrize("model", ["half_cheetah.xml", "quadruped.xml", "pendulum.xml"])
+def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:
     shutil.copy(assets() / "half_cheetah.xml", tmp_path)
     shutil.copytree(HERE, tmp_path, dirs_exist_ok=True)
     (tmp_path / "pendulum.xml").write_text(
