@@ -22,6 +22,9 @@ families |= {
     "mujoco": Family(
         "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"
     ),
+    "robot": Family(
+        "parallel_pool._families.robot", renderer="parallel_pool._families.mujoco_renderer"
+    ),
     "toy_text": Family(
         "parallel_pool._families.toy_text", renderer="parallel_pool._families.toy_text_renderer"
     ),

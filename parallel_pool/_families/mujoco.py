@@ -13,7 +13,7 @@ import itertools
 import os
 import struct
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,7 @@ RANGES = {
 FUNCTIONS = (
     *("mj_copyModel", "mj_deleteModel", "mj_makeData", "mj_deleteData", "mj_copyData"),
     *("mj_resetData", "mj_forward", "mj_step", "mj_rnePostConstraint", "mj_name2id"),
-    *("mj_stateSize", "mj_getState", "mj_setState"),
+    *("mj_stateSize", "mj_getState", "mj_setState", "mj_setConst"),
 )
 # they set a thread's handlers of errors and warnings: one function since 3.10, three before
 HANDLERS = {"set_log": "_mjPRIVATE_setTlsLogHandler"}
@@ -68,10 +68,18 @@ POINTERS = (
 )
 # Parts of a state that are arrays in mjData: MuJoCo's name of the part, and of the array. C copies
 # them itself, which is faster than mj_getState. One more part, the time, is a number in mjData.
-STATE_ARRAYS = {"QPOS": "qpos", "QVEL": "qvel", "ACT": "act", "WARMSTART": "qacc_warmstart"}
+STATE_ARRAYS = {
+    "QPOS": "qpos",
+    "QVEL": "qvel",
+    "ACT": "act",
+    "WARMSTART": "qacc_warmstart",
+    "CTRL": "ctrl",
+    "QFRC_APPLIED": "qfrc_applied",
+    "XFRC_APPLIED": "xfrc_applied",
+}
 SIZES = ("nq", "nv", "nu", "nbody", "ntendon", "nsite")
-# Parts of MuJoCo's "integration state" that an environment does not keep. Actions are written
-# before every step. The others are inputs that no step writes, and environments do not change them.
+# Parts of MuJoCo's "integration state" that Gymnasium's tasks do not keep. Actions are written
+# before every step. The others are inputs that no step writes, and the tasks do not change them.
 INPUTS = ("CTRL", "QFRC_APPLIED", "XFRC_APPLIED", "EQ_ACTIVE", "MOCAP_POS", "MOCAP_QUAT")
 
 # Options that are disabled because tests/parity/mujoco_switches.py has proven that this changes no
@@ -138,30 +146,57 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
         TypeError, ValueError: a value is wrong, or MuJoCo refuses the file.
     """
     completed = _rename(definition, options)
+
+    def make(chosen: Mapping[str, Any]) -> tuple[Any, bytes, str]:
+        path = find_file(str(chosen["xml_file"]))
+        model, digest = load(path, bool(chosen["speed_switches"]))
+        return model, digest, make_link(model, state_spec(INPUTS))
+
+    completed, model = add_link(definition, completed, ("xml_file", "speed_switches"), make)
+    _number_body(completed, model)
+    return completed
+
+
+def add_link(
+    definition: Definition,
+    options: Mapping[str, Any],
+    names: Sequence[str],
+    make: Callable[[Mapping[str, Any]], tuple[Any, bytes, str]],
+) -> tuple[dict[str, Any], Any]:
+    """Returns the options with the link and the digest of their model, and the model.
+
+    Args:
+        definition: of the environment.
+        options: under the names of the definition.
+        names: the options that determine the model.
+        make: loads the model of such options; returns it, its digest and the text of its link.
+
+    Raises:
+        MissingDependencyError: mujoco is not installed, or lacks a function.
+        OSError, TypeError, ValueError: as `fill_options` does.
+    """
+    completed = dict(options)
     model_options = {
         name: option.check(completed.get(name, option.default))
         for name, option in definition.options.items()
-        if name in ("xml_file", "speed_switches")
+        if name in names
     }
     filled_in = {name: completed.pop(name) for name in ("_link", "model_digest") if name in options}
     before = filled_in.get("_link")
     if isinstance(before, Link):
         if before.model_options == model_options:
-            _number_body(completed, before.model)
-            return {**completed, **filled_in}
+            return {**completed, **filled_in}, before.model
     elif filled_in:
         # wrong addresses would crash the process
         raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
 
     # a missing mujoco is reported before a missing file
     import_mujoco()
-    xml_file = str(model_options["xml_file"])
-    model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))
-    _number_body(completed, model)
-    link = Link(_link(model))
+    model, digest, text = make(model_options)
+    link = Link(text)
     link.model = model
     link.model_options = model_options
-    return {**completed, "_link": link, "model_digest": digest}
+    return {**completed, "_link": link, "model_digest": digest}, model
 
 
 def _number_body(options: dict[str, Any], model: Any) -> None:
@@ -286,7 +321,7 @@ def find_file(xml_file: str) -> Path:
     return path
 
 
-def load(path: Path, switches: bool) -> tuple[Any, bytes]:
+def load(path: Path, switches: bool, warns: bool = True) -> tuple[Any, bytes]:
     """Loads a model. Returns a new MjModel and the SHA-256 of its compiled form.
 
     MuJoCo's warnings about a user's own file become Python warnings. Those about Gymnasium's files,
@@ -295,6 +330,7 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
     Args:
         path: the XML file.
         switches: set the options of `SWITCHES` if they are proven for this file and version.
+        warns: pass on MuJoCo's warnings.
 
     Raises:
         ValueError: MuJoCo refuses the file, or the model has plugins.
@@ -305,7 +341,7 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
             model = mujoco.MjModel.from_xml_path(str(path))
         except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"{path}: MuJoCo refuses it: {error}") from error
-    if not path.is_relative_to(assets()):
+    if warns and not path.is_relative_to(assets()):
         for text in texts:
             warnings.warn(f"{path}: {text}", stacklevel=2)
     if switches and mujoco.__version__ in PROVEN_VERSIONS:
@@ -372,6 +408,38 @@ def library() -> ctypes.CDLL:
     return ctypes.CDLL(import_mujoco()._functions.__file__)
 
 
+class DlInfo(ctypes.Structure):
+    """The result of dladdr: in which library an address lies."""
+
+    _fields_ = (
+        ("path", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+@cache
+def library_path() -> Path:
+    """Returns the path of MuJoCo's library, as the dynamic linker has loaded it."""
+    info = DlInfo()
+    ctypes.CDLL(None).dladdr(ctypes.c_void_p(function_addresses()["mj_step"]), ctypes.byref(info))
+    return Path(os.fsdecode(info.path))
+
+
+@cache
+def headers() -> Path:
+    """Returns the folder of MuJoCo's headers; raises MissingDependencyError if there is none."""
+    mujoco = import_mujoco()
+    folder = Path(mujoco.__file__).parent / "include"
+    if not (folder / "mujoco" / "mujoco.h").is_file():
+        raise MissingDependencyError(
+            f"mujoco {mujoco.__version__} has no headers in {folder}: install a version from"
+            f" {VERSIONS}"
+        )
+    return folder
+
+
 def address_of(name: str) -> int | None:
     try:
         return ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
@@ -405,8 +473,8 @@ def _pointer(data: Any, offset: int) -> int:
     return ctypes.c_void_p.from_address(data._address + offset).value or 0
 
 
-def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
-    """Returns the offsets in mjData of the pointers to these fields, in bytes.
+def find_offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
+    """Returns the offsets in mjData, or in mjModel, of the pointers to these fields, in bytes.
 
     Each version of MuJoCo has its own layout, so this searches mjData for the pointers, whose
     values are the addresses of Python's arrays. The search ends inside mjData because it contains
@@ -430,11 +498,18 @@ def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
     return {name: found_offsets[name] if array.size else 0 for name, array in arrays.items()}
 
 
-def _link(model: Any) -> str:
-    data, spec = import_mujoco().MjData(model), state_spec()
+def make_link(model: Any, spec: int, more: Mapping[str, int] | None = None) -> str:
+    """Returns the text that C reads.
+
+    Args:
+        model: the MjModel.
+        spec: the parts of mjData that an environment keeps, as bits of mjtState.
+        more: further lines, by name.
+    """
+    data = import_mujoco().MjData(model)
     numbers = {
         **function_addresses(),
-        **_offsets(data),
+        **find_offsets(data),
         **{name: getattr(model, name) for name in SIZES},
         "model": model._address,
         "body_mass": model.body_mass.ctypes.data,
@@ -445,15 +520,20 @@ def _link(model: Any) -> str:
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": address_of("mjcb_time") or 0,
+        **(more or {}),
     }
     return "\n".join(f"{name}={number}" for name, number in numbers.items())
 
 
-def state_spec() -> int:
-    """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState."""
+def state_spec(inputs: Iterable[str] = ()) -> int:
+    """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState.
+
+    Args:
+        inputs: the parts of MuJoCo's integration state that it does not keep.
+    """
     parts = import_mujoco().mjtState
     spec = int(parts.mjSTATE_INTEGRATION)
-    for name in INPUTS:
+    for name in inputs:
         spec &= ~int(getattr(parts, f"mjSTATE_{name}"))
     return spec
 
@@ -464,7 +544,7 @@ def find_state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
     """
     mujoco = import_mujoco()
-    offsets = _offsets(data, STATE_ARRAYS.values())
+    offsets = find_offsets(data, STATE_ARRAYS.values())
     parts: list[tuple[int, int, int]] = []
     for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
         size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & spec else 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.pool import write_state
 from parallel_pool._engine.specs import Option
@@ -416,9 +417,12 @@ def render_fps(pool: Pool) -> int:
 
 
 def camera_of_task(task_id: str) -> Mapping[str, Any] | None:
-    """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none."""
+    """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none, or
+    the environment is a robot of a user's."""
     import gymnasium
 
+    if task_id in registry.origins_by_id:
+        return None
     spec = gymnasium.registry.get(task_id)
     if spec is None or not isinstance(spec.entry_point, str):
         # ids that only EnvPool has run the v4 code

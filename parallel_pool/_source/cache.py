@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from parallel_pool._engine.arguments import named
 from parallel_pool._native import lib
-from parallel_pool._source import files, folders, toolchain
+from parallel_pool._source import files, folders, robot, toolchain
 from parallel_pool.errors import SourceError
 
 # libraries that are kept of one source file
@@ -96,6 +96,9 @@ def _settings(source: Path, sanitize: bool) -> str:
     given = any(os.environ.get(name) for name in ("CFLAGS", "CXXFLAGS", "LDFLAGS"))
     folder = os.getcwd() if given else ""
     parts = [found.command, flags, found.version, sanitize, folder, lib.PP_ENV_ABI]
+    own_robot = robot.find(source)
+    if own_robot:
+        parts += own_robot.settings()
     return _hash(repr([os.path.abspath(source), *parts]).encode())
 
 

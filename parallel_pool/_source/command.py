@@ -19,6 +19,12 @@ def add_new(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", type=Path, metavar="FILE", help="my_env.py, my_env.c or my_env.cpp"
     )
+    command.add_argument(
+        "--mujoco",
+        type=Path,
+        metavar="MODEL",
+        help="a MuJoCo model in XML: the start is a robot's, in C",
+    )
     command.set_defaults(run=new)
 
 
@@ -40,8 +46,8 @@ def new(options: argparse.Namespace) -> int:
     """Writes a start; returns the exit status."""
     path: Path = options.file
     try:
-        env_id = start.write(path)
-    except SourceError as error:
+        env_id = start.write(path, options.mujoco)
+    except (SourceError, MissingDependencyError) as error:
         return refuse(error)
     except FileExistsError:
         return refuse(f"{named(path)} exists, and stays as it is: choose another name")

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from parallel_pool._engine.arguments import named
+from parallel_pool._families import robot_header
 from parallel_pool._source import toolchain
+from parallel_pool.errors import SourceError
 
 # the name that the starts have
 IDENTIFIER, ID = "my_env", "mine/MyEnv-v0"
 PYTHON_SUFFIX = ".py"
 
 
-def write(path: Path) -> str:
+def write(path: Path, model: Path | None = None) -> str:
     """Writes a commented environment in Python, C or C++, by the file's suffix; returns its id.
 
+    Args:
+        path: the file.
+        model: a MuJoCo model in XML: the environment is a robot's, in C.
+
     Raises:
-        SourceError: the suffix is of no language.
+        SourceError: the suffix is of no language, or MuJoCo refuses the model.
+        MissingDependencyError: mujoco is not installed.
         FileExistsError: the file exists, and is not changed.
         OSError: it can't be written.
     """
+    if model is not None:
+        return _write_robot(path, model)
     if path.suffix == PYTHON_SUFFIX:
         return _write_python(path)
     cpp = toolchain.is_cpp(path)
@@ -28,6 +38,35 @@ def write(path: Path) -> str:
     text = (Path(__file__).parent / ("start.cpp" if cpp else "start.c")).read_text("utf-8")
     text = text.replace(f"pp_env_{IDENTIFIER}", f"pp_env_{identifier}").replace(ID, env_id)
     text = text.replace(f"{IDENTIFIER}{'.cpp' if cpp else '.c'}", named(path.name))
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+    return env_id
+
+
+def _write_robot(path: Path, model: Path) -> str:
+    if path.suffix not in toolchain.C_SUFFIXES:
+        raise SourceError(f"{named(path)}: a robot is written in C: choose a name that ends in .c")
+    shown = os.path.relpath(model.absolute(), path.absolute().parent)
+    if re.search(r'["\\\n]|\*/|/\*', shown):
+        raise SourceError(
+            f"--mujoco {named(model)}: a string in C can't hold its path: choose another name"
+        )
+    if not model.is_file():
+        raise SourceError(f"--mujoco {named(model)}: there is no such file: name a model in XML")
+    identifier, env_id = names(path.stem)
+    try:
+        parts = robot_header.start_parts(model)
+    except ValueError as error:
+        raise SourceError(f"--mujoco: {error}") from None
+    text = (Path(__file__).parent / "start_robot.c").read_text("utf-8")
+    for word, value in parts.items():
+        text = text.replace(word, value)
+    text = text.replace('_MODEL "MODEL"', f'_MODEL "{shown}"')
+    text = text.replace("of MODEL must", f"of {named(model.name)} must")
+    text = text.replace("pp_env_my_robot", f"pp_env_{identifier}").replace(
+        "mine/MyRobot-v0", env_id
+    )
+    text = text.replace("my_robot.c", named(path.name))
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
     return env_id

@@ -16,7 +16,7 @@ import numpy
 
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._include import get_include
-from parallel_pool._source import files, program
+from parallel_pool._source import files, program, robot
 from parallel_pool.errors import MissingDependencyError, SourceError
 
 # An environment is found by this line and by nothing else, as in build_ffi.py.
@@ -201,8 +201,8 @@ def build(
             own.o when the process ends.
 
     Returns:
-        The library, the files that it was made of (system headers left out), and the compiler's
-        warnings.
+        The library, the files that it was made of (system headers and files in `folder` left out),
+        and the compiler's warnings.
 
     Raises:
         SourceError: the compiler or the linker failed, and the message ends in what it printed; or
@@ -216,8 +216,13 @@ def build(
     # a fixed target: that of a path may contain what ends it
     command = [*found.command, *found.flags, *extra, "-MMD", "-MT", "own", "-MF", str(listed)]
     counted = COVERAGE if coverage else ()
+    own_robot = robot.find(source)
+    if own_robot:
+        command += own_robot.compile_flags(folder)
     warnings = run([*command, *counted, "-c", _as_argument(source)], source, objects[0])
-    depends = dependencies(made(listed, command))
+    depends = [path for path in dependencies(made(listed, command)) if path.parent != folder]
+    if own_robot:
+        depends += own_robot.dependencies()
     for helper in helpers(depends):
         # these are C, whatever the environment is
         own = compiler(cpp=False)
@@ -234,6 +239,8 @@ def build(
         # -Wl would split a path at its commas
         linked += ["-Xlinker", "--version-script", "-Xlinker", str(folder / "exports")]
     libraries = [*map(str, objects), *numpy_libraries(objects), *link_flags(), "-lm"]
+    if own_robot:
+        libraries += own_robot.link_flags()
     run([*linked, *libraries], source, library)
     return library, depends, warnings
 

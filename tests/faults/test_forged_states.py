@@ -395,7 +395,7 @@ def test_cursors_of_delayed_signals_are_in_range(cursor: float, which: int, tmp_
     file.write_text(DELAYED)
     with played("Ant-v5", 3, options={"xml_file": str(file)}) as pool:
         model, _ = family.load(file, False)
-        spec = family.state_spec()
+        spec = family.state_spec(family.INPUTS)
         cursors = family.find_cursors(model, spec)
         assert (cursors["cursors"], cursors["cursor0_length"]) == (1, 4)
         (honest,) = pool.get_state()

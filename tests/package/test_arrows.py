@@ -94,7 +94,7 @@ LAYERS: dict[str, set[str]] = {
     "_engine": {*CORE, "_tracing"},
     "_tracing": CORE,
     "_families": CORE,
-    "_source": {*CORE, "_include.py"},
+    "_source": {*CORE, "_families", "_include.py"},
     "_translator": {*CORE, "_families", "_source"},
     "_workers": {*CORE, "_tracing"},
     # backend="compiled" translates
@@ -173,7 +173,8 @@ def includes(path: Path) -> list[Path]:
 
 # Folders of csrc, and the files and folders that each may include besides its own files.
 FOLDERS = {
-    "include": (),
+    # pp_mujoco.h has callbacks that fail
+    "include": ("base/fail.h",),
     "base": ("include/pp_env.h",),
     "os": ("base", "include"),
     "pool": ("os", "base", "include"),
@@ -181,7 +182,7 @@ FOLDERS = {
     "threads": ("native", "pool", "os", "base", "include"),
     "processes": ("pool", "os", "base", "include"),
     "xla": ("pool", "os", "base", "include"),
-    "envs": ("base", "include/pp_env.h"),
+    "envs": ("base", "include/pp_env.h", "include/pp_robot.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
     # translated programs are written to memory that can be executed
     "envs/atari/console": (

@@ -89,13 +89,13 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body)
   const pp_value *options = shared->options;
   int64_t body = options[MAIN_BODY].i;
 
-  if (body >= shared->nbody) {
+  if (body >= shared->sim.nbody) {
     return pp_fail(config->error, PP_ERR_ARGUMENT, "main_body=%lld: the model has bodies 0 to %d",
-                   (long long)body, shared->nbody - 1);
+                   (long long)body, shared->sim.nbody - 1);
   }
   shared->ids[MAIN] = (int32_t)body;
   mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 2 : 0);
-  if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->nbody - first_body);
+  if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->sim.nbody - first_body);
   return PP_OK;
 }
 
@@ -128,7 +128,7 @@ static void observe(const mujoco_shared *shared, const mujoco_workspace *now, do
 
   obs = mujoco_write_state(shared, now, obs);
   if (!options[INCLUDE_FORCES].i) return;
-  for (int32_t i = 6 * first_body; i < 6 * shared->nbody; i++) {
+  for (int32_t i = 6 * first_body; i < 6 * shared->sim.nbody; i++) {
     *obs++ = mujoco_clip(now->cfrc_ext[i], low, high);
   }
 }
@@ -152,7 +152,7 @@ static double contact_cost(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
   const pp_value *options = transition->options;
   return options[CONTACT_COST_WEIGHT].f *
-         mujoco_clipped_square_sum(transition->now->cfrc_ext, 6 * shared->nbody,
+         mujoco_clipped_square_sum(transition->now->cfrc_ext, 6 * shared->sim.nbody,
                                    options[CONTACT_FORCE_MIN].f, options[CONTACT_FORCE_MAX].f);
 }
 

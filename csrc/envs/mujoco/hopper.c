@@ -23,8 +23,8 @@ static bool is_healthy(const mujoco_transition *transition) {
   const double *qpos = transition->now->qpos, *qvel = transition->now->qvel;
   bool healthy = upright_is_healthy(transition);
 
-  for (int32_t i = 2; i < shared->nq; i++) healthy &= low < qpos[i] && qpos[i] < high;
-  for (int32_t i = 0; i < shared->nv; i++) healthy &= low < qvel[i] && qvel[i] < high;
+  for (int32_t i = 2; i < shared->sim.nq; i++) healthy &= low < qpos[i] && qpos[i] < high;
+  for (int32_t i = 0; i < shared->sim.nv; i++) healthy &= low < qvel[i] && qvel[i] < high;
   return healthy;
 }
 

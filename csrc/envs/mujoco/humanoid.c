@@ -67,7 +67,7 @@ enum { MASS };
 
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
-  shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
+  shared->parameters[MASS] = pp_pairwise_sum(shared->sim.body_mass, shared->sim.nbody);
   shared->needs_constraint_forces = options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 ||
                                     options[CONTACT_COST_WEIGHT].f != 0 ||
                                     (config->varying && config->varying[CONTACT_COST_WEIGHT]);
@@ -76,7 +76,7 @@ static int prepare_v4(pp_config *config, mujoco_shared *shared) {
 
 /* In v5 contact forces cost even if they are not observed. */
 static int prepare_v5(pp_config *config, mujoco_shared *shared) {
-  shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
+  shared->parameters[MASS] = pp_pairwise_sum(shared->sim.body_mass, shared->sim.nbody);
   shared->needs_constraint_forces = true;
   return humanoid_prepare_v5(config, shared);
 }
@@ -109,8 +109,8 @@ static void find_center(const mujoco_transition *transition, double center[2]) {
   const mujoco_shared *shared = transition->shared;
   for (int axis = 0; axis < 2; axis++) {
     double sum = 0;
-    for (int32_t i = 0; i < shared->nbody; i++) {
-      sum = add_product(sum, shared->body_mass[i], transition->now->xipos[3 * i + axis]);
+    for (int32_t i = 0; i < shared->sim.nbody; i++) {
+      sum = add_product(sum, shared->sim.body_mass[i], transition->now->xipos[3 * i + axis]);
     }
     center[axis] = sum / shared->parameters[MASS];
   }

@@ -58,7 +58,7 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 static void write_reward(mujoco_transition *transition, double *infos) {
   const mujoco_shared *shared = transition->shared;
   const pp_value *options = transition->options;
-  double height = transition->now->qpos[2] / shared->timestep;
+  double height = transition->now->qpos[2] / shared->sim.timestep;
   double control = humanoid_control_cost(transition);
   double impact = humanoid_contact_cost(transition, options[IMPACT_COST_WEIGHT].f,
                                         options[IMPACT_COST_MIN].f, options[IMPACT_COST_MAX].f);
@@ -75,7 +75,7 @@ static double *write_place(const mujoco_transition *transition) {
   double *info = transition->infos;
   *info++ = qpos[0];
   *info++ = qpos[1];
-  *info++ = qpos[2] - transition->shared->init_qpos[2];
+  *info++ = qpos[2] - transition->shared->sim.init_qpos[2];
   return humanoid_write_tendons(transition, info);
 }
 

@@ -34,12 +34,12 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t num_forces)
   (void)config;
   shared->noise_option = RESET_NOISE_SCALE;
   shared->parameters[NUM_FORCES] = num_forces;
-  shared->obs_size = 2 * shared->nq - 1 + shared->nv + num_forces;
+  shared->obs_size = 2 * shared->sim.nq - 1 + shared->sim.nv + num_forces;
   return PP_OK;
 }
 
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
-  return prepare(config, shared, shared->nv);
+  return prepare(config, shared, shared->sim.nv);
 }
 
 static int prepare_v5(pp_config *config, mujoco_shared *shared) {
@@ -50,12 +50,12 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 
 /* writes the cart's position, sines and cosines of the angles, velocities, constraint forces */
 static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
-  int32_t angles = shared->nq - 1, num_forces = (int32_t)shared->parameters[NUM_FORCES];
+  int32_t angles = shared->sim.nq - 1, num_forces = (int32_t)shared->parameters[NUM_FORCES];
 
   *obs++ = now->qpos[0];
   for (int32_t i = 0; i < angles; i++) pp_sincos(now->qpos[1 + i], &obs[i], &obs[angles + i]);
   obs += 2 * angles;
-  for (int32_t i = 0; i < shared->nv; i++) *obs++ = mujoco_clip(now->qvel[i], -10, 10);
+  for (int32_t i = 0; i < shared->sim.nv; i++) *obs++ = mujoco_clip(now->qvel[i], -10, 10);
   for (int32_t i = 0; i < num_forces; i++) *obs++ = mujoco_clip(now->qfrc_constraint[i], -10, 10);
 }
 

@@ -12,9 +12,7 @@
 #include <stdint.h>
 
 #include "pp_env.h"
-
-typedef struct mjModel_ mjModel;
-typedef struct mjData_ mjData;
+#include "pp_robot.h"
 
 /* the member of MuJoCo's mjtObj that tasks look up by name; the same in all versions */
 enum { MUJOCO_BODY = 1 };
@@ -35,6 +33,7 @@ typedef struct mujoco_library {
   void (*mj_resetData)(const mjModel *model, mjData *data);
   void (*mj_forward)(const mjModel *model, mjData *data);
   void (*mj_step)(const mjModel *model, mjData *data);
+  void (*mj_setConst)(mjModel *model, mjData *data);
   void (*mj_rnePostConstraint)(const mjModel *model, mjData *data);
   int (*mj_name2id)(const mjModel *model, int type, const char *name);
   int (*mj_stateSize)(const mjModel *model, unsigned spec);

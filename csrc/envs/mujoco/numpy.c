@@ -70,8 +70,8 @@ bool mujoco_is_finite(const mujoco_transition *transition) {
   const mujoco_workspace *now = transition->now;
   // inf * 0 and nan * 0 are nan, so the sum is 0 if and only if all numbers are finite
   double zero = 0;
-  for (int32_t i = 0; i < shared->nq; i++) zero += now->qpos[i] * 0;
-  for (int32_t i = 0; i < shared->nv; i++) zero += now->qvel[i] * 0;
+  for (int32_t i = 0; i < shared->sim.nq; i++) zero += now->qpos[i] * 0;
+  for (int32_t i = 0; i < shared->sim.nv; i++) zero += now->qvel[i] * 0;
   return zero == 0;
 }
 
@@ -79,7 +79,7 @@ double mujoco_norm(const mujoco_shared *shared, const double *values, int32_t co
   // NumPy calls BLAS, which adds product after product, with a fused multiply-add where it has one
   double dot = 0;
   for (int32_t i = 0; i < count; i++) {
-    dot = shared->fuses_dot ? fma(values[i], values[i], dot) : dot + values[i] * values[i];
+    dot = shared->sim.fuses_dot ? fma(values[i], values[i], dot) : dot + values[i] * values[i];
   }
   return sqrt(dot);
 }

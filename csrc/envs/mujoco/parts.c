@@ -10,7 +10,7 @@
 int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
                        int32_t count) {
   for (int32_t i = 0; i < count; i++) {
-    shared->ids[i] = shared->library.mj_name2id(shared->model, MUJOCO_BODY, names[i]);
+    shared->ids[i] = shared->sim.library.mj_name2id(shared->sim.model, MUJOCO_BODY, names[i]);
     if (shared->ids[i] >= 0) continue;
     return pp_fail(config->error, PP_ERR_ARGUMENT, "the model has no body named \"%s\"", names[i]);
   }
@@ -22,7 +22,7 @@ int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *con
 void mujoco_prepare_state(mujoco_shared *shared, int32_t noise_option, int32_t skipped_positions) {
   shared->noise_option = noise_option;
   shared->skipped_positions = skipped_positions;
-  shared->obs_size = shared->nq + shared->nv - skipped_positions;
+  shared->obs_size = shared->sim.nq + shared->sim.nv - skipped_positions;
 }
 
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count) {
@@ -35,21 +35,21 @@ void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count)
 
 void mujoco_draw_uniform(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
                          double *qvel) {
-  mujoco_add_uniform(rng, noise, qpos, shared->nq);
-  mujoco_add_uniform(rng, noise, qvel, shared->nv);
+  mujoco_add_uniform(rng, noise, qpos, shared->sim.nq);
+  mujoco_add_uniform(rng, noise, qvel, shared->sim.nv);
 }
 
 void mujoco_draw_uniform_normal(const mujoco_shared *shared, double noise, pp_rng *rng,
                                 double *qpos, double *qvel) {
-  mujoco_add_uniform(rng, noise, qpos, shared->nq);
-  mujoco_add_normal(rng, noise, qvel, shared->nv);
+  mujoco_add_uniform(rng, noise, qpos, shared->sim.nq);
+  mujoco_add_normal(rng, noise, qvel, shared->sim.nv);
 }
 
 double *mujoco_write_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
-  int32_t skipped = shared->skipped_positions, positions = shared->nq - skipped;
+  int32_t skipped = shared->skipped_positions, positions = shared->sim.nq - skipped;
   memcpy(obs, now->qpos + skipped, sizeof(double) * (size_t)positions);
-  memcpy(obs + positions, now->qvel, sizeof(double) * (size_t)shared->nv);
-  return obs + positions + shared->nv;
+  memcpy(obs + positions, now->qvel, sizeof(double) * (size_t)shared->sim.nv);
+  return obs + positions + shared->sim.nv;
 }
 
 void mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
@@ -65,7 +65,7 @@ void mujoco_keep_point(mujoco_transition *transition, const double *point, int32
 void mujoco_velocity(mujoco_transition *transition, const double *point, int32_t axes,
                      double *velocity) {
   for (int32_t i = 0; i < axes; i++) {
-    velocity[i] = (point[i] - transition->carry[i]) / transition->shared->dt;
+    velocity[i] = (point[i] - transition->carry[i]) / transition->shared->sim.dt;
   }
   mujoco_keep_point(transition, point, axes);
 }
@@ -94,7 +94,7 @@ double mujoco_distance(const mujoco_transition *transition, int body, int origin
 /* np.sum(np.square(action)): NumPy adds integers in 64 bits */
 static pp_scalar square_sum(const mujoco_transition *transition) {
   int32_t dtype = transition->action_dtype;
-  double sum = mujoco_square_sum(transition->action, transition->shared->nu, dtype);
+  double sum = mujoco_square_sum(transition->action, transition->shared->sim.nu, dtype);
   if (pp_dtype_is_float(dtype)) return (pp_scalar){sum, dtype};
   return (pp_scalar){sum, pp_dtype_is_unsigned(dtype) ? PP_UINT64 : PP_INT64};
 }

@@ -55,7 +55,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
 static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
                        double *qvel) {
   (void)noise;
-  int32_t nq = shared->nq, nv = shared->nv;
+  int32_t nq = shared->sim.nq, nv = shared->sim.nv;
   double cylinder[2];
 
   // not on the goal, which is at the origin

@@ -48,9 +48,9 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
   static const char *const names[NUM_BODIES] = {"fingertip", "target"};
 
   // the size of the observation is fixed
-  if (shared->nq != NQ) {
+  if (shared->sim.nq != NQ) {
     return pp_fail(config->error, PP_ERR_ARGUMENT, "the model has nq=%d: Reacher needs nq=%d",
-                   shared->nq, NQ);
+                   shared->sim.nq, NQ);
   }
   shared->parameters[AXES] = axes;
   shared->obs_size = 8 + axes;
@@ -70,7 +70,7 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
                        double *qvel) {
   (void)noise;
-  int32_t nq = shared->nq, nv = shared->nv;
+  int32_t nq = shared->sim.nq, nv = shared->sim.nv;
   double goal[2];
 
   mujoco_add_uniform(rng, 0.1, qpos, nq);

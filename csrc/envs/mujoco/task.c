@@ -3,7 +3,6 @@
 #include "task.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,23 +25,23 @@ static double *state_numbers(const pp_env *env) {
 static double *state_now(const pp_env *env) {
   const state_head *head = env->state;
   const mujoco_shared *shared = env->shared;
-  return state_numbers(env) + head->current * shared->state_numbers;
+  return state_numbers(env) + head->current * shared->sim.state_numbers;
 }
 
 static double *state_before(const pp_env *env) {
   const state_head *head = env->state;
   const mujoco_shared *shared = env->shared;
-  return state_numbers(env) + !head->current * shared->state_numbers;
+  return state_numbers(env) + !head->current * shared->sim.state_numbers;
 }
 
 static double *state_action(const pp_env *env) {
   const mujoco_shared *shared = env->shared;
-  return state_numbers(env) + 2 * shared->state_numbers;
+  return state_numbers(env) + 2 * shared->sim.state_numbers;
 }
 
 static double *state_carry(const pp_env *env) {
   const mujoco_shared *shared = env->shared;
-  return state_action(env) + shared->nu;
+  return state_action(env) + shared->sim.nu;
 }
 
 static double *state_infos(const pp_env *env) {
@@ -50,7 +49,7 @@ static double *state_infos(const pp_env *env) {
 }
 
 static int32_t numbers_of(const mujoco_shared *shared, const pp_field *info) {
-  return info->ndim ? shared->ntendon : 1;
+  return info->ndim ? shared->sim.ntendon : 1;
 }
 
 static double *state_obs(const pp_env *env) {
@@ -59,142 +58,11 @@ static double *state_obs(const pp_env *env) {
 }
 
 static size_t state_doubles(const mujoco_shared *shared) {
-  return (size_t)shared->state_numbers * 2 + (size_t)shared->nu + MUJOCO_MAX_CARRY +
+  return (size_t)shared->sim.state_numbers * 2 + (size_t)shared->sim.nu + MUJOCO_MAX_CARRY +
          (size_t)shared->info_numbers + (size_t)shared->obs_size * (size_t)shared->frame_stack;
 }
 
 /* ------------------------------------------------------------------------------- configure -- */
-
-/* one call of mj_copyModel */
-typedef struct model_copy {
-  const mujoco_library *library;
-  const mjModel *from;
-  mjModel *model;
-} model_copy;
-
-static void copy_model(void *argument) {
-  model_copy *copy = argument;
-  copy->model = copy->library->mj_copyModel(NULL, copy->from);
-}
-
-/* reads the link's sizes and its addresses of arrays */
-static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjModel **model,
-                        const double **control, pp_error *error) {
-  int64_t address, body_mass, control_range, spec, timestep, sizes[6], fuses;
-  const char *names[6] = {"nq", "nv", "nu", "nbody", "ntendon", "nsite"};
-  int status = PP_OK;
-
-  if (status >= 0) status = mujoco_link_number(link, "model", &address, error);
-  if (status >= 0) status = mujoco_link_number(link, "body_mass", &body_mass, error);
-  if (status >= 0) status = mujoco_link_number(link, "actuator_ctrlrange", &control_range, error);
-  if (status >= 0) status = mujoco_link_number(link, "state_spec", &spec, error);
-  if (status >= 0) status = mujoco_link_number(link, "timestep", &timestep, error);
-  if (status >= 0) status = mujoco_link_number(link, "fuses_dot", &fuses, error);
-  for (int i = 0; i < 6 && status >= 0; i++) {
-    status = mujoco_link_number(link, names[i], &sizes[i], error);
-  }
-  if (status < 0) return status;
-
-  memcpy(&shared->timestep, &timestep, sizeof(timestep));
-  *model = (const mjModel *)(uintptr_t)address;
-  *control = (const double *)(uintptr_t)control_range;
-  shared->body_mass = (const double *)(uintptr_t)body_mass;
-  shared->workspaces.state_spec = (unsigned)spec;
-  shared->fuses_dot = fuses != 0;
-  shared->nq = (int32_t)sizes[0];
-  shared->nv = (int32_t)sizes[1];
-  shared->nu = (int32_t)sizes[2];
-  shared->nbody = (int32_t)sizes[3];
-  shared->ntendon = (int32_t)sizes[4];
-  shared->nsite = (int32_t)sizes[5];
-  shared->dt = shared->timestep * shared->frame_skip;
-  return PP_OK;
-}
-
-/* reads where mjData keeps the parts of a state; without parts MuJoCo copies the state */
-static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_error *error) {
-  int64_t count, numbers[3];
-  int status = mujoco_link_number(link, "state_parts", &count, error);
-
-  if (status < 0) return status;
-  if (count < 0 || count > MUJOCO_PARTS) {
-    return pp_fail(error, PP_ERR_ARGUMENT, "state_parts=%lld: choose 0 to %d", (long long)count,
-                   MUJOCO_PARTS);
-  }
-  for (int32_t i = 0; i < count; i++) {
-    const char *suffixes[3] = {"", "_inline", "_size"};
-    for (int j = 0; j < 3 && status >= 0; j++) {
-      char name[32];
-      snprintf(name, sizeof(name), "part%d%s", i, suffixes[j]);
-      status = mujoco_link_number(link, name, &numbers[j], error);
-    }
-    if (status < 0) return status;
-    workspaces->parts[i] = (mujoco_part){
-        .place = numbers[0], .is_inline = numbers[1] != 0, .size = (int32_t)numbers[2]};
-  }
-  workspaces->num_parts = (int32_t)count;
-  return PP_OK;
-}
-
-/* reads which numbers of a state are indices; they are those of ring buffers of delayed signals */
-static int read_cursors(mujoco_shared *shared, const pp_value *link, pp_error *error) {
-  int64_t count, place = 0, length = 0;
-  int status = mujoco_link_number(link, "cursors", &count, error);
-
-  if (status < 0 || count == 0) return status;
-  shared->cursors = calloc((size_t)count, sizeof(*shared->cursors));
-  if (!shared->cursors) return PP_ERR_MEMORY;
-  for (int32_t i = 0; i < count && status >= 0; i++) {
-    char name[32];
-    snprintf(name, sizeof(name), "cursor%d", i);
-    status = mujoco_link_number(link, name, &place, error);
-    snprintf(name, sizeof(name), "cursor%d_length", i);
-    if (status >= 0) status = mujoco_link_number(link, name, &length, error);
-    shared->cursors[i] = (mujoco_cursor){.place = (int32_t)place, .length = (int32_t)length};
-  }
-  shared->num_cursors = (int32_t)count;
-  return status;
-}
-
-/* The parts must have as many numbers as the state that MuJoCo itself would copy. */
-static int check_parts(pp_config *config, const mujoco_shared *shared) {
-  const mujoco_workspaces *workspaces = &shared->workspaces;
-  int32_t numbers = 0;
-
-  for (int32_t i = 0; i < workspaces->num_parts; i++) numbers += workspaces->parts[i].size;
-  if (!workspaces->num_parts || numbers == shared->state_numbers) return PP_OK;
-  return pp_fail(config->error, PP_ERR_ARGUMENT,
-                 "the parts of a state have %d numbers, but MuJoCo's state has %d", numbers,
-                 shared->state_numbers);
-}
-
-/* Copies arrays of the model, which Python owns, so that they last as long as the pool. */
-static int copy_arrays(mujoco_shared *shared, const double *control, pp_error *error) {
-  size_t nq = (size_t)shared->nq, nv = (size_t)shared->nv, nu = (size_t)shared->nu;
-  size_t nbody = (size_t)shared->nbody;
-  double *arrays = calloc(nq + nv + nbody + 2 * nu, sizeof(double));
-  mujoco_workspace *fresh;
-
-  if (!arrays) return PP_ERR_MEMORY;
-  shared->arrays = arrays;
-  fresh = mujoco_take(&shared->workspaces, error);
-  if (!fresh) return PP_ERR_MEMORY;
-  memcpy(arrays, fresh->qpos, sizeof(double) * nq);
-  memcpy(arrays + nq, fresh->qvel, sizeof(double) * nv);
-  mujoco_put_back(&shared->workspaces, fresh);
-  memcpy(arrays + nq + nv, shared->body_mass, sizeof(double) * nbody);
-  shared->init_qpos = arrays;
-  shared->init_qvel = arrays + nq;
-  shared->body_mass = arrays + nq + nv;
-  shared->control_low = arrays + nq + nv + nbody;
-  shared->control_high = shared->control_low + nu;
-  for (size_t i = 0; i < nu; i++) {
-    // the action space is a float32 Box, so Gymnasium rounds its bounds
-    shared->control_low[i] = (float)control[2 * i];
-    shared->control_high[i] = (float)control[2 * i + 1];
-  }
-  return PP_OK;
-}
 
 /* describes one info, whose type may be that of options */
 static void describe_info(pp_config *config, mujoco_shared *shared, int32_t index) {
@@ -203,7 +71,7 @@ static void describe_info(pp_config *config, mujoco_shared *shared, int32_t inde
   pp_field *info = &config->fields[1 + index];
 
   *info = task->infos[index];
-  if (info->ndim) info->shape[0] = shared->ntendon;
+  if (info->ndim) info->shape[0] = shared->sim.ntendon;
   if (info->follows && task->weight_option) info->factor = options[task->weight_option].dtype;
   if (task->survive_option && task->survive_info == index) {
     int32_t dtype = options[task->survive_option].dtype & ~PP_PYTHON;
@@ -230,12 +98,7 @@ static void describe(pp_config *config, mujoco_shared *shared) {
   }
   config->num_fields = 1 + shared->task->num_infos;
   for (int32_t i = 0; i < shared->task->num_infos; i++) describe_info(config, shared, i);
-  config->action = (pp_field){.name = "action",
-                              .dtype = PP_FLOAT32,
-                              .ndim = 1,
-                              .shape = {shared->nu},
-                              .lows = shared->control_low,
-                              .highs = shared->control_high};
+  config->action = mujoco_simulator_action(&shared->sim);
   config->state_size = sizeof(state_head) + sizeof(double) * state_doubles(shared);
 }
 
@@ -243,44 +106,24 @@ static void describe(pp_config *config, mujoco_shared *shared) {
 static int check_sizes(pp_config *config, const mujoco_shared *shared) {
   const mujoco_task *task = shared->task;
 
-  if (shared->nu >= 1 && shared->nq >= task->least_nq && shared->nv >= task->least_nv &&
-      shared->nsite >= task->least_nsite) {
+  if (shared->sim.nu >= 1 && shared->sim.nq >= task->least_nq && shared->sim.nv >= task->least_nv &&
+      shared->sim.nsite >= task->least_nsite) {
     return PP_OK;
   }
   return pp_fail(config->error, PP_ERR_ARGUMENT,
                  "the model has nq=%d, nv=%d, nu=%d, nsite=%d: the task needs nq >= %d, nv >= %d, "
                  "nu >= 1, nsite >= %d",
-                 shared->nq, shared->nv, shared->nu, shared->nsite, task->least_nq, task->least_nv,
-                 task->least_nsite);
+                 shared->sim.nq, shared->sim.nv, shared->sim.nu, shared->sim.nsite, task->least_nq,
+                 task->least_nv, task->least_nsite);
 }
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
-  const pp_value *options = config->options, *link = &options[MUJOCO_LINK];
-  const double *control = NULL;
-  model_copy copy = {.library = &shared->library};
-  int status = mujoco_link_read(link, &shared->library, &shared->places, config->error);
+  const pp_value *options = config->options;
+  int status = mujoco_simulator_init(&shared->sim, config);
 
   shared->options = options;
-  shared->frame_skip = (int32_t)options[MUJOCO_FRAME_SKIP].i;
   shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
-  if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
   if (status >= 0) status = check_sizes(config, shared);
-  if (status >= 0) status = read_parts(&shared->workspaces, link, config->error);
-  if (status >= 0) status = read_cursors(shared, link, config->error);
-  if (status < 0) return status;
-
-  mujoco_mute_clock(&shared->library);
-  char text[PP_ERROR_TEXT] = "no memory";
-  status = mujoco_call(&shared->library, copy_model, &copy, text);
-  if (status < 0 || !copy.model) return pp_fail(config->error, PP_ERR_MEMORY, "%s", text);
-  shared->model = copy.model;
-  shared->workspaces.library = &shared->library;
-  shared->workspaces.places = &shared->places;
-  shared->workspaces.model = shared->model;
-  shared->state_numbers =
-      shared->library.mj_stateSize(shared->model, shared->workspaces.state_spec);
-  status = check_parts(config, shared);
-  if (status >= 0) status = copy_arrays(shared, control, config->error);
   if (status >= 0) status = shared->task->prepare(config, shared);
   if (status < 0) return status;
   if (!options[MUJOCO_POST_CONSTRAINT].i) shared->needs_constraint_forces = 0;
@@ -307,49 +150,46 @@ int mujoco_configure(pp_config *config) {
 
 void mujoco_release(void *argument) {
   mujoco_shared *shared = argument;
-  mujoco_workspaces_fini(&shared->workspaces);
-  if (shared->model) shared->library.mj_deleteModel(shared->model);
-  free(shared->arrays);
-  free(shared->cursors);
+  mujoco_simulator_fini(&shared->sim);
   free(shared);
 }
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-/* one simulation: which environment, in which workspace */
+/* one simulation: in which workspace, and of which environment */
 typedef struct simulation {
+  mujoco_workspace *in;
   pp_env *env;
   const mujoco_shared *shared;
-  mujoco_workspace *in;
   const void *action; /* null for a reset */
 } simulation;
 
 static void simulate_reset(void *argument) {
   const simulation *it = argument;
   const mujoco_shared *shared = it->shared;
-  const mujoco_library *library = &shared->library;
+  const mujoco_library *library = &shared->sim.library;
   const mujoco_workspace *in = it->in;
 
-  library->mj_resetData(shared->model, in->data);
-  memcpy(in->qpos, shared->init_qpos, sizeof(double) * (size_t)shared->nq);
-  memcpy(in->qvel, shared->init_qvel, sizeof(double) * (size_t)shared->nv);
+  library->mj_resetData(shared->sim.model, in->data);
+  memcpy(in->qpos, shared->sim.init_qpos, sizeof(double) * (size_t)shared->sim.nq);
+  memcpy(in->qvel, shared->sim.init_qvel, sizeof(double) * (size_t)shared->sim.nv);
   double noise = it->env->options[shared->noise_option].f;
   shared->task->draw_state(shared, noise, it->env->rng, in->qpos, in->qvel);
   // kept for expose, since mj_forward changes the solver's warm start
-  mujoco_get_state(&shared->workspaces, in, state_before(it->env));
-  library->mj_forward(shared->model, in->data);
+  mujoco_get_state(&shared->sim.workspaces, in, state_before(it->env));
+  library->mj_forward(shared->sim.model, in->data);
 }
 
 /* one environment step from a state */
 static void simulate(const simulation *it, const double *state, const double *action) {
   const mujoco_shared *shared = it->shared;
-  const mujoco_library *library = &shared->library;
+  const mujoco_library *library = &shared->sim.library;
   mjData *data = it->in->data;
 
-  mujoco_set_state(&shared->workspaces, it->in, state);
-  memcpy(it->in->ctrl, action, sizeof(double) * (size_t)shared->nu);
-  for (int32_t i = 0; i < shared->frame_skip; i++) library->mj_step(shared->model, data);
-  if (shared->needs_constraint_forces) library->mj_rnePostConstraint(shared->model, data);
+  mujoco_set_state(&shared->sim.workspaces, it->in, state);
+  memcpy(it->in->ctrl, action, sizeof(double) * (size_t)shared->sim.nu);
+  for (int32_t i = 0; i < shared->sim.frame_skip; i++) library->mj_step(shared->sim.model, data);
+  if (shared->needs_constraint_forces) library->mj_rnePostConstraint(shared->sim.model, data);
 }
 
 static void simulate_step(void *argument) {
@@ -357,9 +197,9 @@ static void simulate_step(void *argument) {
   double *action = state_action(it->env);
 
   if (*it->env->action_dtype == PP_FLOAT32) {
-    for (int32_t i = 0; i < it->shared->nu; i++) action[i] = ((const float *)it->action)[i];
+    for (int32_t i = 0; i < it->shared->sim.nu; i++) action[i] = ((const float *)it->action)[i];
   } else {
-    memcpy(action, it->action, sizeof(double) * (size_t)it->shared->nu);
+    memcpy(action, it->action, sizeof(double) * (size_t)it->shared->sim.nu);
   }
   simulate(it, state_now(it->env), action);
 }
@@ -368,36 +208,28 @@ static void simulate_step(void *argument) {
 static void simulate_again(void *argument) {
   const simulation *it = argument;
   const mujoco_shared *shared = it->shared;
-  const mujoco_library *library = &shared->library;
+  const mujoco_library *library = &shared->sim.library;
   const state_head *head = it->env->state;
 
-  library->mj_resetData(shared->model, it->in->data);
+  library->mj_resetData(shared->sim.model, it->in->data);
   if (head->has_stepped) {
     simulate(it, state_before(it->env), state_action(it->env));
   } else {
-    mujoco_set_state(&shared->workspaces, it->in, state_before(it->env));
-    library->mj_forward(shared->model, it->in->data);
+    mujoco_set_state(&shared->sim.workspaces, it->in, state_before(it->env));
+    library->mj_forward(shared->sim.model, it->in->data);
   }
 }
 
-/* Takes a workspace and calls work in it; release() must follow. If MuJoCo reports an error, the
- * environment fails with MuJoCo's message and the workspace is discarded. */
+/* Calls work in a workspace; release() must follow, unless it fails. */
 static int run(simulation *it, void (*work)(void *)) {
   mujoco_shared *shared = it->env->shared;
   it->shared = shared;
-  it->in = mujoco_take(&shared->workspaces, it->env->error);
-  if (!it->in) return PP_ERR_MEMORY;
-  char text[PP_ERROR_TEXT];
-  int status = mujoco_call(&shared->library, work, it, text);
-  if (status >= 0) return status;
-  pp_fail(it->env->error, status, "MuJoCo: %.240s", text);
-  mujoco_discard(&shared->workspaces, it->in);
-  return status;
+  return mujoco_simulator_run(&shared->sim, work, it, it->env->error);
 }
 
 static void release(const simulation *it) {
   mujoco_shared *shared = it->env->shared;
-  mujoco_put_back(&shared->workspaces, it->in);
+  mujoco_put_back(&shared->sim.workspaces, it->in);
 }
 
 /* Copies the new state out of the workspace, and the new observation into the stack. The first
@@ -407,7 +239,7 @@ static void store(const simulation *it, bool is_first) {
   int32_t size = shared->obs_size, older = shared->frame_stack - 1;
   double *obs = state_obs(it->env), *newest = obs + (size_t)size * (size_t)older;
 
-  mujoco_get_state(&shared->workspaces, it->in, state_now(it->env));
+  mujoco_get_state(&shared->sim.workspaces, it->in, state_now(it->env));
   if (older) memmove(obs, obs + size, sizeof(double) * (size_t)size * (size_t)older);
   shared->task->observe(shared, it->in, newest);
   for (int32_t i = 0; is_first && i < older; i++) {
@@ -487,19 +319,6 @@ int mujoco_observe(pp_env *env, void *const *fields, bool is_reset) {
   return PP_OK;
 }
 
-/* Checks the indices that one of the two states holds. */
-static bool check_cursors(const pp_env *env, const double *numbers) {
-  const mujoco_shared *shared = env->shared;
-  for (int32_t i = 0; i < shared->num_cursors; i++) {
-    const mujoco_cursor *cursor = &shared->cursors[i];
-    double value = numbers[cursor->place];
-    if (value >= 0 && value < cursor->length) continue;
-    pp_fail(env->error, PP_ERR_ARGUMENT, "cursor %d of %d signals is %g", i, cursor->length, value);
-    return false;
-  }
-  return true;
-}
-
 /* Checks that infos of integers are some, as observe converts them. */
 static bool check_infos(const pp_env *env, const double *infos) {
   const mujoco_shared *shared = env->shared;
@@ -517,14 +336,16 @@ static bool check_infos(const pp_env *env, const double *infos) {
 /* The head indexes the states. All numbers but cursors are only calculated with: MuJoCo resets a
  * simulation whose numbers are huge or NaN (docs/internals/mujoco.md). */
 int mujoco_check_state(const pp_env *env, const pp_saved *saved) {
-  const mujoco_shared *shared = env->shared;
+  const mujoco_simulator *sim = &((const mujoco_shared *)env->shared)->sim;
   const state_head *head = saved->state;
   const double *numbers = (const double *)(const void *)(head + 1);
   const double *infos = numbers + (state_infos(env) - state_numbers(env));
-  bool is_possible = pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&
-                     pp_state_check_range(env, "current", head->current, 0, 1) &&
-                     check_cursors(env, numbers) &&
-                     check_cursors(env, numbers + shared->state_numbers) && check_infos(env, infos);
+  bool is_possible =
+      pp_state_check_range(env, "has_stepped", head->has_stepped, 0, 1) &&
+      pp_state_check_range(env, "current", head->current, 0, 1) &&
+      mujoco_simulator_check_cursors(sim, numbers, env->error) &&
+      mujoco_simulator_check_cursors(sim, numbers + sim->state_numbers, env->error) &&
+      check_infos(env, infos);
   return is_possible ? PP_OK : PP_ERR_ARGUMENT;
 }
 
@@ -540,7 +361,7 @@ static void simulate_and_copy(void *argument) {
   exposure *it = argument;
   const mujoco_shared *shared = it->simulation.shared;
   simulate_again(&it->simulation);
-  shared->library.mj_copyData(it->target, shared->model, it->simulation.in->data);
+  shared->sim.library.mj_copyData(it->target, shared->sim.model, it->simulation.in->data);
 }
 
 int mujoco_expose(pp_env *env, void *target) {

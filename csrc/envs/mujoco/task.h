@@ -10,9 +10,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "library.h"
 #include "pp_env.h"
-#include "workspace.h"
+#include "simulator.h"
 
 enum {
   MUJOCO_MAX_CARRY = 4,
@@ -22,42 +21,14 @@ enum {
 
 typedef struct mujoco_task mujoco_task;
 
-/* a number of a state that MuJoCo uses as an index */
-typedef struct mujoco_cursor {
-  int32_t place;  /* in the state */
-  int32_t length; /* of what it indexes */
-} mujoco_cursor;
-
 /* What all environments of a pool share. Only read once the pool is made. */
 typedef struct mujoco_shared {
+  mujoco_simulator sim;
   const mujoco_task *task;
   const pp_value *options; /* the pool's; a task indexes them by an enum in its file */
-  mujoco_library library;
-  mujoco_places places;
-  mjModel *model; /* the pool's own copy */
-  mujoco_workspaces workspaces;
-  mujoco_cursor *cursors; /* those of one state of the simulation, which has num_cursors */
-  int32_t num_cursors;
-  int32_t state_numbers; /* doubles in one state of the simulation */
-  int32_t info_numbers;  /* doubles in all infos together */
+  int32_t info_numbers;    /* doubles in all infos together */
   int32_t info_dtypes[PP_MAX_FIELDS];
-  int32_t nq; /* sizes of the model, by MuJoCo's names */
-  int32_t nv;
-  int32_t nu;
-  int32_t nbody;
-  int32_t ntendon;
-  int32_t nsite;
-  int32_t frame_skip;
   int32_t frame_stack;
-  bool fuses_dot;  /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
-  double timestep; /* seconds of one simulation step */
-  double dt;       /* seconds of one environment step */
-  const double *init_qpos;
-  const double *init_qvel;
-  const double *body_mass;
-  double *control_low; /* bounds of the action */
-  double *control_high;
-  double *arrays; /* the allocation that holds the five arrays above */
 
   /* The task's prepare() writes the rest. */
   int32_t obs_size;
@@ -129,11 +100,7 @@ int mujoco_expose(pp_env *env, void *target);
 
 /* the first options of every task, in this order; the task's own follow */
 enum {
-  MUJOCO_LINK,
-  MUJOCO_DIGEST,
-  MUJOCO_XML_FILE,
-  MUJOCO_FRAME_SKIP,
-  MUJOCO_FRAME_STACK,
+  MUJOCO_FRAME_STACK = MUJOCO_NUM_SIMULATOR_OPTIONS,
   MUJOCO_POST_CONSTRAINT,
   MUJOCO_SPEED_SWITCHES,
   MUJOCO_NUM_COMMON_OPTIONS,

@@ -20,7 +20,7 @@ int upright_prepare(pp_config *config, mujoco_shared *shared) {
 
 void upright_observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
   double *end = mujoco_write_state(shared, now, obs);
-  for (double *at = end - shared->nv; at < end; at++) *at = mujoco_clip(*at, -10, 10);
+  for (double *at = end - shared->sim.nv; at < end; at++) *at = mujoco_clip(*at, -10, 10);
 }
 
 bool upright_is_healthy(const mujoco_transition *transition) {
@@ -35,7 +35,7 @@ bool upright_is_healthy(const mujoco_transition *transition) {
 static void write_position(const mujoco_transition *transition) {
   const double *qpos = transition->now->qpos;
   transition->infos[0] = qpos[0];
-  transition->infos[1] = qpos[1] - transition->shared->init_qpos[1];
+  transition->infos[1] = qpos[1] - transition->shared->sim.init_qpos[1];
 }
 
 void upright_after_reset_v4(mujoco_transition *transition) {

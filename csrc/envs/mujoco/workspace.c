@@ -17,15 +17,18 @@ static unsigned first_slot(void) {
   return own_slot;
 }
 
-/* one call of mj_makeData */
+/* one call of mj_makeData, and of mj_copyModel if workspaces have their own */
 typedef struct data_request {
   mujoco_workspaces *all;
+  mjModel *model;
   mjData *data;
 } data_request;
 
 static void make_data(void *argument) {
   data_request *request = argument;
-  request->data = request->all->library->mj_makeData(request->all->model);
+  const mujoco_workspaces *all = request->all;
+  request->model = all->owns_models ? all->library->mj_copyModel(NULL, all->model) : all->model;
+  if (request->model) request->data = all->library->mj_makeData(request->model);
 }
 
 static double *field_of(mjData *data, int64_t place) {
@@ -41,11 +44,13 @@ static mujoco_workspace *make_workspace(mujoco_workspaces *all, pp_error *error)
 
   if (!it || mujoco_call(all->library, make_data, &request, text) < 0 || !request.data) {
     pp_fail(error, PP_ERR_MEMORY, "MuJoCo can't make an mjData: %.200s", text);
+    if (all->owns_models && request.model) all->library->mj_deleteModel(request.model);
     free(it);
     return NULL;
   }
   mjData *data = request.data;
   const mujoco_places *places = all->places;
+  it->model = request.model;
   it->data = data;
   it->qpos = field_of(data, places->qpos);
   it->qvel = field_of(data, places->qvel);
@@ -96,6 +101,7 @@ void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace) {
 
 void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace) {
   all->library->mj_deleteData(workspace->data);
+  if (all->owns_models) all->library->mj_deleteModel(workspace->model);
   free(workspace);
 }
 

@@ -25,6 +25,7 @@ typedef struct mujoco_part {
 
 /* one mjData and pointers to its fields */
 typedef struct mujoco_workspace {
+  mjModel *model; /* the workspace's own copy if all->owns_models, otherwise the pool's */
   mjData *data;
   double *parts[MUJOCO_PARTS]; /* of an environment's state */
   double *qpos;
@@ -54,7 +55,8 @@ typedef struct mujoco_slot {
 typedef struct mujoco_workspaces {
   const mujoco_library *library;
   const mujoco_places *places;
-  const mjModel *model;
+  mjModel *model;
+  bool owns_models;    /* environments have values of their own in the model: model_values.h */
   unsigned state_spec; /* what an environment keeps of mjData, as bits of MuJoCo's mjtState */
   int32_t num_parts;   /* 0: the state has a part that only mj_getState can copy */
   mujoco_part parts[MUJOCO_PARTS];
