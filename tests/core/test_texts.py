@@ -143,4 +143,3 @@ def test_texts_are_remembered_within_limits(monkeypatch: pytest.MonkeyPatch) -> 
     # those of the last call are still known, the others were forgotten
     texts.of_rows(codes[:2])
     assert len(calls) == 8
-    assert len(texts._known) <= 4

@@ -77,6 +77,7 @@ def test_a_worker_killed_before_a_reset_of_a_running_episode() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_before_each_of_many_calls_is_always_replaced() -> None:
     """The engine gives up a worker that dies in each start, but not for kills."""
 
@@ -246,6 +247,7 @@ def test_results_that_cannot_be_pickled() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_an_environment_that_takes_all_memory() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env, pool.lease() as other:
@@ -280,6 +282,7 @@ def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout
         asyncio.run(play(pool))
 
 
+@pytest.mark.slow
 def test_environments_that_cannot_be_made_again(tmp_path: Path) -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:

@@ -476,6 +476,7 @@ def test_a_class_in_python_is_checked_and_compared(
     assert "cart_env.py defines no environment" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_difference_between_a_class_and_its_translation_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

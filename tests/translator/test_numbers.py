@@ -1216,6 +1216,7 @@ PROBES = (
 )
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_numbers_are_the_same_as_in_python(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)

@@ -60,6 +60,7 @@ def compiled(module: str, name: str) -> tuple[Any, str]:
     return cls, env_id
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("module, name", CLASSES)
 def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
     cls, env_id = compiled(module, name)
@@ -355,6 +356,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("right", [each for each in MISTAKES if MISTAKES[each][1]])
 def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, tmp_path: Path, right: str) -> None:
     wrong, where = MISTAKES[right]
