@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = search(planted, Path(folder), options.steps, options.seed)
         results.append(found)
         cells = (planted.name, planted.port, f"{found.seconds:.1f}", f"{found.compared:,}")
-        rows.append(f"| {' | '.join(cells)} | {found.steps:,} | {found.place or 'not found'} |")
+        what = f"`{found.place}`" if found.place else "not found"
+        rows.append(f"| {' | '.join(cells)} | {found.steps:,} | {what} |")
         print(rows[-1], flush=True)
     report = _report(rows, results, options)
     print(report)
