@@ -22,7 +22,7 @@ from parallel_pool._prover.player import Player
 from parallel_pool._prover.script import Case, Reset, Step
 from parallel_pool._prover.settings import Settings
 from parallel_pool.errors import SourceError
-from tests.support.sampling import thinned
+from tests.support.sampling import sampled, thinned
 
 F = np.float32
 STEPS = 2000
@@ -204,6 +204,7 @@ def test_a_tolerance_is_kept_and_said() -> None:
         testing.prove(env, "CartPole-v1", steps=600, coverage=False)
 
 
+@pytest.mark.slow
 def test_an_older_version_is_a_reference() -> None:
     Path("old.c").write_text(PORT_TEXTS["cards"]())
     assert testing.prove("old.c", "old.c", steps=600, coverage=False).steps >= 600
@@ -229,8 +230,7 @@ CRASHES = {
 }
 
 
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("kind", CRASHES)
+@pytest.mark.parametrize("kind", sampled(CRASHES, ["exit"]))
 def test_a_crash_is_a_difference(kind: str) -> None:
     old, new, words = CRASHES[kind]
     head = ("#include <math.h>", "#include <math.h>\n#include <stdlib.h>")
