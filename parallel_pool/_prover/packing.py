@@ -75,7 +75,8 @@ def _form(result: Result) -> Any:
 
 
 def _stacked(run: list[Result], form: Any) -> Any:
-    """Returns what is no array of each result, the stacks of arrays, and how many results."""
+    """Returns the results without their arrays, the stacks of these arrays, and the number of
+    results."""
     names = [each[0] for each in form if isinstance(each, tuple)]
     if len(run) < FEWEST or not names:
         return run, {}, len(run)

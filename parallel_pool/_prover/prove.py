@@ -70,11 +70,12 @@ def prove(
 ) -> Proof:
     """Compares a native environment with its reference, in all that both return, bit by bit.
 
-    Both play the same seeds and actions: random ones, such as are kept for some steps, bounds and
-    corners, and sequences that a search found to reach new states or to live for long. Spaces, the
-    time limit, every array with its dtype and shape, the keys of infos, ends, resets and pictures
-    are compared, with all combinations of `options`, in all autoreset modes, with `SyncVectorEnv`
-    as the reference's loop. The native side runs in a process of its own, which may crash.
+    Both play the same seeds and actions. Actions are random, repeated for some steps, at bounds and
+    corners of their space, or sequences with which a search reached new states or long episodes.
+    Spaces, the time limit, every array with its dtype and shape, the keys of infos, ends, resets
+    and pictures are compared, with all combinations of `options`, in all autoreset modes, with
+    `SyncVectorEnv` as the reference's loop. The native side runs in a process of its own, which may
+    crash.
 
     The same steps are played each time, unless `seconds` end the search.
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import definition, loops, storage
+from parallel_pool._translator import containers, definition, loops, operators, storage
 from parallel_pool._translator.body import Body
-from parallel_pool._translator.containers import c_text
 from parallel_pool._translator.definition import Field
 from parallel_pool._translator.displays import OpenDict
 from parallel_pool._translator.refusal import Refusal
@@ -133,7 +132,7 @@ class Definition(definition.Definition):
         return str(self._acts().size)
 
     def _players(self) -> str:
-        names = ", ".join(map(c_text, self.names))
+        names = ", ".join(map(containers.c_text, self.names))
         self.program.tables.append(f"static const char *const player_names[] = {{{names}}};")
         return f"\n    .num_players = {self.num_players},\n    .player_names = player_names,"
 
@@ -268,7 +267,7 @@ class Definition(definition.Definition):
         entry: list[Value] = []
 
         def inside() -> None:
-            key, item = body.items(entry.pop()) or ()
+            key, item = containers.unpacked(body, entry.pop(), 2, False)
             player = self._player(body, key, what)
             function(player, body.plain(item))
 
@@ -287,7 +286,7 @@ class Definition(definition.Definition):
 
         def write(player: str, flag: Value) -> None:
             found = body.truth(flag)
-            c = str(found).lower() if isinstance(found, bool) else found
+            c = operators.c_truth(found)
             if is_end:
                 body.emit(f"s->i_{ENDED}[{player}] = {c};")
                 self._mark(body, player, TERMINATION)

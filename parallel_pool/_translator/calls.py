@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import seeding as seeders
 
 from parallel_pool._translator import (
     arrays,
@@ -1261,9 +1262,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     copy.copy: _copy,
     copy.deepcopy: _deep_copy,
     gymnasium.Env.reset: _super_reset,
-    gymnasium.utils.seeding.np_random: lambda body, given, keywords: seeding.made(
-        body, "np_random", given
-    ),
+    seeders.np_random: lambda body, given, keywords: seeding.made(body, "np_random", given),
     np.random.default_rng: lambda body, given, keywords: seeding.made(body, "default_rng", given),
     math.sqrt: _math("sqrt"),
     math.exp: _math("exp"),
@@ -1334,7 +1333,7 @@ TAKES = {
     hasattr: "obj name",
     dataclasses.replace: "obj | **",
     gymnasium.Env.reset: "* | **",
-    gymnasium.utils.seeding.np_random: "seed?",
+    seeders.np_random: "seed?",
     np.random.default_rng: "seed?",
     math.log: "x base?",
     math.fmod: "x y",

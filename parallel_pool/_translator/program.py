@@ -248,7 +248,7 @@ class Program:
         value = getattr(template.env, name)
         if name not in vars(template.env):
             if not inspect.ismethod(value):
-                return self.fixed(value)
+                return Fixed(value)
             raise body.refuse(f"self.{name}() is not translated")
         number = number_of(value)
         if number is not None:
@@ -269,11 +269,6 @@ class Program:
                 f"self.{name} is a generator of its own: use self.np_random, which reset() seeds"
             )
         template.frozen[name] = value
-        return self.fixed(value)
-
-    def fixed(self, value: Any) -> Value:
-        if inspect.isfunction(value):
-            return Fixed(value)
         return Fixed(value)
 
     def set_attribute(self, body: Body, name: str, value: Value) -> None:
@@ -504,21 +499,13 @@ class Program:
             self.tables.append(f"static const {item.c} {name}[{max(1, value.size)}] = {{{text}}};")
         array = storage.memory_array(item, value.shape, self._arrays[key])
         array.is_read_only, array.is_place, array.order = True, False, order
-        flat = value.ravel().tolist()
         if value.size <= 64:
             # elements at places that are known are numbers
             plain = array.at
 
             def at(index: Sequence[str]) -> str:
-                text = storage.flat_index(value.shape, index)
                 if all(each.isdigit() for each in index):
-                    place = (
-                        int(np.ravel_multi_index([int(i) for i in index], value.shape))
-                        if (index)
-                        else 0
-                    )
-                    return literal(flat[place], item)
-                del text
+                    return literal(value[tuple(map(int, index))].item(), item)
                 return plain(index)
 
             array.at = at

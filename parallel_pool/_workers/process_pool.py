@@ -134,8 +134,8 @@ class ProcessPool(EnvCalls):
                 that raises starts another episode at its next step. "restart": in both cases the
                 environments are made again with a fresh seed, and their rows say so; they are lost
                 only if making them fails. "replace": as "raise", but a dead worker is replaced.
-                The step or reset that its environment was in fails, or else the next step. Then it
-                starts another episode, as any environment that failed.
+                A step or reset that was in flight fails; if none was, the next step fails. After
+                that the environment starts another episode, as any environment that failed.
             keeps_types: observations whose types, dtypes or keys are not those of their space
                 also travel as objects, as they are: see `replies`.
             python: path of the Python interpreter in which workers run, such as that of a virtual
