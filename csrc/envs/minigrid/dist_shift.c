@@ -20,18 +20,13 @@ static int configure(mg_shared *shared, const pp_value *values, pp_error *error)
 }
 
 static void generate(const mg_shared *shared, mg_world *world) {
-  const int64_t *own = shared->own;
   mg_frame(world, mg_whole(world));
   mg_set(world, world->width - 2, 1, mg_goal);
   mg_row(world, 3, 1, world->width - 6, mg_lava);
-  mg_row(world, 3, (int32_t)own[STRIP_ROW], world->width - 6, mg_lava);
-  if (own[START_X]) {
-    mg_put_agent(world, (int32_t)own[START_X], (int32_t)own[START_Y],
-                 (int32_t)own[START_DIRECTION]);
-    mg_cell cell = mg_get(world, world->state->agent);
-    if (cell.kind == MG_WALL) world->failure = "agent_start_pos is in a wall: choose another";
-  } else {
-    mg_place_agent(world, mg_whole(world), -1);
+  mg_row(world, 3, (int32_t)shared->own[STRIP_ROW], world->width - 6, mg_lava);
+  mg_start_agent(world, shared->own + START_X);
+  if (shared->own[START_X] && mg_get(world, world->state->agent).kind == MG_WALL) {
+    world->failure = "agent_start_pos is in a wall: choose another";
   }
 }
 

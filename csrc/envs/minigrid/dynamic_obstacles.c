@@ -1,37 +1,21 @@
 /* MiniGrid-Dynamic-Obstacles: balls move at random, and to run into one ends the episode. */
-#include "base/fail.h"
-#include "level.h"
+#include "square.h"
 
-enum { SIZE, START_X, START_Y, START_DIRECTION, NUM_OBSTACLES, NUM_OPTIONS };
+enum { NUM_OBSTACLES = MG_NUM_SQUARE_OPTIONS, NUM_OPTIONS };
 /* tries to move an obstacle, as in minigrid */
 enum { MOST_TRIES = 100 };
 
 static const mg_cell ball = {MG_BALL, MG_BLUE, 0, MG_PLAIN};
 
 static int configure(mg_shared *shared, const pp_value *values, pp_error *error) {
-  int64_t size = values[SIZE].i, x = values[START_X].i, y = values[START_Y].i;
-  int64_t count = values[NUM_OBSTACLES].i;
-  shared->width = shared->height = (int32_t)size;
-  shared->max_steps = (int32_t)(4 * size * size);
-  shared->mission = MG_GET_TO_GOAL;
+  int64_t size = values[MG_SQUARE_SIZE].i, count = values[NUM_OBSTACLES].i;
   /* too many are reduced */
   shared->num_obstacles = (int32_t)((double)count <= (double)size / 2 + 1 ? count : size / 2);
-  if ((x == 0) == (y == 0) && x <= size - 2 && y <= size - 2) return PP_OK;
-  return pp_fail(error, PP_ERR_ARGUMENT,
-                 "agent_start_pos=(%lld, %lld): choose a cell between the walls, or None",
-                 (long long)x, (long long)y);
+  return mg_configure_square(shared, values, error);
 }
 
 static void generate(const mg_shared *shared, mg_world *world) {
-  const int64_t *own = shared->own;
-  mg_frame(world, mg_whole(world));
-  mg_set(world, world->width - 2, world->height - 2, mg_goal);
-  if (own[START_X]) {
-    mg_put_agent(world, (int32_t)own[START_X], (int32_t)own[START_Y],
-                 (int32_t)own[START_DIRECTION]);
-  } else {
-    mg_place_agent(world, mg_whole(world), -1);
-  }
+  mg_generate_square(shared, world);
   mg_point *places = mg_obstacles(world);
   for (int32_t i = 0; i < shared->num_obstacles; i++) {
     if (!mg_try_place(world, ball, mg_whole(world), NULL, NULL, MOST_TRIES, &places[i])) {
@@ -73,8 +57,7 @@ static const mg_level level = {
 #define OBSTACLES(title, size, start, count)                                                       \
   {                                                                                                \
       MG_DEFINITION("Dynamic-Obstacles-" title "-v0", &level, NUM_OPTIONS, MG_FORWARD + 1,         \
-                    MG_COMMON(true), MG_SIZE(SIZE, size),                                          \
-                    MG_START(START_X, START_Y, START_DIRECTION, start),                            \
+                    MG_COMMON(true), MG_SQUARE(size, start),                                       \
                     MG_INT(NUM_OBSTACLES, "n_obstacles", count, 0, MG_MOST_SIDE, "moving balls")), \
   }
 

@@ -56,6 +56,16 @@ int32_t mg_draw_color(mg_world *world) {
   return mg_sorted_colors[mg_draw(world, 0, MG_NUM_COLORS)];
 }
 
+void mg_draw_colors(mg_world *world, int32_t count, int32_t *colors) {
+  int32_t left[MG_NUM_COLORS];
+  for (int32_t i = 0; i < MG_NUM_COLORS; i++) left[i] = mg_sorted_colors[i];
+  for (int32_t i = 0; i < count; i++) {
+    int32_t at = mg_draw(world, 0, MG_NUM_COLORS - i);
+    colors[i] = left[at];
+    for (; at < MG_NUM_COLORS - 1 - i; at++) left[at] = left[at + 1];
+  }
+}
+
 int32_t mg_draw_kind(mg_world *world) {
   return MG_KEY + mg_draw(world, 0, 3);
 }
@@ -98,6 +108,14 @@ void mg_place_agent(mg_world *world, mg_area area, int32_t most_tries) {
   }
   it->agent = at;
   it->direction = mg_draw(world, 0, 4);
+}
+
+void mg_start_agent(mg_world *world, const int64_t *start) {
+  if (start[0]) {
+    mg_put_agent(world, (int32_t)start[0], (int32_t)start[1], (int32_t)start[2]);
+  } else {
+    mg_place_agent(world, mg_whole(world), -1);
+  }
 }
 
 void mg_put_agent(mg_world *world, int32_t x, int32_t y, int32_t direction) {

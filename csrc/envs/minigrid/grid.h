@@ -119,6 +119,8 @@ void mg_frame(mg_world *world, mg_area area);
 int32_t mg_draw(mg_world *world, int32_t low, int32_t high);
 /* Draws one of the colors in the order of their names. */
 int32_t mg_draw_color(mg_world *world);
+/* Draws that many colors, which differ, of those in the order of their names. */
+void mg_draw_colors(mg_world *world, int32_t count, int32_t *colors);
 /* Draws a key, a ball or a box. */
 int32_t mg_draw_kind(mg_world *world);
 
@@ -130,6 +132,9 @@ bool mg_try_place(mg_world *world, mg_cell cell, mg_area area, mg_reject reject,
 mg_point mg_place(mg_world *world, mg_cell cell, mg_area area);
 /* Places the agent in an area, facing any direction. */
 void mg_place_agent(mg_world *world, mg_area area, int32_t most_tries);
+/* Puts the agent at the start that a level's options give: column, row and direction; anywhere if
+ * the column is 0. */
+void mg_start_agent(mg_world *world, const int64_t *start);
 /* Puts the agent at a place. */
 void mg_put_agent(mg_world *world, int32_t x, int32_t y, int32_t direction);
 

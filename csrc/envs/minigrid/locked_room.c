@@ -33,17 +33,6 @@ static mg_point draw_inside(mg_world *world, mg_area area) {
   return at;
 }
 
-/* Draws the colors of the rooms, which differ, in their order by name. */
-static void draw_colors(mg_world *world, int32_t *colors) {
-  int32_t left[MG_NUM_COLORS];
-  for (int32_t i = 0; i < MG_NUM_COLORS; i++) left[i] = mg_sorted_colors[i];
-  for (int32_t i = 0; i < NUM_ROOMS; i++) {
-    int32_t at = mg_draw(world, 0, MG_NUM_COLORS - i);
-    colors[i] = left[at];
-    for (; at < MG_NUM_COLORS - 1 - i; at++) left[at] = left[at + 1];
-  }
-}
-
 static void generate(const mg_shared *shared, mg_world *world) {
   (void)shared;
   int32_t left = world->width / 2 - 2, right = world->width / 2 + 2;
@@ -53,7 +42,7 @@ static void generate(const mg_shared *shared, mg_world *world) {
   int32_t locked = mg_draw(world, 0, NUM_ROOMS);
   mg_point goal = draw_inside(world, areas[locked]);
   mg_set(world, goal.x, goal.y, mg_goal);
-  draw_colors(world, colors);
+  mg_draw_colors(world, NUM_ROOMS, colors);
   for (int32_t i = 0; i < NUM_ROOMS; i++) {
     int32_t state = i == locked ? MG_LOCKED : MG_CLOSED;
     mg_set(world, i % 2 ? right : left, areas[i].y + 3, mg_door_of(colors[i], state));

@@ -30,17 +30,6 @@ static int configure(mg_shared *shared, const pp_value *values, pp_error *error)
   return PP_OK;
 }
 
-/* Draws an order of all colors. */
-static void draw_colors(mg_world *world, int32_t *colors) {
-  int32_t left[MG_NUM_COLORS];
-  for (int32_t i = 0; i < MG_NUM_COLORS; i++) left[i] = mg_sorted_colors[i];
-  for (int32_t i = 0; i < MG_NUM_COLORS; i++) {
-    int32_t at = mg_draw(world, 0, MG_NUM_COLORS - i);
-    colors[i] = left[at];
-    for (; at < MG_NUM_COLORS - 1 - i; at++) left[at] = left[at + 1];
-  }
-}
-
 static void add_key(const mg_shared *shared, mg_rooms *rooms, int32_t column, int32_t row,
                     int32_t color) {
   mg_cell cell = mg_object(MG_KEY, color);
@@ -64,7 +53,7 @@ static void generate_small(const mg_shared *shared, mg_world *world) {
   mg_rooms rooms;
   int32_t colors[MG_NUM_COLORS];
   mg_rooms_begin(&rooms, world, ROOM_SIZE, 1, 2);
-  draw_colors(world, colors);
+  mg_draw_colors(world, MG_NUM_COLORS, colors);
   add_locked_door(shared, &rooms, 0, 0, MG_RIGHT, colors[0]);
   add_key(shared, &rooms, 0, 0, colors[0]);
   mg_rooms_add(&rooms, 1, 0, MG_BALL, TARGET_COLOR, MG_TARGET);
@@ -92,7 +81,7 @@ static void make(const mg_shared *shared, mg_world *world, bool are_doors_first)
   mg_rooms rooms;
   int32_t colors[MG_NUM_COLORS];
   mg_rooms_begin(&rooms, world, ROOM_SIZE, SIDE, SIDE);
-  draw_colors(world, colors);
+  mg_draw_colors(world, MG_NUM_COLORS, colors);
   for (int32_t i = 0; i < own[NUM_QUARTERS]; i++) {
     add_side(shared, &rooms, i, sides[i], colors, are_doors_first);
   }
