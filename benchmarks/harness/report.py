@@ -146,6 +146,13 @@ def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) ->
     return files
 
 
+def publish(page: str, out: Path | None) -> None:
+    """Prints the page of a study, and writes it to a file if there is one."""
+    print(page)
+    if out is not None:
+        out.write_text(page)
+
+
 def read(folder: Path) -> list[Outcome]:
     """Returns the outcomes that a folder holds."""
     file = folder / "results.json"

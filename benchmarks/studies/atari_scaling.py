@@ -31,6 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.harness.report import publish
 from benchmarks.scenes import atari_games
 from parallel_pool._bench import machine, race, rivals
 from parallel_pool._bench.contender import Task
@@ -266,7 +267,7 @@ def report(games: Sequence[Game], rounds: int, far_envs: int) -> str:
     lines = [
         "# Atari: how environments scale with threads",
         "",
-        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()},"
+        f"{machine.summary()},"
         f" `python -m benchmarks.studies.atari_scaling`: {ENVS} environments and a batch of {BATCH}"
         f" for each thread, {rounds} interleaved rounds, medians.",
         "",
@@ -383,9 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in options.games or GAMES
     ]
     text = report(games, options.rounds, options.far)
-    print(text)
-    if options.out is not None:
-        options.out.write_text(text)
+    publish(text, options.out)
     return 0
 
 

@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         object_store_memory=2 * 2**30,
         logging_level="ERROR",
     )
-    lines = [f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}\n"]
+    lines = [f"{machine.summary()}\n"]
     print(lines[0], flush=True)
     for name in options.parts or PARTS:
         found = PARTS[name](options.rounds, options.seconds)

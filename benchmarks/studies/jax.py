@@ -8,7 +8,6 @@ policy; and one program over EnvPool's functions, if EnvPool is installed.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -207,7 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="file for the table")
     options = parser.parse_args(arguments)
     lines = [
-        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, JAX"
+        f"{machine.summary()}, JAX"
         f" {jax.__version__}; medians and quartiles of {options.rounds} rounds\n",
         "| environments | by | us for a step of all | parallel_pool's program is faster by |",
         "| --- | --- | ---: | ---: |",

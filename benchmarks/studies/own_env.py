@@ -9,7 +9,6 @@ The file of the built-in CartPole, under another id, is compiled outside the tre
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import parallel_pool
+from benchmarks.harness.report import publish
 from parallel_pool._bench import machine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         [
             "# An environment of one's own",
             "",
-            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()},"
+            f"{machine.summary()},"
             f" `python -m benchmarks.studies.own_env`: {NUM_ENVS} environments on one thread,"
             f" {options.rounds} interleaved rounds, medians of CPU time.",
             "",
@@ -103,9 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "",
         ]
     )
-    print(report)
-    if options.out is not None:
-        options.out.write_text(report)
+    publish(report, options.out)
     return 0
 
 

@@ -10,7 +10,6 @@ what values of the model cost that are drawn at each reset.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import sys
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
+from benchmarks.harness.report import publish
 from benchmarks.scenes.mujoco_bare import Bare
 from parallel_pool._bench import machine
 from parallel_pool._bench.contender import Task
@@ -193,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         [
             "# A robot of one's own",
             "",
-            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()},"
+            f"{machine.summary()},"
             f" `python -m benchmarks.studies.own_robot`: {options.envs} environments, {threads}"
             f" threads, {options.rounds} interleaved rounds, medians.",
             "",
@@ -207,9 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "",
         ]
     )
-    print(report)
-    if options.out is not None:
-        options.out.write_text(report)
+    publish(report, options.out)
     return 0
 
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.harness.report import publish
 from benchmarks.studies.planted_ports import PLANTED, REFERENCES, ROOT, Planted
 from parallel_pool._bench import machine
 from parallel_pool._prover.prove import run, write_program
@@ -87,9 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows.append(f"| {' | '.join(cells)} | {found.steps:,} | {what} |")
         print(rows[-1], flush=True)
     report = _report(rows, results, options)
-    print(report)
-    if options.out is not None:
-        options.out.write_text(report)
+    publish(report, options.out)
     return 0 if all(each.place and each.status for each in results) else 1
 
 
@@ -100,7 +99,7 @@ def _report(rows: list[str], results: list[Found], options: argparse.Namespace) 
         [
             "# Planted differences",
             "",
-            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()},"
+            f"{machine.summary()},"
             f" `python -m benchmarks.studies.prover`: seed {options.seed}, {options.steps:,} steps"
             " at most for each.",
             "",

@@ -23,6 +23,7 @@ import gymnasium
 import numpy as np
 
 import parallel_pool
+from benchmarks.harness.report import publish
 from benchmarks.studies import python_classes
 from parallel_pool._bench import machine
 
@@ -204,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         [
             "# Environments in Python, translated to C",
             "",
-            f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()},"
+            f"{machine.summary()},"
             f" `python -m benchmarks.studies.python_env`: CPU time, one thread, {NUM_ENVS}"
             f" environments, {options.rounds} interleaved rounds, medians.",
             "",
@@ -212,9 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "",
         ]
     )
-    print(report)
-    if options.out is not None:
-        options.out.write_text(report)
+    publish(report, options.out)
     return 0
 
 

@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # metrics of RLlib ask for Ray
     ray.init(address="local", num_cpus=1, include_dashboard=False, logging_level="ERROR")
     lines = [
-        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, Ray"
+        f"{machine.summary()}, Ray"
         f" {ray.__version__}; medians and quartiles of {options.rounds} rounds\n",
         "| environments | actions | by | steps/s | CPU us a step | parallel_pool is faster by"
         " | by CPU time |",

@@ -351,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try_program(name, options.rounds, options.seconds) for name in options.programs or PROGRAMS
     ]
     lines = [
-        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}\n",
+        f"{machine.summary()}\n",
         "| program | shares (injected) | advice | times as fast, advice applied | right |",
         "| --- | --- | --- | ---: | --- |",
         *(outcome.row() for outcome in outcomes),

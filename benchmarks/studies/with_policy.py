@@ -348,7 +348,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.limit < math.inf and not options.progress:
         parser.error("--limit without --progress would lose what is played: give both")
     lines = [
-        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, torch"
+        f"{machine.summary()}, torch"
         f" {torch.__version__}{OMP_WAIT_POLICY and f', OMP_WAIT_POLICY={OMP_WAIT_POLICY}'};"
         f" medians of {options.rounds} rounds, quartiles in brackets\n",
         INFOS_HEADER if options.infos else HEADER,

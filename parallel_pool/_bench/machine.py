@@ -82,6 +82,11 @@ def cpu_name() -> str:
     return found[1].strip() if found else platform.machine()
 
 
+def summary() -> str:
+    """Returns the processor, its cores and the commit, for the head of a report."""
+    return f"{cpu_name()}, {os.cpu_count()} cores, commit {commit()}"
+
+
 def version(package: str) -> str | None:
     """Returns an installed package's version; None if it is not installed."""
     try:

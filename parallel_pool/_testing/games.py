@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,75 +40,74 @@ def compare(
     Raises:
         ContractError: a result differs; the message shows both.
     """
+    pair = _Pair(cls, env_id, steps, seed, options, native_options)
     for mode in MODES:
-        _compare_many(cls, env_id, steps, seed, options, native_options, mode)
-    _compare_one(cls, env_id, steps, seed, options, native_options)
+        pair.compare_many(mode)
+    pair.compare_one()
 
 
-def _compare_many(
-    cls: Any,
-    env_id: str,
-    steps: int,
-    seed: int,
-    options: Mapping[str, Any],
-    native_options: Mapping[str, Any],
-    mode: str,
-) -> None:
-    ours = PoolParallelEnv(env_id, NUM_ENVS, autoreset_mode=mode, **native_options)
-    made = [lambda: cls(**options)] * NUM_ENVS
-    theirs = PoolParallelEnv(made, autoreset_mode=mode, num_workers=0)
-    with ours, theirs:
+@dataclass(frozen=True)
+class _Pair:
+    """A class, its translation, and how they are played; the attributes are those of `compare`."""
+
+    cls: Any
+    env_id: str
+    steps: int
+    seed: int
+    options: Mapping[str, Any]
+    native_options: Mapping[str, Any]
+
+    def make(self) -> Any:
+        return self.cls(**self.options)
+
+    def compare_many(self, mode: str) -> None:
+        ours = PoolParallelEnv(self.env_id, NUM_ENVS, autoreset_mode=mode, **self.native_options)
+        made = [self.make] * NUM_ENVS
+        theirs = PoolParallelEnv(made, autoreset_mode=mode, num_workers=0)
+        with ours, theirs:
+            _check_spaces(theirs, ours)
+            _check("reset", theirs.reset(seed=self.seed), ours.reset(seed=self.seed), NAMES[::4])
+            _check("reset", [theirs.live], [ours.live], ["live"])
+            spaces = [theirs.action_space(agent) for agent in theirs.possible_agents]
+            is_once = is_reseeded(self.cls, self.options)
+            for i, space in enumerate(spaces):
+                space.seed(self.seed + i)
+            for step in range(self.steps):
+                actions = {
+                    agent: np.array([space.sample() for _ in range(NUM_ENVS)])
+                    for agent, space in zip(theirs.possible_agents, spaces, strict=True)
+                }
+                what = f"{mode}, step {step} of seed {self.seed}, with the actions {actions}"
+                expected, found = theirs.step(actions), ours.step(actions)
+                if is_once and np.any([*expected[2].values(), *expected[3].values()]):
+                    return
+                _check(what, expected, found, NAMES)
+                _check(what, [theirs.live], [ours.live], ["live"])
+
+    def compare_one(self) -> None:
+        """Compares what an agent gets, and who gets nothing."""
+        theirs, ours = self.make(), parallel_env(self.env_id, **self.native_options)
         _check_spaces(theirs, ours)
-        _check("reset", theirs.reset(seed=seed), ours.reset(seed=seed), NAMES[::4])
-        _check("reset", [theirs.live], [ours.live], ["live"])
-        spaces = [theirs.action_space(agent) for agent in theirs.possible_agents]
-        is_once = is_reseeded(cls, options)
-        for i, space in enumerate(spaces):
-            space.seed(seed + i)
-        for step in range(steps):
-            actions = {
-                agent: np.array([space.sample() for _ in range(NUM_ENVS)])
-                for agent, space in zip(theirs.possible_agents, spaces, strict=True)
-            }
-            what = f"{mode}, step {step} of seed {seed}, with the actions {actions}"
-            expected, found = theirs.step(actions), ours.step(actions)
-            if is_once and np.any([*expected[2].values(), *expected[3].values()]):
-                return
-            _check(what, expected, found, NAMES)
-            _check(what, [theirs.live], [ours.live], ["live"])
-
-
-def _compare_one(
-    cls: Any,
-    env_id: str,
-    steps: int,
-    seed: int,
-    options: Mapping[str, Any],
-    native_options: Mapping[str, Any],
-) -> None:
-    """Compares what an agent gets, and who gets nothing."""
-    theirs, ours = cls(**options), parallel_env(env_id, **native_options)
-    _check_spaces(theirs, ours)
-    spaces = {agent: theirs.action_space(agent) for agent in theirs.possible_agents}
-    for i, space in enumerate(spaces.values()):
-        space.seed(seed + i)
-    acting: list[Any] = []
-    for step in range(steps):
-        what = f"one game, step {step} of seed {seed}"
-        if not acting:
-            results = theirs.reset(seed=seed + step), ours.reset(seed=seed + step)
-            _check_one(f"{what}, reset", *results, NAMES[::4])
-            ended: set[Any] = set()
-        else:
-            actions = {agent: spaces[agent].sample() for agent in acting}
-            results = theirs.step(actions), ours.step(actions)
-            what += f", with the actions {actions}"
-            _check_one(what, *results, NAMES)
-            flags = [*results[0][2].items(), *results[0][3].items()]
-            ended = {agent for agent, flag in flags if flag}
-        _check(what, [theirs.agents], [ours.agents], ["agents"])
-        acting = [agent for agent in theirs.agents if agent not in ended]
-    ours.close()
+        spaces = {agent: theirs.action_space(agent) for agent in theirs.possible_agents}
+        for i, space in enumerate(spaces.values()):
+            space.seed(self.seed + i)
+        acting: list[Any] = []
+        for step in range(self.steps):
+            what = f"one game, step {step} of seed {self.seed}"
+            if not acting:
+                results = theirs.reset(seed=self.seed + step), ours.reset(seed=self.seed + step)
+                _check_one(f"{what}, reset", *results, NAMES[::4])
+                ended: set[Any] = set()
+            else:
+                actions = {agent: spaces[agent].sample() for agent in acting}
+                results = theirs.step(actions), ours.step(actions)
+                what += f", with the actions {actions}"
+                _check_one(what, *results, NAMES)
+                flags = [*results[0][2].items(), *results[0][3].items()]
+                ended = {agent for agent, flag in flags if flag}
+            _check(what, [theirs.agents], [ours.agents], ["agents"])
+            acting = [agent for agent in theirs.agents if agent not in ended]
+        ours.close()
 
 
 def _check_spaces(theirs: Any, ours: Any) -> None:

@@ -16,13 +16,14 @@ from pettingzoo.utils.conversions import (  # type: ignore[import-untyped]
 
 from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.pettingzoo.agent_spaces import AgentSpaces
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame, Step
 from parallel_pool._engine import seeds
 from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
 
 if TYPE_CHECKING:
-    from gymnasium.spaces import Space
+    pass
 
 MODES = ("human", "rgb_array")
 # of an Atari 2600 with NTSC
@@ -42,7 +43,7 @@ def parallel_env(task_id: str, **options: Any) -> ParallelGame:
     return ParallelGame(env(task_id, **options))
 
 
-class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class AtariGame(TraceMethod, AgentSpaces, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native Atari game, equal to PettingZoo's `ParallelAtariEnv`.
 
     Attributes:
@@ -85,14 +86,6 @@ class AtariGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ign
         self.action_spaces = {agent: spec.action.space() for agent in self.possible_agents}
         self._no_actions = np.zeros((1, len(self.possible_agents)), action.dtype)
         self._window: Any = None
-
-    def observation_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's observation space, the same object at each call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's action space, the same object at each call."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -10,7 +10,8 @@ from gymnasium.spaces import Box
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
-from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._apis.pettingzoo import agent_dicts
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.interrupted import check_uninterrupted
 
 Step = tuple[
@@ -51,21 +52,9 @@ class ParallelGame(aec_to_parallel_wrapper[Any, Any, Any]):  # type: ignore[misc
         return step
 
     def _check(self, actions: Mapping[Any, Any]) -> None:
-        if not isinstance(actions, Mapping):
-            raise TypeError(
-                f"actions are {a_type(actions)}: give a dict with the action of each agent"
-            )
-        for agent in actions:
-            if agent not in self.possible_agents:
-                raise ValueError(
-                    f"there is no agent {quote(agent)}: choose of {self.possible_agents}"
-                )
+        agent_dicts.check_agents(actions, self.possible_agents)
         for agent in self.agents:
-            if agent not in actions:
-                raise KeyError(
-                    f"no action for agent {quote(agent)}: give one for each of {self.agents}"
-                )
-            self._check_action(agent, actions[agent])
+            self._check_action(agent, agent_dicts.action_of(actions, agent, self.agents))
 
     def _check_action(self, agent: Any, action: Any) -> None:
         """Raises what PettingZoo's wrappers, or the game, would raise."""

@@ -11,9 +11,11 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec  # type: ignore[import-untyped]
 
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.pettingzoo import agent_dicts
+from parallel_pool._apis.pettingzoo.agent_spaces import AgentSpaces
 from parallel_pool._apis.pettingzoo.players import GIVEN, LIVE, MARKS
 from parallel_pool._engine import registry, seeds
-from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
 from parallel_pool._native import lib
@@ -54,7 +56,7 @@ def parallel_env(task_id: str, **options: Any) -> PythonGame:
     return PythonGame(task_id, **options)
 
 
-class PythonGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class PythonGame(TraceMethod, AgentSpaces, ParallelEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native game, equal to its class in Python.
 
     Copies and pickles are new games with the same options.
@@ -106,14 +108,6 @@ class PythonGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ig
         if len(fields) == 1 and fields[0].name == "obs":
             return fields[0].space()
         return spaces.Dict([(field.name, field.space()) for field in fields])
-
-    def observation_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's observation space, the same object at each call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's action space, the same object at each call."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -174,24 +168,13 @@ class PythonGame(TraceMethod, ParallelEnv[Any, Any, Any], EzPickle):  # type: ig
 
     def _row(self, actions: Any) -> Array:
         """Returns the actions of all agents, of which the pool takes those that act."""
-        if not isinstance(actions, Mapping):
-            raise TypeError(
-                f"actions are {a_type(actions)}: give a dict with the action of each agent"
-            )
-        for agent in actions:
-            if agent not in self._indices:
-                raise ValueError(
-                    f"there is no agent {quote(agent)}: choose of {self.possible_agents}"
-                )
+        agent_dicts.check_agents(actions, self._indices)
         field = self.pool.spec.action
         row = np.zeros((len(self._indices), *field.shape), field.dtype)
         for agent in self._acting:
             i = self._indices[agent]
-            if agent not in actions:
-                raise KeyError(
-                    f"no action for agent {quote(agent)}: give one for each of {self._acting}"
-                )
-            action, shape = np.asarray(actions[agent]), self._acts[i].shape
+            action = np.asarray(agent_dicts.action_of(actions, agent, self._acting))
+            shape = self._acts[i].shape
             if action.shape != shape:
                 raise ValueError(
                     f"the action of {quote(agent)} is {quote(actions[agent])}: choose from"
