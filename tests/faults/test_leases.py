@@ -260,6 +260,7 @@ def test_an_environment_that_takes_all_memory() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout() -> None:
     class Slow(Asked):
         def __init__(self) -> None:

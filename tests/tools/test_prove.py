@@ -278,6 +278,7 @@ def test_options_are_combined() -> None:
 # ----------------------------------------------------------------------------------- command --
 
 
+@pytest.mark.slow
 def test_the_command_writes_report_test_and_program(capsys: pytest.CaptureFixture[str]) -> None:
     env = write("cards")
     files = ("--report", "report.md", "--write-test", "test_cards.py", "--steps", "600")

@@ -216,6 +216,7 @@ def test_what_has_no_pictures_says_so(shown: str) -> None:
         pool.render()
 
 
+@pytest.mark.slow
 def test_another_process_draws(tmp_path: Path) -> None:
     """It knows the library alone, as a worker process does."""
     path = tmp_path / "drawn.py"
