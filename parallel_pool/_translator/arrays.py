@@ -947,10 +947,11 @@ def any_or_all(body: Body, array: Arr, is_any: bool, axis: int | None = None) ->
     return Num(NP_BOOL, found)
 
 
-def with_steps(body: Body, array: Arr, item: Number) -> tuple[str, list[str]]:
+def with_steps(body: Body, array: Arr, item: Number, is_dot: bool = False) -> tuple[str, list[str]]:
     """Returns a pointer to an array for NumPy's loops, and its steps in elements."""
     if array.has_steps and not array.pointer and array.item.c == item.c:
-        return _steps_of_view(array)
+        view = _steps_of_view(array)
+        return _forwards(body, array, view) if is_dot else view
     if not array.order or len(array.dims) < 2:
         found = in_memory(body, array, item)
         return found.pointer, [str(each) for each in (*found.dims[1:], 1)]
@@ -970,6 +971,19 @@ def _steps_of_view(array: Arr) -> tuple[str, list[str]]:
     return first, steps
 
 
+def _forwards(body: Body, array: Arr, view: tuple[str, list[str]]) -> tuple[str, list[str]]:
+    """Returns a pointer and steps as np.dot() has them: it copies an array that goes backwards."""
+    if len(array.dims) != 1:
+        return view
+    step = body.temporary("int64_t", view[1][0])
+    pointer = body.c_variable("p", f"const {array.item.c} *")
+    body.emit(f"{pointer} = {view[0]};")
+    with body.block(f"if ({step} < 0) {{"):
+        body.emit(f"{pointer} = {fresh(body, array).pointer};")
+        body.emit(f"{step} = 1;")
+    return pointer, [step]
+
+
 def product(body: Body, one: Arr, other: Arr, is_dot: bool = False) -> Value:
     """one @ other."""
     item = promoted(one.item, other.item)
@@ -977,7 +991,7 @@ def product(body: Body, one: Arr, other: Arr, is_dot: bool = False) -> Value:
         if is_dot and len(each.dims) > 1 and not each.pointer and item.kind == "f":
             raise body.refuse("np.dot() of a part of an array is not translated: write @")
     if item.kind == "f":
-        return body.program.numpy_matmul(body, one, other, item)
+        return body.program.numpy_matmul(body, one, other, item, is_dot)
     if len(one.dims) == 1 and len(other.dims) == 1:
         total = body.c_variable("t", item.c)
         body.emit(f"{total} = 0;")

@@ -684,11 +684,16 @@ class Program:
         index = self.numpy_index("power", of, 2)
         return body.number(of, f"numpy_power_{of.c}(&numpy_loops[{index}], {c}, {exponent})")
 
-    def numpy_matmul(self, body: Body, one: Arr, other: Arr, item: Number) -> Value:
-        """Returns one @ other of floats: NumPy's loop calls the user's BLAS, for its bits."""
+    def numpy_matmul(
+        self, body: Body, one: Arr, other: Arr, item: Number, is_dot: bool = False
+    ) -> Value:
+        """Returns one @ other of floats, or np.dot(): NumPy's loop calls the user's BLAS, for its
+        bits."""
         if len(one.dims) not in (1, 2) or len(other.dims) not in (1, 2):
             raise body.refuse("@ of arrays with more than two axes is not translated")
-        (a, a_steps), (b, b_steps) = (arrays.with_steps(body, each, item) for each in (one, other))
+        (a, a_steps), (b, b_steps) = (
+            arrays.with_steps(body, each, item, is_dot) for each in (one, other)
+        )
         index = self.numpy_index("matmul", item, 2)
         inner, theirs = one.dims[-1], other.dims[0]
         if isinstance(inner, int) and isinstance(theirs, int):

@@ -142,6 +142,23 @@ class Arrays(Probe):
         ]
 
 
+class Products(Probe):
+    """Products of arrays: @ and np.dot treat an array that goes backwards in ways of their own."""
+
+    size = 8
+
+    def values(self, action):
+        a = np.array(action)
+        long = np.arange(40) * a[0] + a[1]
+        table = long.reshape(8, 5)
+        count = 2 + self.steps % 3
+        return [
+            *(np.dot(a, a[::-1]), a @ a[::-1], np.dot(long[::-1], long), long[::-1] @ long),
+            *(np.dot(long[::2], long[1::2]), np.dot(table[:, 1], table[::-1, 2])),
+            *(table[:, 1] @ table[::-1, 2], np.dot(long[::-2][:count], long[:count])),
+        ]
+
+
 class Overlaps(Probe):
     """Arrays that get parts of themselves: what is read first is read before."""
 
@@ -844,6 +861,7 @@ PROBES = (
     Integers,
     Floats,
     Arrays,
+    Products,
     Overlaps,
     Ordered,
     Unions,

@@ -204,9 +204,9 @@ def test_options_differ_between_environments(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "import gymnasium\n", "class (:\n", "1 / 0\n"])
 def test_files_without_environments_are_refused(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "nothing.py"
+    path = tmp_path / "without_class.py"
     path.write_text(text)
-    with pytest.raises(parallel_pool.SourceError, match=r"nothing\.py"):
+    with pytest.raises(parallel_pool.SourceError, match=r"without_class\.py"):
         parallel_pool.load_source(path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import parallel_pool
 from parallel_pool._testing import twins
 from tests.translator import probes
 
+ROOT = Path(__file__).resolve().parents[2]
 STRANGERS = Path(__file__).parent / "strangers"
 sys.path.insert(0, str(STRANGERS))
 CLASSES = importlib.import_module("classes").CLASSES
@@ -93,3 +96,21 @@ def test_other_options_of_a_stranger_give_the_same_bits(
     cls = stranger(module, name)
     (env_id,) = parallel_pool.compile(cls, **options)
     twins.compare(cls, env_id, limit=limit, seed=5, options=options)
+
+
+BLAS = """
+import parallel_pool
+from parallel_pool._testing import twins
+from tests.translator import probes
+for cls in (probes.Arrays, probes.Products):
+    twins.compare(cls, parallel_pool.compile(cls)[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["", "Haswell", "Sandybridge", "Nehalem"])
+def test_products_have_the_bits_of_every_kernel_of_blas(kernel: str) -> None:
+    """OpenBLAS, which NumPy's wheels have, chooses a kernel for the processor, or that one."""
+    own = {**os.environ, "OPENBLAS_CORETYPE": kernel, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", BLAS], cwd=ROOT, env=own, check=False)
+    assert done.returncode == 0
