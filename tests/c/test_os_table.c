@@ -197,7 +197,9 @@ TEST(macos_never_times_out_early_and_returns_other_values_at_once) {
   fake_macos(false);
 }
 
+/* after the first wait: a word that differs before it would need no call */
 static void *store_later(void *word) {
+  while (atomic_load(&num_waits) < 1) sched_yield();
   nanosleep(&(struct timespec){0, 2 * LONGEST_NAP}, NULL);
   atomic_store((_Atomic uint32_t *)word, 1);
   return NULL;
