@@ -20,6 +20,7 @@ from parallel_pool._translator import (
     objects,
     operators,
     order,
+    python_calls,
     seeding,
     storage,
     unions,
@@ -461,7 +462,7 @@ class Body:
         return expressions.condition(self, tree)
 
     def list_from(self, value: Value) -> Lst:
-        return calls.list_from(self, value)
+        return python_calls.list_from(self, value)
 
     def attribute(self, value: Value, name: str) -> Value:
         return expressions.attribute(self, value, name)
@@ -475,10 +476,12 @@ class Body:
         self.names, self.alive, self.indent = kept
 
     def each_item(self, value: Value, function: Callable[[Value], None]) -> None:
-        calls.each_item(self, value, function)
+        python_calls.each_item(self, value, function)
 
-    def apply(self, function: Value, arguments: list[Value]) -> Value:
-        return calls.apply(self, function, arguments, {})
+    def apply(
+        self, function: Value, arguments: list[Value], keywords: dict[str, Value] | None = None
+    ) -> Value:
+        return calls.apply(self, function, arguments, keywords or {})
 
     def new_list(self, of: List, room: str) -> Lst:
         return containers.new_list(self, of, room)

@@ -17,10 +17,12 @@ from parallel_pool._translator import (
     calls,
     containers,
     displays,
+    methods,
     numpy_calls,
     objects,
     operators,
     order,
+    python_calls,
     reset_options,
     seeding,
     storage,
@@ -421,7 +423,7 @@ def _set(body: Body, tree: ast.Set) -> Value:
     items = displayed(body, tree.elts)
     if all(isinstance(item, Fixed) for item in items):
         return Fixed(frozenset(item.value for item in items))  # type: ignore[attr-defined]
-    return calls.set_of(body, Tup(tuple(items)))
+    return python_calls.set_of(body, Tup(tuple(items)))
 
 
 def _has_known_keys(body: Body, tree: ast.Dict) -> bool:
@@ -655,7 +657,7 @@ def _yield(body: Body, tree: ast.Yield) -> Value:
 
 def _yield_from(body: Body, tree: ast.YieldFrom) -> Value:
     value = body.plain(body.value(tree.value))
-    calls.each_item(body, value, lambda item: body.program.yielded(body, item))
+    python_calls.each_item(body, value, lambda item: body.program.yielded(body, item))
     return Fixed(None)
 
 
@@ -948,7 +950,7 @@ def _slice_of(body: Body, value: Value, given: slice) -> Value:
         value = containers.list_of(body, items)
     step = 1 if given.step is None else body.known(given.step, "the step of a slice")
     if step == -1 and given.start is None and given.stop is None:
-        return calls.list_from(body, Flat("reversed", (value,)))
+        return python_calls.list_from(body, Flat("reversed", (value,)))
     if step != 1:
         raise body.refuse("a slice of a list with a step is not translated")
 
@@ -1171,7 +1173,7 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         return
     if isinstance(old, Lst) and isinstance(tree.op, ast.Add):
         containers.changeable(body, old)
-        calls.extend_with(body, old, body.plain(value))
+        methods.extend_with(body, old, body.plain(value))
         return
     own = f"__i{objects.OPERATORS.get(type(tree.op), '')}__"
     if objects.written(objects.class_of(old), own) is not None:
@@ -1241,7 +1243,7 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     containers.changeable(body, owner)
     if isinstance(old, Lst):
         containers.changeable(body, old)
-        calls.extend_with(body, old, body.plain(value))
+        methods.extend_with(body, old, body.plain(value))
         return
     new = operators.binary(body, tree.op, body.plain(old), value)
     if isinstance(owner, Arr):
