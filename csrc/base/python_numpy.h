@@ -3,6 +3,8 @@
 #ifndef PP_BASE_PYTHON_NUMPY_H
 #define PP_BASE_PYTHON_NUMPY_H
 
+#include <fenv.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* PyUFuncGenericFunction and the data of the ufunc; parallel_pool/_translator/options.py packs it
@@ -61,6 +63,15 @@ typedef struct numpy_loop {
     char *arguments[3] = {(char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)result};         \
     function->loop(arguments, counts, strides, function->data);                                \
   }
+
+/* Calls a loop of np.linalg, whose arguments, counts and strides it takes as they are. Returns
+ * whether LAPACK found a result: NumPy's loops tell a failure by the floating-point flag. */
+__attribute__((unused)) static bool numpy_linalg(const numpy_loop *function, char **arguments,
+                                                 const intptr_t *counts, const intptr_t *strides) {
+  feclearexcept(FE_INVALID);
+  function->loop(arguments, counts, strides, function->data);
+  return fetestexcept(FE_INVALID) == 0;
+}
 
 NUMPY_MATMUL(double)
 NUMPY_MATMUL(float)

@@ -16,6 +16,10 @@ import numpy as np
 # in the order of pp_numpy_loops
 FUNCTIONS = (np.exp, np.cos, np.sin, np.arctan2)
 
+# of functions in np.linalg's module before NumPy 2.2; the two for wide and for narrow matrices call
+# the same function of LAPACK
+OLD_NAMES = {"svd_f": "svd_n_f"}
+
 LOOP = ctypes.CFUNCTYPE(
     None,
     ctypes.POINTER(ctypes.c_void_p),
@@ -50,6 +54,17 @@ def packed() -> bytes:
     """
     addresses = [address for function in FUNCTIONS for address in find_loop(function)]
     return struct.pack(f"<{len(addresses) + 1}q", *addresses, fuses_dot())
+
+
+def named(name: str) -> np.ufunc:
+    """Returns a function of NumPy by its name; of its own linear algebra by "linalg.inv"."""
+    if not name.startswith("linalg."):
+        found: np.ufunc = getattr(np, name)
+        return found
+    module: Any = np.linalg._umath_linalg
+    last = name.partition(".")[2]
+    found = getattr(module, last, None) or getattr(module, OLD_NAMES[last])
+    return found
 
 
 def find_loop(function: np.ufunc, signature: str = "") -> tuple[int, int]:

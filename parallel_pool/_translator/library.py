@@ -7,6 +7,8 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 
 def _heappush(heap: Any, item: Any) -> None:
     heap.append(item)
@@ -92,6 +94,12 @@ def _insort_left(a: Any, x: Any) -> None:
 
 def _insort_right(a: Any, x: Any) -> None:
     a.insert(_bisect_right(a, x), x)
+
+
+def correlated(x: Any, mean: Any, cov: Any) -> Any:
+    """Returns what Generator.multivariate_normal makes of rows of standard normals."""
+    u, s, _ = np.linalg.svd(cov)
+    return mean + x @ (u * np.sqrt(s)).T
 
 
 WRITTEN: dict[Any, Callable[..., Any]] = {

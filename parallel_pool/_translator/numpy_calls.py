@@ -13,6 +13,7 @@ from parallel_pool._translator import (
     arrays,
     containers,
     fitting,
+    linalg,
     operators,
     storage,
     unions,
@@ -1291,6 +1292,7 @@ HANDLERS: dict[Any, Callable[..., Value]] = {
     ),
     np.round: _round,
     np.around: _round,
+    **linalg.FUNCTIONS,
 }
 REDUCTION = "a axis? | keepdims=False"
 TAKES: dict[Any, str] = {
@@ -1363,6 +1365,7 @@ TAKES: dict[Any, str] = {
     np.append: "arr values",
     np.round: "a decimals?",
     np.around: "a decimals?",
+    **linalg.TAKES,
 }
 FUNCTIONS = all_taking(TAKES, HANDLERS)
 

@@ -184,7 +184,7 @@ def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], n
 def _loops(functions: tuple[tuple[str, str], ...]) -> bytes:
     """Returns the addresses of NumPy's inner loops."""
     parts = [
-        struct.pack("<QQ", *numpy_loops.find_loop(getattr(np, name), signature))
+        struct.pack("<QQ", *numpy_loops.find_loop(numpy_loops.named(name), signature))
         for name, signature in functions
     ]
     return b"".join(parts) or bytes(16)

@@ -663,10 +663,10 @@ class Program:
         c = f"{caller}(&numpy_loops[{index}], {', '.join(cs)})"
         return body.number(of, c)
 
-    def numpy_index(self, name: str, of: Number, count: int) -> int:
+    def numpy_index(self, name: str, of: Number, count: int, num_results: int = 1) -> int:
         """Returns the place of NumPy's inner loop of a function of floats."""
         code = "d" if of.bits == 64 else "f"
-        key = (name, code * count + "->" + code)
+        key = (name, code * count + "->" + code * num_results)
         if key not in self.numpy_functions:
             self.numpy_functions.append(key)
         return self.numpy_functions.index(key)

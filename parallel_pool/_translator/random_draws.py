@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, numpy_calls, storage
+from parallel_pool._translator import arrays, containers, library, numpy_calls, storage
 from parallel_pool._translator.arguments import all_taking
 from parallel_pool._translator.types import (
     FLOAT,
@@ -411,6 +411,21 @@ def _without_replacement(body: Body, count: str, dims: tuple[Dim, ...]) -> Value
     return result
 
 
+def _multivariate_normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
+    mean, cov = (body.fresh(arrays.converted(body.array(each), NP_FLOAT)) for each in given[:2])
+    if len(mean.dims) != 1:
+        raise body.refuse("the mean of multivariate_normal() needs one axis")
+    shape = _size(body, numpy_calls.argument(given, keywords, 2, "size")) or ()
+    if len(shape) > 1:
+        raise body.refuse("multivariate_normal() with several axes is not translated: reshape it")
+    body.program.needs_distributions = True
+    dims = (shape or (1,))[0], mean.dims[0]
+    normals = _drawn(body, NP_FLOAT, dims, lambda: f"pp_rng_normal({RNG})")
+    found = body.program.call_function(body, library.correlated, [normals, mean, cov], {})
+    assert isinstance(found, Arr)
+    return found if shape else arrays.subscript(body, found, [Fixed(0)])
+
+
 HANDLERS: dict[str, Callable[..., Value]] = {
     "random": _random,
     "uniform": _uniform,
@@ -440,6 +455,7 @@ HANDLERS: dict[str, Callable[..., Value]] = {
     "shuffle": _shuffle,
     "permutation": _permutation,
     "choice": _choice,
+    "multivariate_normal": _multivariate_normal,
 }
 TAKES = {
     "random": "size? dtype?",
@@ -468,5 +484,6 @@ TAKES = {
     "shuffle": "x | axis=0",
     "permutation": "x | axis=0",
     "choice": "a size? replace? p? | axis=0 shuffle=True",
+    "multivariate_normal": "mean cov size? | check_valid='warn' tol=1e-08 method='svd'",
 }
 DRAWS = all_taking(TAKES, HANDLERS)

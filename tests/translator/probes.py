@@ -839,6 +839,51 @@ class Norms(Probe):
         ]
 
 
+class LinearAlgebra(Probe):
+    """np.linalg by LAPACK, and draws from a normal distribution of several variables."""
+
+    size = 19
+
+    def __init__(self):
+        super().__init__()
+        self.matrix = np.eye(3)
+        self.cov = np.array([[1.0, 0.3, 0.1], [0.3, 2.0, 0.2], [0.1, 0.2, 0.5]])
+
+    def values(self, action):
+        matrix = self.np_random.normal(size=(3, 3))
+        tall = self.np_random.normal(size=(3, 2))
+        solved = np.linalg.solve(self.matrix, matrix.T)
+        single = np.linalg.inv(matrix.astype(np.float32))
+        ints = np.linalg.solve(np.array([[2, 1], [1, 3]]), np.array([int(action[0] > 0), 5]))
+        lower = np.linalg.cholesky(matrix @ matrix.T + np.eye(3))
+        u, s, vh = np.linalg.svd(tall)
+        drawn = self.np_random.multivariate_normal(action[:3], self.cov)
+        rows = self.np_random.multivariate_normal(np.zeros(3), self.cov * 2, 2)
+        singular = np.array([[1.0, 2.0], [2.0, 3.0 + int(action[1] > 0)]])
+        try:
+            caught = np.linalg.inv(singular)[0, 0]
+        except np.linalg.LinAlgError:
+            caught = 7.0
+        self.matrix = matrix
+        return [
+            *np.linalg.solve(matrix, action[:3]),
+            solved[1, 2],
+            np.linalg.inv(matrix)[2, 0],
+            np.linalg.det(matrix),
+            single[1, 2],
+            ints[1],
+            lower[2, 1],
+            lower[0, 2],
+            u[2, 1],
+            s[1],
+            vh[0, 1],
+            *drawn,
+            rows[1, 2],
+            caught,
+            float(single.dtype == np.float32),
+        ]
+
+
 class Seeded(Probe):
     """A generator of its own, which reset seeds."""
 
@@ -877,5 +922,6 @@ PROBES = (
     Dicts,
     Borders,
     Norms,
+    LinearAlgebra,
     Seeded,
 )
