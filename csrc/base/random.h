@@ -159,6 +159,29 @@ static inline int64_t pp_rng_integers(pp_rng *rng, int64_t low, int64_t high) {
   return (int64_t)((uint64_t)low + offset);
 }
 
+/* what one call of Generator.integers has left of 32 bits; zeros at its beginning */
+typedef struct pp_rng_rest {
+  uint32_t bits;
+  int32_t count;
+} pp_rng_rest;
+
+/* Returns one of Generator.integers(low, high) with a dtype of fewer than 32 bits: 1, 8 or 16. One
+ * call of NumPy's cuts 32 random bits into several numbers, kept in rest. low must be less than
+ * high, and both lie in the dtype's range. */
+static inline int64_t pp_rng_narrow(pp_rng *rng, pp_rng_rest *rest, int width, int64_t low,
+                                    int64_t high) {
+  uint32_t span = (uint32_t)(high - low), mask = ((uint32_t)1 << width) - 1, product, surplus = 0;
+  if (span == 1) return low;
+  do {
+    rest->bits = rest->count ? rest->bits >> width : pp_rng_next32(rng);
+    rest->count = (rest->count ? rest->count : 32 / width) - 1;
+    product = (rest->bits & mask) * span;
+    // as pp_rng_integers has it
+    if (!surplus && (product & mask) < span) surplus = (mask + 1) % span;
+  } while ((product & mask) < surplus);
+  return low + (product >> width);
+}
+
 /* Returns NumPy's random_interval: 0 to most, both included. shuffle and permutation draw with it
  * the partner of each element, from the last one down to element 1. */
 static inline uint64_t pp_rng_interval(pp_rng *rng, uint64_t most) {

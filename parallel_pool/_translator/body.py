@@ -1152,7 +1152,10 @@ class Body:
         loops.go_on(self)
 
     def _functiondef(self, tree: ast.FunctionDef) -> None:
-        raise self.refuse(f"{tree.name} is a function in a function: make it a method")
+        raise self.refuse(
+            f"{tree.name} is a function in a function, which is translated if it reads the"
+            " other's variables only, and is only called: make it a method"
+        )
 
     def _with(self, tree: ast.With) -> None:
         for each in tree.items:

@@ -928,8 +928,14 @@ def binary(body: Body, op: ast.operator, one: Value, other: Value) -> Value:
             made = copied(body, as_list(body, a, List(item)))
             extend(body, made, as_list(body, b, List(item)))
             return made
-    if isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub)) and isinstance(one, Lst):
-        return _of_sets(body, op, one, as_list(body, other, one.list_type))
+    if isinstance(op, (ast.BitOr, ast.BitAnd, ast.BitXor, ast.Sub)) and isinstance(one, Lst):
+        theirs_set = _listed_with(body, other, one)
+        if isinstance(op, ast.BitXor):
+            both = [
+                _of_sets(body, ast.Sub(), *pair) for pair in ((one, theirs_set), (theirs_set, one))
+            ]
+            return _of_sets(body, ast.BitOr(), *both)
+        return _of_sets(body, op, one, theirs_set)
     sign = ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b")))[2:-2]
     raise body.refuse(f"{one.type} {sign} {other.type} is not translated")
 

@@ -1175,6 +1175,10 @@ def augment(body: Body, tree: ast.AugAssign) -> None:
         containers.changeable(body, old)
         methods.extend_with(body, old, body.plain(value))
         return
+    if isinstance(old, Lst) and old.list_type.is_set and isinstance(tree.op, ast.BitOr):
+        containers.changeable(body, old)
+        methods.update_set(body, old, body.plain(value))
+        return
     own = f"__i{objects.OPERATORS.get(type(tree.op), '')}__"
     if objects.written(objects.class_of(old), own) is not None:
         raise body.refuse(f"{own} is not translated: write a = a + b")

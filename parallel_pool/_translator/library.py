@@ -96,6 +96,31 @@ def _insort_right(a: Any, x: Any) -> None:
     a.insert(_bisect_right(a, x), x)
 
 
+def _cross(a: Any, b: Any) -> Any:
+    one, other = np.asarray(a), np.asarray(b)
+    if one.ndim == 1 and other.ndim == 1:
+        return np.array(
+            [
+                one[1] * other[2] - one[2] * other[1],
+                one[2] * other[0] - one[0] * other[2],
+                one[0] * other[1] - one[1] * other[0],
+            ]
+        )
+    rows, others = np.atleast_2d(one), np.atleast_2d(other)
+    return np.column_stack(
+        (
+            rows[:, 1] * others[:, 2] - rows[:, 2] * others[:, 1],
+            rows[:, 2] * others[:, 0] - rows[:, 0] * others[:, 2],
+            rows[:, 0] * others[:, 1] - rows[:, 1] * others[:, 0],
+        )
+    )
+
+
+def _trace(a: Any) -> Any:
+    matrix = np.asarray(a)
+    return np.array([matrix[i, i] for i in range(min(matrix.shape))]).sum()
+
+
 def correlated(x: Any, mean: Any, cov: Any) -> Any:
     """Returns what Generator.multivariate_normal makes of rows of standard normals."""
     u, s, _ = np.linalg.svd(cov)
@@ -103,6 +128,8 @@ def correlated(x: Any, mean: Any, cov: Any) -> Any:
 
 
 WRITTEN: dict[Any, Callable[..., Any]] = {
+    np.cross: _cross,
+    np.trace: _trace,
     heapq.heappush: _heappush,
     heapq.heappop: _heappop,
     heapq.heapreplace: _heapreplace,

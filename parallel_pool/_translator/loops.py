@@ -21,6 +21,7 @@ from parallel_pool._translator.values import (
     Num,
     Span,
     Tup,
+    Txt,
     Value,
 )
 
@@ -254,6 +255,10 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
             raise body.refuse("an array without axes can't be looped over")
         array = over if over.is_place else body.in_memory(over)
         return str(array.dims[0]), lambda i: arrays.row(body, array, i)
+    if isinstance(over, Txt):
+        text = body.temporary("int32_t", over.c)
+        letters = body.program.letter
+        return body.program.text_length(text), lambda i: Txt(letters(body, text, i))
     if isinstance(over, Fixed) and isinstance(over.value, (tuple, list)):
         table = containers.table(body, over.value)
         if table is None:

@@ -80,6 +80,13 @@ def extend_with(body: Body, value: Lst, other: Value) -> None:
     body.each_item(other, lambda item: containers.append(body, value, item))
 
 
+def update_set(body: Body, value: Lst, other: Value) -> None:
+    """set.update."""
+    with body.any_order():
+        value = _extended(body, value, other)
+        body.each_item(other, lambda item: containers.add(body, value, item))
+
+
 def method(
     body: Body,
     method: Method,
@@ -211,8 +218,7 @@ def _of_list(
         for other in given:
             other = body.plain(other)
             if of.is_set or name == "update":
-                with body.any_order():
-                    body.each_item(other, lambda item: containers.add(body, value, item))
+                update_set(body, value, other)
             else:
                 extend_with(body, _extended(body, value, other), other)
         return none

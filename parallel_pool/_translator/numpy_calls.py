@@ -1043,6 +1043,13 @@ def _norm(body: Body, given: list[Value], keywords: Keywords) -> Value:
             return body.program.numpy_norm(body, array)
         if axis is not None and "keepdims" not in keywords:
             return _norms(body, array, axis)
+    if axis is None and _is_frobenius(array, order):
+        if array.order == UNKNOWN:
+            raise body.refuse("np.linalg.norm of an array that was transposed: write .copy()")
+        # as NumPy reads it, in the order of memory
+        inner = arrays.transposed(array) if array.order else array
+        return body.program.numpy_norm(body, flattened(body, inner))
+    if order is None or (isinstance(order, Fixed) and order.value in (None, 2)):
         raise body.refuse("this np.linalg.norm is not translated: write np.sqrt((a * a).sum())")
     if isinstance(order, Fixed) and order.value == 1 and len(array.dims) == 1:
         item = _float_item(array.item)
@@ -1053,6 +1060,13 @@ def _norm(body: Body, given: list[Value], keywords: Keywords) -> Value:
         item = _float_item(array.item)
         return arrays.extreme(body, arrays.converted(positive, item), "max")
     raise body.refuse("this np.linalg.norm is not translated: write the sum out")
+
+
+def _is_frobenius(array: Arr, order: Value | None) -> bool:
+    if order is None or (isinstance(order, Fixed) and order.value is None):
+        return len(array.dims) > 1
+    is_named = isinstance(order, Fixed) and order.value in ("fro", "f")
+    return is_named and len(array.dims) == 2
 
 
 def _norms(body: Body, array: Arr, axis: int) -> Value:
@@ -1079,6 +1093,16 @@ def _expand(body: Body, given: list[Value], keywords: Keywords) -> Value:
     array = body.array(given[0])
     axis = int(body.known(argument(given, keywords, 1, "axis") or Fixed(0), "an axis"))
     return _expanded(array, axis % (len(array.dims) + 1))
+
+
+def _at_least(count: int) -> Callable[..., Value]:
+    def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
+        array = body.array(given[0])
+        while len(array.dims) < count:
+            array = _expanded(array, 0)
+        return array
+
+    return translate
 
 
 def _squeeze(body: Body, given: list[Value], keywords: Keywords) -> Value:
@@ -1277,6 +1301,8 @@ HANDLERS: dict[Any, Callable[..., Value]] = {
     np.shape: _unary_shape,
     np.copy: _copy,
     np.expand_dims: _expand,
+    np.atleast_1d: _at_least(1),
+    np.atleast_2d: _at_least(2),
     np.squeeze: _squeeze,
     np.dot: _dot,
     np.sort: _sort,
@@ -1351,6 +1377,8 @@ TAKES: dict[Any, str] = {
     np.linalg.norm: "x ord? axis? | keepdims=False",
     np.shape: "a",
     np.copy: "a",
+    np.atleast_1d: "a",
+    np.atleast_2d: "a",
     np.expand_dims: "a axis",
     np.squeeze: "a",
     np.dot: "a b",

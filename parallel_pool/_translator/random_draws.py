@@ -127,8 +127,6 @@ def _integers(body: Body, given: list[Value], keywords: Keywords) -> Value:
     dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 3, "dtype"), NP_INT)
     endpoint = numpy_calls.argument(given, keywords, 4, "endpoint")
     assert dtype is not None and low is not None
-    if dtype.kind not in "iu" or dtype.bits < 32:
-        raise body.refuse(f"integers() of {dtype.dtype} is not translated: use np.int64")
     first, last = "0", ""
     if high is None or (isinstance(high, Fixed) and high.value is None):
         last = body.as_int(low, "a bound of integers()")
@@ -140,9 +138,27 @@ def _integers(body: Body, given: list[Value], keywords: Keywords) -> Value:
     if endpoint is not None and body.known(endpoint, "endpoint"):
         last = f"({last} + 1)"
     last = body.temporary("int64_t", last)
+    if dtype.kind == "b" or dtype.bits < 32:
+        return _narrow_integers(body, dtype, dims, first, last)
     body.check(f"{first} < {last}", "ValueError", "low >= high")
     # without another dtype and a size it is a NumPy number, too
     return _drawn(body, dtype, dims, lambda: f"({dtype.c})pp_rng_integers({RNG}, {first}, {last})")
+
+
+def _narrow_integers(
+    body: Body, dtype: Number, dims: tuple[Dim, ...] | None, first: str, last: str
+) -> Value:
+    """integers() of fewer than 32 bits, several of which one random number gives."""
+    width = 1 if dtype.kind == "b" else dtype.bits
+    least = -(1 << width - 1) if dtype.kind == "i" else 0
+    body.check(f"{first} >= {least}", "ValueError", f"low is out of bounds for {dtype.dtype}")
+    most = least + (1 << width)
+    body.check(f"{last} <= {most}", "ValueError", f"high is out of bounds for {dtype.dtype}")
+    body.check(f"{first} < {last}", "ValueError", "low >= high")
+    rest = body.c_variable("t", "pp_rng_rest")
+    body.emit(f"memset(&{rest}, 0, sizeof({rest}));")
+    one = f"({dtype.c})pp_rng_narrow({RNG}, &{rest}, {width}, {first}, {last})"
+    return _drawn(body, dtype, dims, lambda: one)
 
 
 def _normal(body: Body, given: list[Value], keywords: Keywords) -> Value:

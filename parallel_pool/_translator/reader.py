@@ -6,13 +6,14 @@ import ast
 import functools
 import inspect
 import textwrap
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 
-from parallel_pool._translator import players
+from parallel_pool._translator import lifting, players
 from parallel_pool._translator.refusal import Refusal
 
 # methods that draw, by the beginning of their names
@@ -60,6 +61,10 @@ class Function:
     @property
     def qualified_name(self) -> str:
         return f"{self.owner.__name__}.{self.name}" if self.owner else self.name
+
+
+# of classes, the functions that were in their methods
+_LIFTED: weakref.WeakKeyDictionary[type, dict[str, Function]] = weakref.WeakKeyDictionary()
 
 
 def _assigned(trees: Sequence[ast.AST]) -> Iterator[str]:
@@ -115,6 +120,11 @@ def read(function: Any, owner: type | None, kind: str) -> Function:
         for name, each in inspect.signature(function).parameters.items()
         if each.default is not each.empty
     }
+    if owner is not None and kind == "method":
+        found, lifted = lifting.lift(found)
+        held = _LIFTED.setdefault(owner, {})
+        for each in lifted:
+            held[each.tree.name] = Function(each.tree, file, names, owner, kind, each.defaults)
     return Function(found, file, names, owner, kind, defaults)
 
 
@@ -148,6 +158,8 @@ def find(cls: type, name: str, after: type | None = None) -> Function | None:
     if after is not None:
         order = order[order.index(after) + 1 :]
     for each in order:
+        if name in _LIFTED.get(each, {}):
+            return _LIFTED[each][name]
         if name not in vars(each):
             continue
         if not is_own(each):
@@ -183,6 +195,7 @@ def methods(cls: type) -> Iterator[Function]:
                     yield read(value, each, "method")
                 except (Refusal, OSError, TypeError):
                     continue
+        yield from _LIFTED.get(each, {}).values()
 
 
 def reachable(cls: type, roots: tuple[str, ...]) -> list[Function]:

@@ -884,6 +884,108 @@ class LinearAlgebra(Probe):
         ]
 
 
+class NarrowInts(Probe):
+    """Random integers of which several share 32 random bits."""
+
+    size = 40
+
+    def values(self, action):
+        bits = self.np_random.integers(0, 2, 9, dtype=np.int8)
+        wide = self.np_random.integers(-3, 100, (2, 3), dtype=np.int16)
+        bytes_ = self.np_random.integers(0, 256, 5, dtype=np.uint8)
+        flags = self.np_random.integers(0, 2, 15, dtype=bool)
+        one = self.np_random.integers(3, 7, dtype=np.uint8)
+        rejected = self.np_random.integers(200, size=4, dtype=np.uint8)
+        return [*bits, *wide.ravel(), *bytes_, *flags, one, *rejected]
+
+
+class Vectors(Probe):
+    """np.cross, np.trace and Frobenius norms."""
+
+    size = 16
+
+    def __init__(self):
+        super().__init__()
+        self.matrix = np.eye(3)
+
+    def values(self, action):
+        matrix = self.np_random.normal(size=(3, 3))
+        self.matrix = self.matrix + matrix
+        rows = np.cross(self.matrix, action)
+        single = np.cross(action.astype(np.float32), np.array([1, 0, 2], np.float32))
+        return [
+            *np.cross(action, matrix[:, 1]),
+            *np.cross([1, 2, int(action[0])], [4, 5, 6]),
+            *rows[1],
+            *single,
+            np.trace(matrix),
+            np.linalg.norm(self.matrix) + np.linalg.norm(self.matrix.T),
+            np.linalg.norm(matrix[:, 1:3], "fro"),
+            np.linalg.norm(np.array([[3, 4], [5, int(action[1])]])),
+        ]
+
+
+class Inner(Probe):
+    """Functions in a method, which read and change its variables."""
+
+    size = 5
+
+    def __init__(self):
+        super().__init__()
+        self.places = [(0, 0), (1, 1)]
+
+    def values(self, action):
+        scale = 0.5 * action[0]
+        log = []
+
+        def moved(place, far=1):
+            dx, dy = [(0, 1), (1, 0), (0, -1)][self.np_random.integers(3)]
+            log.append(dx)
+            return (place[0] + far * dx) % 7, (place[1] + far * dy) % 7
+
+        def factorial(n):
+            if n <= 1:
+                return 1
+            return n * factorial(n - 1)
+
+        def weight(place):
+            x, y = moved(place, far=2)
+            return scale * x + y
+
+        self.places = [moved(place) for place in self.places]
+        total = sum(weight(place) for place in self.places)
+        scale += 1
+        return [total, weight((1, 2)), factorial(5), sum(log), len(log)]
+
+
+class Letters(Probe):
+    """Loops over texts, sets that are joined in place."""
+
+    size = 6
+    words = ("crane", "slate", "audio", "pious")
+
+    def __init__(self):
+        super().__init__()
+        self.word = self.words[0]
+        self.seen = set()
+
+    def values(self, action):
+        self.word = self.words[self.np_random.integers(4)]
+        guess = self.words[int(abs(action[0])) % 4]
+        left = list(self.word)
+        found = 0
+        for i, letter in enumerate(guess):
+            if letter == self.word[i]:
+                found += 10
+                left.remove(letter)
+            elif letter in left:
+                found += 1
+        self.seen |= {int(abs(action[1])), found}
+        other = {1, 2, int(abs(action[2]))} ^ {2, 3}
+        vowels = sum(1 for letter in self.word if letter in "aeiou")
+        return [found, len(left), len(self.seen), sum(other), vowels, len(guess)]
+
+
 class Seeded(Probe):
     """A generator of its own, which reset seeds."""
 
@@ -923,5 +1025,9 @@ PROBES = (
     Borders,
     Norms,
     LinearAlgebra,
+    NarrowInts,
+    Vectors,
+    Inner,
+    Letters,
     Seeded,
 )

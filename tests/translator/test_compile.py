@@ -80,7 +80,7 @@ REFUSED = {
     "text = f'{self.speed}'": "texts that are made while the program runs are not translated",
     "value = [i for i in self.items if i][0:2:3]": "a slice of a list with a step",
     "self.observation_space = spaces.Discrete(2)": "self.observation_space",
-    "def inner():\n    return 1": "inner is a function in a function: make it a method",
+    "def inner():\n    nonlocal value\n    value = 2": "inner is a function in a function",
     "value = self.nothing": "self.nothing is assigned nowhere before this line",
     "with open('x') as file:\n    pass": "a with statement is not translated",
     "value = self.action_space.sample()": "draw from self.np_random",
