@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from parallel_pool._apis.mujoco_batch.vector_env import BatchVectorEnv
     from parallel_pool._apis.mujoco_batch.world_random import WorldRandom
     from parallel_pool._apis.sb3.batch_vec_env import BatchVecEnv
+    from parallel_pool._families.mujoco_viewer import WorldView
 
-__all__ = ["BatchVecEnv", "BatchVectorEnv", "Task", "WorldRandom"]
+__all__ = ["BatchVecEnv", "BatchVectorEnv", "Task", "WorldRandom", "WorldView"]
 
 __getattr__, __dir__ = lazy(
     __name__,
@@ -24,5 +25,6 @@ __getattr__, __dir__ = lazy(
         "parallel_pool._apis.mujoco_batch.vector_env": ("BatchVectorEnv",),
         "parallel_pool._apis.mujoco_batch.world_random": ("WorldRandom",),
         "parallel_pool._apis.sb3.batch_vec_env": ("BatchVecEnv",),
+        "parallel_pool._families.mujoco_viewer": ("WorldView",),
     },
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +80,13 @@ def make_batch(model: Any, count: int, num_threads: int, persistent: bool) -> An
         num_threads: threads, the caller's included; 0 for the cores this process may use.
         persistent: whether each simulation has an MjData of its own.
     """
-    module = import_batch()
     threads = num_threads or lib.pp_usable_cores(ffi.NULL)
+    return _batch_type()(model, count, min(threads, count), persistent)
+
+
+@cache
+def _batch_type() -> Any:
+    module = import_batch()
 
     class BoundBatch(module.Batch):  # type: ignore[misc, name-defined]
         """A batch that remembers which outputs were bound."""
@@ -92,7 +98,7 @@ def make_batch(model: Any, count: int, num_threads: int, persistent: bool) -> An
                 self.__dict__.setdefault("outputs", {})[name] = found
             return found
 
-    return BoundBatch(model, count, min(threads, count), persistent)
+    return BoundBatch
 
 
 def outputs(batch: Any) -> dict[str, Array]:

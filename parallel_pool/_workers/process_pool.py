@@ -546,13 +546,18 @@ class ProcessPool(EnvCalls):
                 arguments["options"] = options
             payloads.append(self._dumps(arguments) if arguments else b"")
 
+        return payloads, count, self._send_of(ids, count)
+
+    def _send_of(self, ids: CData, count: int) -> Callable[[bool], None]:
+        """Returns what sends the resets of these environments, as `_exchange` calls it."""
+
         def send(is_undelivered: bool) -> None:
             if is_undelivered:
                 self._check_undelivered(ids, count)
             null, error = ffi.NULL, error_slot.raw
             check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
 
-        return payloads, count, send
+        return send
 
     # ------------------------------------------------------------------------------- results --
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, described, take_array
-from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.env_ids import id_list
+from parallel_pool._engine.arguments import a_type, check_choice, quote
+from parallel_pool._engine.env_ids import id_list, read_ids
+from parallel_pool._engine.pool import AUTORESET
 from parallel_pool._engine.pool_checks import check_idle
 from parallel_pool._workers.data.messages import Description
 from parallel_pool._workers.data.spaces import fixed_leaves
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool._workers.run.worlds_lane import WorldsLane
+from parallel_pool._workers.run.worlds_lane import Resets, WorldsLane
 from parallel_pool._workers.start import address_space
 from parallel_pool.errors import NotResetError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
-    from parallel_pool._engine import seeds
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
     from parallel_pool._workers.data.messages import Assignment
@@ -47,7 +49,12 @@ class WorldsPool(ProcessPool):
         """
         self._worlds = worlds
         (self._action,) = fixed_leaves(worlds.action_space)
-        super().__init__([_no_env] * worlds.num_envs, num_workers=0, autoreset=autoreset)
+        # C would refuse the step after a snapshot was restored over an episode that is over; here
+        # only the lane knows which are
+        is_disabled = check_choice("autoreset", autoreset, AUTORESET) == AUTORESET["disabled"]
+        in_c = "next_step" if is_disabled else autoreset
+        super().__init__([_no_env] * worlds.num_envs, num_workers=0, autoreset=in_c)
+        self.autoreset = autoreset
         self._name = worlds.name
 
     def _make_here(self, fns: Sequence[Callable[[], Any]], envs: list[Any]) -> Description:
@@ -107,6 +114,12 @@ class WorldsPool(ProcessPool):
         if not self._local.is_begun:
             check_idle(self)
             raise NotResetError("a step before reset(): call reset() first")
+        if self.autoreset == "disabled" and (ended := self._local.ended).any():
+            check_idle(self)
+            raise NotResetError(
+                f"environment {int(ended.argmax())} has ended its episode or failed, and autoreset"
+                " is disabled: reset it first"
+            )
 
     def _encode(self, actions: Any, env_ids: Any) -> tuple[Any, None]:
         """Returns the records of actions.
@@ -138,7 +151,15 @@ class WorldsPool(ProcessPool):
             raise ValueError(
                 f"options={quote(options)}: these environments take none but a reset_mask"
             )
-        return super()._reset_sender(env_ids, seed, None, mask)
+        count, ids = read_ids(env_ids, self.num_envs)
+        each = None if seed is None else seeds.spread(seed, count)
+        return [self._dumps(Resets(count, each, mask))], count, self._send_of(ids, count)
+
+    @contextlib.contextmanager
+    def _payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> Iterator[None]:
+        # one for all turns, with the first of them
+        with super()._payloads(id_list(env_ids, self.num_envs)[: len(payloads)], payloads):
+            yield
 
     # ------------------------------------------------------------------------------ snapshots --
 

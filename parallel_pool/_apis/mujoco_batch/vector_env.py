@@ -13,6 +13,8 @@ from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
+from parallel_pool._engine.env_ids import one_id
+from parallel_pool._families.mujoco_viewer import WorldView
 from parallel_pool._workers.worlds_pool import WorldsPool, lane_of
 
 if TYPE_CHECKING:
@@ -137,6 +139,21 @@ class BatchVectorEnv(ProcessVectorEnv):
     def batch(self) -> Any:
         """The `mujoco.batch.Batch`; None once this is closed."""
         return self._worlds.batch
+
+    def view(self, world: int = 0) -> WorldView:
+        """Opens MuJoCo's viewer of one world, beside the running batch.
+
+        Call `update` of what this returns as often as the window is to follow the world.
+
+        Args:
+            world: its number.
+
+        Raises:
+            IndexError, TypeError, ValueError: there is no such world.
+            parallel_pool.errors.ClosedError: the worlds are closed.
+        """
+        self._check_idle("view")
+        return WorldView(self.batch, one_id(world, self.num_envs))
 
     def _check_ended(self) -> None:
         lane = lane_of(self.pool)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.vector_backend import VectorBackend
 
 if TYPE_CHECKING:
@@ -43,7 +42,11 @@ class BatchBackend(VectorBackend):
         return self.pool.get_attr(name, env_ids) if env_ids else []
 
     def has_attr(self, name: str) -> bool:
-        return all(self.pool.apply(in_worker.HasAttribute(name)))
+        try:
+            self.pool.get_attr(name, [0])
+        except AttributeError:
+            return False
+        return True
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Always raises AttributeError: worlds have no attributes of their own."""

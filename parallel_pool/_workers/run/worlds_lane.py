@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool._native import ffi, lib
-from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.messages import FAILURE, Failure
 from parallel_pool._workers.data.spaces import fixed_leaves
 from parallel_pool._workers.run.env_runner import ENDED, RUNNING, deliver, mark
@@ -26,6 +26,21 @@ if TYPE_CHECKING:
 
 # the kind of a failure that has no exception
 NO_EXCEPTION = "failed"
+
+
+@dataclass(frozen=True)
+class Resets:
+    """Payload of the first of the resets that were sent together.
+
+    Attributes:
+        count: of the resets.
+        seeds: one for each; None for none.
+        mask: bool (count,): those with False are no resets, and repeat the last row; None: all are.
+    """
+
+    count: int
+    seeds: list[int | None] | None
+    mask: Array | None
 
 
 class WorldsLane(LocalLane):
@@ -98,8 +113,6 @@ class WorldsLane(LocalLane):
     def _step_all(self, count: int) -> None:
         """Steps all environments whose episode goes on; the others begin one."""
         waiting = self.ended
-        if self._is_disabled:
-            self._refuse(waiting)
         step = self._worlds.step(self._records, ~waiting)
         ended = step.terminated | step.truncated
         ended &= ~waiting
@@ -117,8 +130,7 @@ class WorldsLane(LocalLane):
                     final[ended] = leaf[ended]
             self._kind_row[ended] = lib.PP_TURN_END
             begins = ended | waiting
-        if not self._is_disabled:
-            failed |= self._begin(np.flatnonzero(begins))
+        failed |= self._begin(np.flatnonzero(begins))
         self._reward_row[waiting] = 0.0
         self._kind_row[waiting] = lib.PP_TURN_RESET
         for array, leaf in zip(arrays, self._worlds.observe(), strict=True):
@@ -127,14 +139,6 @@ class WorldsLane(LocalLane):
         self.info_rows = np.ones(count, np.bool_)
         for env_id, text in failed.items():
             self._fail_one(env_id, env_id, text)
-
-    def _refuse(self, ended: Array) -> None:
-        """Raises AssertionError, as Gymnasium does, if an episode is over and was not reset."""
-        if ended.any():
-            raise AssertionError(
-                f"environment {int(ended.argmax())} has ended its episode or failed, and autoreset"
-                " is disabled: reset it first"
-            )
 
     def _begin(
         self, env_ids: Array, seeds: Sequence[int | None] | None = None
@@ -150,13 +154,11 @@ class WorldsLane(LocalLane):
 
     def _take_turns(self, count: int) -> None:
         """Does resets of some environments; the rows of others repeat their observation."""
-        given = [self._payload(turn) for turn in range(count)]
-        turns = np.array([turn for turn, own in enumerate(given) if own != messages.NO_RESET])
-        self._refuse_others([given[turn] for turn in turns], turns)
+        turns, seeds = self._resets(count)
         env_ids = np.asarray(self._env_ids)[:count].astype(np.int64)
-        order = turns[np.argsort(env_ids[turns])] if turns.size else turns
-        named = env_ids[order] if order.size else np.zeros(0, np.int64)
-        failed = self._begin(named, [(given[turn] or {}).get("seed") for turn in order])
+        order = np.argsort(env_ids[turns])
+        named = env_ids[turns][order]
+        failed = self._begin(named, [seeds[turn] for turn in order.tolist()])
         self.is_begun = self.is_begun or named.size == len(self._envs)
         arrays, _ = self._block(self._blocks[0])
         rows = np.asarray(self._rows)[:count]
@@ -172,13 +174,26 @@ class WorldsLane(LocalLane):
             if env_ids[turn] in failed:
                 self._fail_one(turn, int(env_ids[turn]), failed[int(env_ids[turn])])
 
-    def _refuse_others(self, given: Iterable[Any], turns: Array) -> None:
-        """Raises TypeError for turns that are no resets, which a `WorldsPool` does not send."""
-        steps = (lib.PP_COMMAND_STEP, lib.PP_COMMAND_ACTION)
-        if any(self._commands[turn] in steps for turn in turns) or any(
-            type(own) is messages.TurnCall for own in given
-        ):
-            raise TypeError("these environments are stepped together: send actions for all of them")
+    def _resets(self, count: int) -> tuple[Array, list[int | None]]:
+        """Returns the turns that are resets, and a seed for each of them.
+
+        Raises:
+            TypeError: others are none, which a `WorldsPool` does not send.
+        """
+        turns: list[int] = []
+        seeds: list[int | None] = []
+        first = 0
+        while first < count:
+            given = self._payload(first)
+            if not isinstance(given, Resets):
+                raise TypeError("these environments are stepped together: send all their actions")
+            named = (
+                range(given.count) if given.mask is None else np.flatnonzero(given.mask).tolist()
+            )
+            turns += [first + i for i in named]
+            seeds += [None if given.seeds is None else given.seeds[i] for i in named]
+            first += given.count
+        return np.array(turns, np.int64), seeds
 
     # ------------------------------------------------------------------------------- failures --
 
