@@ -12,7 +12,7 @@ from parallel_pool.mujoco_batch import Task
 
 MODEL = Path(__file__).parents[2] / "families" / "robots" / "quadruped.xml"
 FRAME_SKIP, LIMIT = 4, 25
-GAIN, PUSH = 0.2, 20.0
+GAIN, PUSH, LOW = 0.2, 20.0, 0.309
 
 
 class Quadrupeds(Task):
@@ -42,7 +42,7 @@ class Quadrupeds(Task):
         return batch.qpos[:, 0] - self.x
 
     def terminated(self, batch: Any) -> Any:
-        return batch.qpos[:, 2] < 0.2
+        return batch.qpos[:, 2] < LOW
 
     def vary(self, batch: Any, ids: Any, rng: Any) -> None:
         batch.expand("body_mass")[ids, self.torso] += rng.uniform(0, 2)

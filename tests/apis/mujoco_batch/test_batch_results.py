@@ -14,7 +14,7 @@ from gymnasium.utils import seeding
 
 from parallel_pool._families.mujoco import assets
 from parallel_pool.mujoco_batch import BatchVectorEnv, Task
-from tests.apis.mujoco_batch.quadrupeds import FRAME_SKIP, GAIN, LIMIT, MODEL, PUSH, Quadrupeds
+from tests.apis.mujoco_batch.quadrupeds import FRAME_SKIP, GAIN, LIMIT, LOW, MODEL, PUSH, Quadrupeds
 from tests.support.same import assert_same
 
 ENVS, SEED = 5, 3
@@ -98,7 +98,7 @@ class AloneQuadruped:
         data.xfrc_applied[1, :3] = self.push * (data.sensordata[0] > 0)
         mujoco.mj_step(self.model, data, FRAME_SKIP)
         self.steps += 1
-        return self.seen(), data.qpos[0] - x, data.qpos[2] < 0.2, self.steps >= LIMIT
+        return self.seen(), data.qpos[0] - x, data.qpos[2] < LOW, self.steps >= LIMIT
 
     def seen(self) -> Any:
         data = self.data
