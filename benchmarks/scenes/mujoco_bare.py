@@ -99,8 +99,10 @@ class Bare:
 
         definition = registry.find(task.env_id)
         defaults: dict[str, Any] = {name: each.default for name, each in definition.options.items()}
-        link = registry.fill_options(definition, {"speed_switches": switches})["_link"]
-        episode = EPISODES[task.env_id]
+        # a robot of a user's own has no such option, and keeps the options of its file
+        known = {"speed_switches": switches} if "speed_switches" in defaults else {}
+        link = registry.fill_options(definition, known)["_link"]
+        episode = EPISODES.get(task.env_id, Episode(True))
         rows = [np.asarray(row, np.float32) for row in task.all_actions()]
         # C keeps pointers to both
         self._link, self._actions = link, np.ascontiguousarray(np.stack(rows))
