@@ -42,7 +42,7 @@ WORLDS = 256
 EVERY = 100_000
 # of a test: worlds, steps, and the first steps, which are left out of means
 TEST_WORLDS, TEST_STEPS, SETTLING = 32, 500, 100
-COMMANDS = [(0.0, 0.0), (0.3, 0.0), (0.6, 0.0), (-0.3, 0.0), (0.3, 0.6), (0.3, -0.6)]
+COMMANDS = [(0.0, 0.0), (0.3, 0.0), (0.6, 0.0), (0.8, 0.0), (0.3, 0.6), (0.3, -0.6)]
 GAIT = (0.6, 0.0)
 FEET = ("touch fl", "touch fr", "touch bl", "touch br")
 

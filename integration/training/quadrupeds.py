@@ -22,7 +22,7 @@ FRAME_SKIP, SECONDS = 5, 10
 # of the motors in rest, hip and knee of each leg; how far an action moves their targets
 REST, REACH = np.tile([0.35, -0.7], 4), 0.5
 # metres a second, radians a second
-SPEEDS, TURNS = (-0.4, 0.8), (-0.8, 0.8)
+SPEEDS, TURNS = (0.0, 0.8), (-0.8, 0.8)
 # probability that a step draws a new command, or a push
 CHANGE = 0.005
 ACTIONS = 8

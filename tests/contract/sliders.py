@@ -51,7 +51,7 @@ class Sliders(Task):
     def reward(self, batch: Any) -> Any:
         if self.gate is not None:
             self.gate.pass_through()
-        return batch.qpos[:, 0] - self.before
+        return 1 + batch.qpos[:, 0] - self.before
 
     def terminated(self, batch: Any) -> Any:
         return (batch.qpos[:, 0] > FAR) & (self.count < LIMIT)
@@ -88,7 +88,7 @@ class Slider(gymnasium.Env[Any, Any]):
         mujoco.mj_step(self.model, self.data, FRAME_SKIP)
         self.count += 1
         is_far = self.data.qpos[0] > FAR and self.count < LIMIT
-        return self._seen(), self.data.qpos[0] - before, is_far, self.count >= LIMIT, {}
+        return self._seen(), 1 + self.data.qpos[0] - before, is_far, self.count >= LIMIT, {}
 
     def _seen(self) -> Any:
         return np.concatenate([self.data.qpos, self.data.qvel, self.data.xpos[1, :1]])

@@ -135,3 +135,13 @@ def test_a_world_answers_for_itself() -> None:
         assert_same(data.qpos, envs.batch.qpos[1], "results")
         mine = SimpleNamespace(**dict.fromkeys(("spec", "render_mode")))
         assert [envs.get_attr(name)[0] for name in vars(mine)] == [None, None]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_the_pool_counts_the_steps_of_each_episode(mode: str) -> None:
+    """With SAME_STEP the row of an episode's last step has its number, too."""
+    with closing(BatchVectorEnv(Sliders, 1, autoreset_mode=mode)) as envs:
+        envs.reset(seed=1)
+        found = [int(envs.pool.step([0]).elapsed_step[0]) for _ in range(11)]
+    whole = [1, 2, 3, 4, 5]
+    assert found == ([*whole, 0, *whole] if mode == "NextStep" else [*whole, *whole, 1])
