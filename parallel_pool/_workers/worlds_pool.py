@@ -169,7 +169,7 @@ class WorldsPool(ProcessPool):
         A snapshot holds the whole state of an environment, its generator included.
 
         Raises:
-            StateError: an environment is in flight.
+            StateError: an environment is in flight, or has no snapshots.
         """
         self._check_at_rest()
         return self._local.get_states(id_list(env_ids, self.num_envs))

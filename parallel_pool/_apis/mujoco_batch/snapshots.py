@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._families import mujoco_batch
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,12 @@ class Snapshots:
         return LENGTH.pack(len(text)) + text
 
     def read(self, env_id: int) -> bytes:
-        """Returns a snapshot."""
+        """Returns a snapshot; raises StateError if the batch keeps more than rows."""
+        if self._worlds.batch.persistent:
+            raise StateError(
+                "worlds with persistent=True have an MjData each, of which there are no snapshots:"
+                " leave persistent out"
+            )
         rows = [array[env_id].tobytes() for _, array in self._arrays()]
         generator = self._worlds.generators[env_id]
         return b"".join([self._header(), _packed(generator), *rows])

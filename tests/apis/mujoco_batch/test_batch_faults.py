@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -10,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.errors import EnvError, MissingDependencyError, NotResetError
+from parallel_pool.errors import EnvError, MissingDependencyError, NotResetError, StateError
 from parallel_pool.mujoco_batch import BatchVecEnv, BatchVectorEnv, Task
 from tests.apis.mujoco_batch.quadrupeds import Quadrupeds
 from tests.contract.sliders import MODEL, Sliders
 from tests.support.same import assert_same
+from tests.support.timeouts import wait_for
 
 COUNT = 4
 ACTIONS = np.zeros((COUNT, 8), np.float32)
@@ -288,3 +291,54 @@ class Silent(Task):
 def test_a_task_without_its_methods_is_refused() -> None:
     with pytest.raises(NotImplementedError):
         BatchVectorEnv(Silent, 2)
+
+
+class Caller(Sliders):
+    """Its `call` is called in a step."""
+
+    call: Callable[[], Any] | None = None
+
+    def reward(self, batch: Any) -> Any:
+        if self.call is not None:
+            self.call()
+        return super().reward(batch)
+
+
+def test_a_task_cant_call_its_own_pool() -> None:
+    with closing(BatchVectorEnv(Caller, 3)) as envs:
+        envs.reset(seed=1)
+        calls: dict[str, Callable[[], Any]] = {
+            "step": lambda: envs.step([0, 0, 0]),
+            "reset": envs.reset,
+            "get_state": envs.pool.get_state,
+            "observe": envs.pool.observe,
+            "call": lambda: envs.call("spec"),
+        }
+        for name, call in calls.items():
+            vars(envs.task)["call"] = call
+            with pytest.raises(StateError):
+                envs.step([0, 0, 0])
+                pytest.fail(f"not refused: {name}")
+            vars(envs.task)["call"] = None
+            envs.reset(seed=1)
+        envs.step([1, 1, 1])
+
+
+def test_one_that_is_dropped_leaves_no_threads() -> None:
+    """Without the garbage collector's help."""
+
+    def threads() -> int:
+        return len(os.listdir("/proc/self/task"))
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = threads()
+        envs = BatchVectorEnv(Sliders, 8, num_threads=3)
+        envs.reset(seed=1)
+        envs.step([1] * 8)
+        assert threads() == before + 2
+        del envs
+        wait_for(lambda: threads() == before)
+    finally:
+        gc.enable()

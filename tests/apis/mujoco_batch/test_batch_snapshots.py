@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._families.mujoco_batch import cursors
+from parallel_pool.errors import StateError
 from parallel_pool.mujoco_batch import BatchVectorEnv
 from tests.apis.mujoco_batch.quadrupeds import LIMIT, Quadrupeds
 from tests.contract.sliders import Sliders
@@ -74,6 +76,14 @@ def test_snapshots_with_autoreset_disabled_know_whether_an_episode_is_over() -> 
             envs.step([2])
 
 
+def test_persistent_worlds_have_no_snapshots() -> None:
+    with closing(BatchVectorEnv(Sliders, 2, persistent=True)) as envs:
+        envs.reset(seed=1)
+        envs.step([1, 1])
+        with pytest.raises(StateError, match="no snapshots: leave persistent out"):
+            envs.pool.get_state()
+
+
 def damaged(state: bytes) -> dict[str, Any]:
     return {
         "nothing": b"",
@@ -106,6 +116,7 @@ def test_wrong_snapshots_change_nothing() -> None:
             envs.pool.set_state(before[:1])
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 def test_any_bytes_after_the_header_do_no_harm() -> None:
     rng = np.random.default_rng(0)
     with closing(BatchVectorEnv(Quadrupeds, COUNT, num_threads=2)) as envs:
@@ -140,7 +151,7 @@ def test_a_cursor_that_mujoco_would_use_as_an_index_is_checked() -> None:
         (state,) = envs.pool.get_state()
         row = envs.batch.state[0].copy()
         place = state.index(row.tobytes())
-        ((cursor, length),) = envs._worlds._snapshots._cursors
+        ((cursor, length),) = cursors(envs.batch.model)
         assert row[cursor] in range(length)
         for value in (-1.0, float(length), 0.5, np.nan, 1e300):
             row[cursor] = value
