@@ -17,11 +17,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 import torch
 
 from integration.training import ppo
-from integration.training.quadrupeds import Quadrupeds, Ranges
+from integration.training.quadrupeds import MODEL, Quadrupeds, Ranges
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.mujoco_batch import BatchVectorEnv
 
@@ -114,6 +115,34 @@ def followed(
 # ---------------------------------------------------------------------------------- pictures --
 
 
+def painted() -> Any:
+    """Returns the model with colours and a chequered floor."""
+    spec = mujoco.MjSpec.from_file(str(MODEL))
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [0.5] * 3, [0.5] * 3
+    checker = mujoco.mjtBuiltin.mjBUILTIN_CHECKER
+    spec.add_texture(
+        name="tiles",
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=checker,
+        width=64,
+        height=64,
+        rgb1=[0.9] * 3,
+        rgb2=[0.75, 0.8, 0.85],
+    )
+    tiles = spec.add_material(name="tiles", texrepeat=[80, 80])
+    tiles.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "tiles"
+    for geom in spec.geoms:
+        geom.rgba = [0.9, 0.55, 0.2, 1] if geom.name == "trunk" else [0.25, 0.35, 0.5, 1]
+    floor = spec.geom("floor")
+    floor.material, floor.rgba = "tiles", [1, 1, 1, 1]
+    # it follows the trunk
+    camera = spec.body("torso").add_camera(name="film", pos=[0.15, -0.85, 0.12])
+    camera.mode = mujoco.mjtCamLight.mjCAMLIGHT_TRACK
+    camera.alt.type = mujoco.mjtOrientation.mjORIENTATION_XYAXES
+    camera.alt.xyaxes = [1, 0.2, 0, 0, 0.25, 1]
+    return spec.compile()
+
+
 def walk(agent: ppo.Agent, steps: int = 150) -> tuple[list[Array], Array]:
     """Returns pictures of a walking robot, and the forces on its feet, (steps, 4).
 
@@ -121,16 +150,16 @@ def walk(agent: ppo.Agent, steps: int = 150) -> tuple[list[Array], Array]:
     """
     task = Quadrupeds()
     task.fixed = np.array(GAIT)
-    options: Any = {"render_mode": "rgb_array", "camera_name": "side", "width": 240, "height": 160}
+    options: Any = {"render_mode": "rgb_array", "camera_name": "film", "model": painted()}
     pictures: list[Array] = []
     forces = []
-    with closing(BatchVectorEnv(task, 1, num_threads=1, **options)) as envs:
+    with closing(BatchVectorEnv(task, 1, num_threads=1, width=240, height=200, **options)) as envs:
         places = [envs.batch.model.sensor(name).adr[0] for name in FEET]
         observations, _ = envs.reset(seed=3)
         for step in range(steps):
             observations, *_ = envs.step(policy(agent, observations))
             forces.append(envs.batch.sensordata[0, places].copy())
-            if step >= steps - 30 and step % 5 == 0:
+            if step >= steps - 24 and step % 4 == 0:
                 with suppress(MissingDependencyError):
                     pictures.append(envs.render()[0])
     return pictures, np.array(forces)
@@ -141,7 +170,7 @@ def draw_gait(agent: ppo.Agent, path: Path) -> None:
     from matplotlib.figure import Figure
 
     pictures, forces = walk(agent)
-    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.3, 1))
     for axes, picture in zip(upper.subplots(1, max(1, len(pictures))).ravel(), pictures):  # noqa: B905
         axes.imshow(picture)

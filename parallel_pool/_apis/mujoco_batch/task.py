@@ -18,7 +18,8 @@ class Task:
     """A task in vectorised Python: derive a class, and give it to `BatchVectorEnv`.
 
     The methods get a `mujoco.batch.Batch` of n worlds, and work on whole arrays: `batch.qpos` is
-    (n, nq). Rows of worlds whose episode is over, and which wait for their reset, are ignored.
+    (n, nq). Rows of worlds whose episode is over, and which wait for their reset, are ignored. When
+    the worlds are made, the methods of a step are called once, to bind the outputs that they read.
 
     Attributes:
         model: a path, a text in MJCF, or a `mujoco.MjModel`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import seeding
+from gymnasium.vector.utils import batch_space
 
 from parallel_pool._apis.mujoco_batch import results
 from parallel_pool._apis.mujoco_batch.snapshots import Snapshots
@@ -110,6 +112,25 @@ class TaskWorlds:
         found = leaves(self.action_space)
         if found is None or len(found) != 1:
             raise TypeError(f"action_space={quote(self.action_space)}: give a space of one array")
+        self._rehearse()
+
+    def _rehearse(self) -> None:
+        """Calls the methods of a step once, and resets.
+
+        An output is zero from the moment in which it is bound until the next call of the batch, so
+        those that a step reads must be bound before the first one. And mistakes show at once.
+        """
+        task, batch, count = self.task, self.batch, self.num_envs
+        space = copy.deepcopy(batch_space(self.action_space, count))
+        space.seed(0)
+        with np.errstate(all="ignore"):
+            task.act(batch, space.sample())
+            results.numbers("reward", task.reward(batch), count)
+            results.flags("terminated", task.terminated(batch), count)
+            results.named(task.infos(batch), count)
+        batch.reset()
+        for name in task.own:
+            getattr(task, name)[...] = 0
 
     # ------------------------------------------------------------------------------ stepping --
 

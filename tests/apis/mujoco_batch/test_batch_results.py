@@ -158,3 +158,25 @@ def test_own_values_are_in_place_and_start_at_zero(count: int) -> None:
         envs.reset()
         assert not envs.task.late.any()
         assert_same(envs.get_attr("late")[0], np.zeros(8), "results")
+
+
+class Followed(HalfCheetahs):
+    """Its first reader of an output is `act`, and the second one `reward`."""
+
+    def act(self, batch: Any, actions: Any) -> None:
+        batch.ctrl[...] = actions
+        self.x[:] = batch.xpos[:, 1, 0]
+
+    def reward(self, batch: Any) -> Any:
+        return batch.geom_xpos[:, 1, 0] - self.x
+
+
+def test_outputs_are_bound_before_the_first_step_reads_them() -> None:
+    with closing(BatchVectorEnv(Followed, 2)) as envs, closing(BatchVectorEnv(Followed, 2)) as late:
+        for each in (envs, late):
+            each.reset(seed=1)
+        assert (envs.task.x == 0).all()
+        x = late.batch.get_data(1)
+        mujoco.mj_forward(late.batch.model, x)
+        envs.step(np.zeros((2, 6), np.float32))
+        assert envs.task.x[1] == x.xpos[1, 0] != 0
