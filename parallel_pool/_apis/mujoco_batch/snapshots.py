@@ -46,8 +46,8 @@ class Snapshots:
         worlds = self._worlds
         yield "state", worlds.batch.state
         yield "elapsed", worlds.elapsed
-        for name in worlds.task.own:
-            yield f"own {name}", getattr(worlds.task, name)
+        for name, array in worlds.own.items():
+            yield f"own {name}", array
         for name, array in worlds.varied().items():
             yield f"model {name}", array
         for name, array in mujoco_batch.outputs(worlds.batch).items():

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 DIVERGED = "diverged"
+# of a task: a weak reference to the worlds that it is the task of
+OWNER = "_worlds"
 
 
 class TaskWorlds:
@@ -40,6 +42,7 @@ class TaskWorlds:
         generators: of each world; None until its first reset.
         seeds: from which these were made.
         elapsed: int64 (n,), the steps of the present episodes.
+        own: the worlds' own values, arrays (n, ...).
     """
 
     def __init__(
@@ -87,8 +90,27 @@ class TaskWorlds:
 
     def _make_own(self) -> None:
         """Gives the task the arrays of its worlds' own values."""
-        for name, shape in self.task.own.items():
-            setattr(self.task, name, np.zeros((self.num_envs, *shape)))
+        owner = vars(self.task).get(OWNER, lambda: None)()
+        if owner is not None and owner.batch is not None:
+            raise ValueError(
+                f"this {self.name} has {owner.num_envs} worlds already, and keeps their values:"
+                " give another object, or the class"
+            )
+        setattr(self.task, OWNER, weakref.ref(self))
+        self.own = {
+            name: np.zeros((self.num_envs, *shape)) for name, shape in self.task.own.items()
+        }
+        for name, array in self.own.items():
+            setattr(self.task, name, array)
+
+    def _check_own(self) -> None:
+        """Raises TypeError if the task has replaced an array of own values."""
+        for name, array in self.own.items():
+            if getattr(self.task, name, None) is not array:
+                raise TypeError(
+                    f"{self.name}.{name} was replaced, and would be in no snapshot and no reset:"
+                    f" write into it, as in self.{name}[:] = ..."
+                )
 
     def _prepare(self) -> None:
         """Lets the task prepare, and finds out the spaces."""
@@ -129,8 +151,9 @@ class TaskWorlds:
             results.flags("terminated", task.terminated(batch), count)
             results.named(task.infos(batch), count)
         batch.reset()
-        for name in task.own:
-            getattr(task, name)[...] = 0
+        self._check_own()
+        for array in self.own.values():
+            array[...] = 0
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -142,6 +165,7 @@ class TaskWorlds:
         self.elapsed += running
         rewards = results.numbers("reward", task.reward(batch), count)
         terminated = results.flags("terminated", task.terminated(batch), count)
+        self._check_own()
         truncated = self.elapsed >= self._limit
         if self._divergences.any():
             self._diverged = self._divergences.any(axis=1) & running
@@ -162,9 +186,10 @@ class TaskWorlds:
         failed |= self._called(batch.reset, env_ids, stage=none)
         self.elapsed[env_ids] = 0
         self._diverged[env_ids] = False
-        for name in task.own:
-            getattr(task, name)[env_ids] = 0
+        for array in self.own.values():
+            array[env_ids] = 0
         task.reset_worlds(batch, env_ids, rng)
+        self._check_own()
         failed |= self._called(batch.forward, env_ids)
         return failed
 

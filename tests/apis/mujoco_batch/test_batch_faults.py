@@ -342,3 +342,34 @@ def test_one_that_is_dropped_leaves_no_threads() -> None:
         wait_for(lambda: threads() == before)
     finally:
         gc.enable()
+
+
+def test_a_task_has_worlds_once() -> None:
+    task = Sliders()
+    with closing(BatchVectorEnv(task, 3)), pytest.raises(ValueError, match="has 3 worlds already"):
+        BatchVectorEnv(task, 2)
+    # those are closed
+    with closing(BatchVectorEnv(task, 2)) as envs:
+        assert envs.reset(seed=1)[0].shape == (2, 3)
+    assert task.before.shape == (2,)
+
+
+@pytest.mark.parametrize("method", ["act", "terminated", "reset_worlds"])
+def test_own_values_that_are_replaced_are_named(method: str) -> None:
+    class Replacing(Sliders):
+        is_wrong = False
+
+    def replacing(self: Any, batch: Any, *arguments: Any) -> Any:
+        result = getattr(super(Replacing, self), method)(batch, *arguments)
+        if self.is_wrong:
+            self.before = batch.qpos[:, 0]
+        return result
+
+    setattr(Replacing, method, replacing)
+    with closing(BatchVectorEnv(Replacing, 3)) as envs:
+        envs.reset(seed=1)
+        vars(envs.task)["is_wrong"] = True
+        with pytest.raises(TypeError, match=r"Replacing\.before was replaced.*self\.before\[:\]"):
+            if method == "reset_worlds":
+                envs.reset()
+            envs.step([1, 1, 1])
