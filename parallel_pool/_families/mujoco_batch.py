@@ -89,7 +89,13 @@ def _batch_type() -> Any:
     module = import_batch()
 
     class BoundBatch(module.Batch):  # type: ignore[misc, name-defined]
-        """A batch that remembers which outputs were bound."""
+        """A batch that remembers which outputs were bound, and the views of fields."""
+
+        def __getattr__(self, name: str) -> Any:
+            found = super().__getattr__(name)
+            # the next time it is an attribute as any other, which takes a twentieth of the time
+            self.__dict__[name] = found
+            return found
 
         def bind(self, name: str) -> Any:
             found = super().bind(name)

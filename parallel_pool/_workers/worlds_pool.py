@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from gymnasium import spaces
 
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, described, take_array
@@ -56,6 +57,11 @@ class WorldsPool(ProcessPool):
         super().__init__([_no_env] * worlds.num_envs, num_workers=0, autoreset=in_c)
         self.autoreset = autoreset
         self._name = worlds.name
+        # of actions that are counted: the least, and how many there are
+        self._choices = _choices(self._action.space)
+        if self._choices is not None:
+            # no actions go to C unseen
+            self._plain = None, ()
 
     def _make_here(self, fns: Sequence[Callable[[], Any]], envs: list[Any]) -> Description:
         worlds = self._worlds
@@ -142,7 +148,21 @@ class WorldsPool(ProcessPool):
         cast = np.ascontiguousarray(array, leaf.dtype)
         if leaf.dtype.kind != "f" and not (cast == array).all():
             raise ValueError(f"actions hold numbers that are not in {self.single_action_space}")
+        self._check_choices(cast)
         return cast.reshape(count, -1).view(np.uint8), None
+
+    def _check_choices(self, actions: Array) -> None:
+        """Raises ValueError for actions outside a space in which actions are counted."""
+        if self._choices is None:
+            return
+        first, count = self._choices
+        wrong = (actions < first) | (actions - first >= count)
+        if wrong.any():
+            at = tuple(np.argwhere(wrong)[0].tolist())
+            raise ValueError(
+                f"actions[{', '.join(map(str, at))}] is {actions[at]}, outside its space: choose"
+                f" from {self.single_action_space}"
+            )
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None = None
@@ -203,6 +223,13 @@ class WorldsPool(ProcessPool):
         check_idle(self)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")
+
+
+def _choices(space: spaces.Space[Any]) -> tuple[Any, Any] | None:
+    """Returns the least action and how many there are; None for a Box, whose actions are free."""
+    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+        return space.start, space.n if isinstance(space, spaces.Discrete) else space.nvec
+    return (0, 2) if isinstance(space, spaces.MultiBinary) else None
 
 
 def _no_env() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from parallel_pool.errors import EnvError, MissingDependencyError, NotResetError, StateError
 from parallel_pool.mujoco_batch import BatchVecEnv, BatchVectorEnv, Task
@@ -373,3 +374,37 @@ def test_own_values_that_are_replaced_are_named(method: str) -> None:
             if method == "reset_worlds":
                 envs.reset()
             envs.step([1, 1, 1])
+
+
+SPACES: dict[str, tuple[Any, Any, Any]] = {
+    "Discrete": (spaces.Discrete(3, start=-1), [-1, 0, 1], [[-2, 0, 0], [0, 0, 2]]),
+    "MultiDiscrete": (
+        spaces.MultiDiscrete([2, 3]),
+        [[0, 0], [1, 2], [1, 1]],
+        [[[0, 0], [2, 0], [0, 0]], [[0, -1]] * 3],
+    ),
+    "MultiBinary": (spaces.MultiBinary(2), [[0, 1]] * 3, [[[0, 2]] * 3, [[-1, 0]] * 3]),
+}
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_actions_outside_their_space_step_nothing(kind: str) -> None:
+    space, good, wrong = SPACES[kind]
+
+    class Chosen(Sliders):
+        action_space = space
+
+        def act(self, batch: Any, actions: Any) -> None:
+            super().act(batch, actions.reshape(3, -1)[:, 0])
+
+    dtype = space.dtype
+    with closing(BatchVectorEnv(Chosen, 3)) as envs, closing(BatchVectorEnv(Chosen, 3)) as twin:
+        for each in (envs, twin):
+            each.reset(seed=1)
+        for actions in wrong:
+            for form in (actions, np.array(actions), np.array(actions, dtype)):
+                with pytest.raises(ValueError, match=r"actions\[.*outside its space: choose from"):
+                    envs.step(form)
+                with pytest.raises(ValueError, match="outside its space"):
+                    envs.step_async(form)
+        assert_same(envs.step(good)[:-1], twin.step(np.array(good, dtype))[:-1], kind)
