@@ -78,7 +78,8 @@ class Task:
 
         Args:
             batch: before the step; outputs, such as xpos, are those of the last call.
-            actions: (n, *shape), of the action space's dtype.
+            actions: (n, *shape), of the action space's dtype, which the next step overwrites: copy
+                what is kept.
         """
         batch.ctrl[...] = actions
 

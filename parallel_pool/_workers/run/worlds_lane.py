@@ -68,6 +68,8 @@ class WorldsLane(LocalLane):
         records = ffi.buffer(lib.pp_worker_actions(self._worker, size), leaf.nbytes * count)
         self._records: Array = np.frombuffer(memoryview(records), leaf.dtype)
         self._records = self._records.reshape(count, *leaf.shape)
+        # it is the pool's memory, and tasks get it
+        self._records.flags.writeable = False
         # the memory of `_rewards` and others
         arrays = (self._rewards, self._terminated, self._truncated, self._kinds, self._failed)
         self._reward_row, self._terminated_row, self._truncated_row, self._kind_row, self._fail = (
@@ -75,6 +77,8 @@ class WorldsLane(LocalLane):
         )
         self._phases: Any = np.full(count, ENDED, np.int8)
         self._all: Array = np.arange(count)
+        # which were reset
+        self._begun: Array = np.zeros(count, np.bool_)
         self.is_begun = False
         self.infos: Infos = {}
         self.final_infos: Infos = {}
@@ -159,7 +163,8 @@ class WorldsLane(LocalLane):
         order = np.argsort(env_ids[turns])
         named = env_ids[turns][order]
         failed = self._begin(named, [seeds[turn] for turn in order.tolist()])
-        self.is_begun = self.is_begun or named.size == len(self._envs)
+        self._begun[named] = True
+        self.is_begun = bool(self._begun.all())
         arrays, _ = self._block(self._blocks[0])
         rows = np.asarray(self._rows)[:count]
         for array, leaf in zip(arrays, self._worlds.observe(), strict=True):
@@ -233,4 +238,5 @@ class WorldsLane(LocalLane):
                 self._worlds.check_state(state[1:])
             self._worlds.set_states(env_ids, [state[1:] for state in states])
             self._phases[list(env_ids)] = [state[0] for state in states]
-            self.is_begun = True
+            self._begun[list(env_ids)] = True
+            self.is_begun = bool(self._begun.all())

@@ -263,6 +263,13 @@ def test_some_worlds_cant_step_alone() -> None:
         envs.reset(seed=1)
         with pytest.raises(ValueError, match="stepped together"):
             envs.pool.step([1], [0])
+        with closing(BatchVectorEnv(Sliders, 3)) as others:
+            # one after another
+            for env_id in (2, 0, 1):
+                with pytest.raises(NotResetError):
+                    others.pool.step([1, 1, 1])
+                others.pool.reset([env_id], seed=1 + env_id)
+            assert_same(others.pool.step([1, 1, 1]).obs, envs.pool.step([1, 1, 1]).obs, "step")
         with pytest.raises(ValueError, match="options="):
             envs.reset(options={"speed": 3})
         with pytest.raises(AttributeError):
