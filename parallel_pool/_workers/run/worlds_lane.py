@@ -109,9 +109,7 @@ class WorldsLane(LocalLane):
         except Exception as error:
             # what a user's function raises concerns all environments
             self._fail_all(count, Failure.of(error, self._dumps))
-        if self._turns.is_traced:
-            for turn in range(count):
-                mark(self._worker, turn)
+        mark(self._worker, 0, count)
         deliver(self._worker, 0, count)
 
     def _step_all(self, count: int) -> None:

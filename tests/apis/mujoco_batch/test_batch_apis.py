@@ -145,3 +145,16 @@ def test_the_pool_counts_the_steps_of_each_episode(mode: str) -> None:
         found = [int(envs.pool.step([0]).elapsed_step[0]) for _ in range(11)]
     whole = [1, 2, 3, 4, 5]
     assert found == ([*whole, 0, *whole] if mode == "NextStep" else [*whole, *whole, 1])
+
+
+def test_a_trace_blames_no_world_for_the_time_of_all() -> None:
+    with closing(BatchVectorEnv(Sliders, 3, num_threads=1)) as envs:
+        envs.reset(seed=1)
+        with envs.trace() as trace:
+            for _ in range(4):
+                envs.step([1, 1, 1])
+            envs.reset()
+        report = trace.report()
+        # the last one is of a reset
+        assert report.steps == 15 and "slowest" not in str(report)
+        assert "3 x Sliders" in str(report)
