@@ -34,7 +34,11 @@ def import_batch() -> Any:
         MissingDependencyError: MuJoCo is missing, or older than 4.0.
     """
     mujoco = family.import_mujoco()
+    # a broken installation may have the file of another version
+    is_older = int(mujoco.__version__.partition(".")[0]) < int(OLDEST.partition(".")[0])
     try:
+        if is_older:
+            raise ImportError("mujoco.batch")
         from mujoco import batch  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingDependencyError(

@@ -242,11 +242,16 @@ def test_only_tasks_are_taken(task: Any) -> None:
         BatchVectorEnv(task, 3)
 
 
-def test_an_older_mujoco_is_named_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_file", [True, False])
+def test_an_older_mujoco_is_named_with_the_cure(
+    has_file: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import mujoco
 
-    monkeypatch.setitem(sys.modules, "mujoco.batch", None)
-    monkeypatch.delattr(mujoco, "batch")
+    # with and without the file of a newer version beside it
+    if not has_file:
+        monkeypatch.setitem(sys.modules, "mujoco.batch", None)
+        monkeypatch.delattr(mujoco, "batch", raising=False)
     monkeypatch.setattr(mujoco, "__version__", "3.17.0")
     with pytest.raises(
         MissingDependencyError,
