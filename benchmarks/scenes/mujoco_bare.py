@@ -94,7 +94,16 @@ class Bare:
         data_per_thread: bool = False,
         switches: bool = True,
         envpools: bool = False,
+        actions: np.ndarray[Any, Any] | None = None,
     ) -> None:
+        """
+        Args:
+            task: what is measured.
+            data_per_thread: whether each thread has an mjData, instead of each environment.
+            switches: whether the options that our pools set are set.
+            envpools: whether the MuJoCo inside EnvPool steps.
+            actions: float32 (rows, envs, size), instead of the task's.
+        """
         from parallel_pool._engine import registry
 
         definition = registry.find(task.env_id)
@@ -103,7 +112,10 @@ class Bare:
         known = {"speed_switches": switches} if "speed_switches" in defaults else {}
         link = registry.fill_options(definition, known)["_link"]
         episode = EPISODES.get(task.env_id, Episode(True))
-        rows = [np.asarray(row, np.float32) for row in task.all_actions()]
+        rows = [
+            np.asarray(row, np.float32)
+            for row in (task.all_actions() if actions is None else actions)
+        ]
         # C keeps pointers to both
         self._link, self._actions = link, np.ascontiguousarray(np.stack(rows))
         text = f"{envpool_functions()}\n{link}" if envpools else str(link)

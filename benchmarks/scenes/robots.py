@@ -98,7 +98,8 @@ def bare_player(robot: Robot, actions: np.ndarray[Any, Any], threads: int) -> Pl
         num_threads=threads,
         max_episode_steps=LIMIT,
     )
-    bare = Bare(task, data_per_thread=True, switches=False)
+    # the same as the others', within the ranges of the controls
+    bare = Bare(task, data_per_thread=True, switches=False, actions=actions)
     return lambda: bare.play(count)
 
 
