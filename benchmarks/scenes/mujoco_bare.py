@@ -94,14 +94,28 @@ class Bare:
         data_per_thread: bool = False,
         switches: bool = True,
         envpools: bool = False,
+        actions: np.ndarray[Any, Any] | None = None,
     ) -> None:
+        """
+        Args:
+            task: what is measured.
+            data_per_thread: whether each thread has an mjData, instead of each environment.
+            switches: whether the options that our pools set are set.
+            envpools: whether the MuJoCo inside EnvPool steps.
+            actions: float32 (rows, envs, size), instead of the task's.
+        """
         from parallel_pool._engine import registry
 
         definition = registry.find(task.env_id)
         defaults: dict[str, Any] = {name: each.default for name, each in definition.options.items()}
-        link = registry.fill_options(definition, {"speed_switches": switches})["_link"]
-        episode = EPISODES[task.env_id]
-        rows = [np.asarray(row, np.float32) for row in task.all_actions()]
+        # a robot of a user's own has no such option, and keeps the options of its file
+        known = {"speed_switches": switches} if "speed_switches" in defaults else {}
+        link = registry.fill_options(definition, known)["_link"]
+        episode = EPISODES.get(task.env_id, Episode(True))
+        rows = [
+            np.asarray(row, np.float32)
+            for row in (task.all_actions() if actions is None else actions)
+        ]
         # C keeps pointers to both
         self._link, self._actions = link, np.ascontiguousarray(np.stack(rows))
         text = f"{envpool_functions()}\n{link}" if envpools else str(link)

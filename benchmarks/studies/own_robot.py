@@ -4,7 +4,9 @@
 
 Gymnasium's half-cheetah is compiled from tests/families/robots/half_cheetah.c. All step the same
 model with the same actions, in turn, round by round. The start that `new --mujoco` writes shows
-what values of the model cost that are drawn at each reset.
+what values of the model cost that are drawn at each reset. The other models (Ant, Humanoid, a
+quadruped, a hand with touch sensors) are stepped by their starts, in C and in Python, and last by
+the start in Python with many worlds, whose step is compared with the `Batch.step` in it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import numpy as np
 
 import parallel_pool
 from benchmarks.harness.report import publish
+from benchmarks.scenes import robots
 from benchmarks.scenes.mujoco_bare import Bare
+from benchmarks.scenes.robots import Robot
 from parallel_pool._bench import machine
 from parallel_pool._bench.contender import Task
 from parallel_pool._families.mujoco import assets
@@ -151,6 +155,46 @@ def reset_costs(cheetah: str, varied: str) -> list[str]:
     return rows
 
 
+def of_models(models: Sequence[Robot], options: argparse.Namespace) -> list[str]:
+    """Returns the rows of the other models: CPU time of each player's step, and ratios."""
+    makers = (robots.bare_player, robots.pool_player, robots.batch_player, robots.python_player)
+    rows = []
+    for robot in models:
+        actions = robot.actions(options.steps, options.envs)
+        found = {make.__name__: make(robot, actions, options.threads) for make in makers}
+        times = measure(
+            {key: play for key, play in found.items() if play is not None}, options.rounds
+        )
+        micro = [
+            f"{statistics.median(cpu for cpu, _ in times[key]) * 1e6:.1f}" if key in times else "-"
+            for key in found
+        ]
+        bare, own, batch, python = found
+        to_batch, to_bare = _ratio(times, batch, own), _ratio(times, bare, own)
+        python_to_batch = _ratio(times, python, batch)
+        rows.append(
+            f"| {robot.name} | {' | '.join(micro)} | {to_batch} | {to_bare} | {python_to_batch} |"
+        )
+    return rows
+
+
+def _ratio(times: Mapping[str, list[tuple[float, float]]], one: str, other: str) -> str:
+    """Returns the median of one player's CPU time / another's."""
+    if one not in times or other not in times:
+        return "-"
+    pairs = zip(times[one], times[other], strict=True)
+    return f"{statistics.median(a[0] / b[0] for a, b in pairs):.3f}"
+
+
+def of_tasks(models: Sequence[Robot], options: argparse.Namespace) -> list[str]:
+    """Returns the rows of tasks in vectorised Python with many worlds."""
+    rows = []
+    for robot in models:
+        shares = robots.added_by_task(robot, options.worlds, options.threads, options.task_steps)
+        rows.append(f"| {robot.name} | {statistics.median(shares):.4f} |")
+    return rows
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measures, and writes the result; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -160,6 +204,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--envs", type=int, default=16)
     parser.add_argument("--steps", type=int, default=100, help="of all environments, in a round")
+    parser.add_argument(
+        "--models",
+        nargs="*",
+        default=list(robots.MODELS),
+        choices=list(robots.MODELS),
+        help="which of the other models",
+    )
+    parser.add_argument("--worlds", type=int, default=4096, help="of a task in Python")
+    parser.add_argument("--task-steps", type=int, default=40, help="of a task in Python; 0: none")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the table goes, too")
     options = parser.parse_args(arguments)
     shape = (options.steps, options.envs, 6)
@@ -181,6 +234,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         players = {name: play for name, play in found.items() if play is not None}
         times = measure(players, options.rounds)
         resets = reset_costs(cheetah, varied)
+        models = [robots.load(name, Path(folder, name)) for name in options.models]
+        others = of_models(models, options)
+        tasks = of_tasks(models if options.task_steps else (), options)
     rows = []
     for name, spent in times.items():
         cpu, wall = (
@@ -204,6 +260,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "| | us of CPU time |",
             "| --- | ---: |",
             *resets,
+            "",
+            "The models as their starts step them, in us of CPU time for a step: the loop over"
+            " mj_step alone, the start in C, the same work in NumPy on mujoco.batch, the start in"
+            " Python.",
+            "",
+            "| model | bare | C | NumPy | Python | NumPy / C | bare / C | Python / NumPy |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+            *others,
+            "",
+            f"The start in Python with {options.worlds} worlds:",
+            "",
+            "| model | CPU time of a step / of the Batch.step in it |",
+            "| --- | ---: |",
+            *tasks,
             "",
         ]
     )

@@ -132,9 +132,9 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size);
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error);
 
-/* Records for the parent's trace that a turn was done in the time since the last mark, or since the
- * turns were taken. Does nothing unless turns.is_traced. */
-void pp_worker_mark(pp_worker *worker, int32_t turn);
+/* Records for the parent's trace that turns turn .. turn+count-1 were done in the time since the
+ * last mark, or since the turns were taken. Does nothing unless turns.is_traced. */
+void pp_worker_mark(pp_worker *worker, int32_t turn, int32_t count);
 
 /* Delivers turns first .. first+count-1: writes the engine's columns of their rows, then publishes
  * the rows to the parent and wakes it when a batch is complete. */

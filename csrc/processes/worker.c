@@ -394,11 +394,14 @@ static void add_span(pp_worker *worker, int32_t kind, int32_t env_id, int32_t co
   worker->marked = span.end;
 }
 
-void pp_worker_mark(pp_worker *worker, int32_t turn) {
+void pp_worker_mark(pp_worker *worker, int32_t turn, int32_t count) {
   const pp_turns *turns = &worker->turns;
-  bool is_reset = turns->kinds[turn] == PP_TURN_RESET;
+  bool are_resets = true;
   if (!worker->track || is_forked(worker)) return;
-  add_span(worker, is_reset ? PP_SPAN_RESET : PP_SPAN_WORK, turns->env_ids[turn], 1);
+  for (int32_t i = turn; i < turn + count; i++) {
+    are_resets = are_resets && turns->kinds[i] == PP_TURN_RESET;
+  }
+  add_span(worker, are_resets ? PP_SPAN_RESET : PP_SPAN_WORK, turns->env_ids[turn], count);
 }
 
 /* -------------------------------------------------------------------------------- deliver -- */

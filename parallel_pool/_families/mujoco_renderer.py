@@ -54,36 +54,37 @@ MAX_GEOM = Option("max_geom", "int", 1000, 1, 10**7, "shapes in one picture")
 BACKENDS = ("egl", "glfw", "osmesa")
 
 
-class Renderer:
-    """Draws the environments of a pool. After the same steps, the pixels equal Gymnasium's.
+class SceneRenderer:
+    """Draws simulations of one model with Gymnasium's renderer; base of what knows their states.
 
-    One OpenGL context draws all environments. Each environment has its own camera, because
-    Gymnasium's free camera looks at the middle of the bodies in the first picture.
+    One OpenGL context draws all simulations. Each has its own camera, because Gymnasium's free
+    camera looks at the middle of the bodies in the first picture.
     """
 
     def __init__(
         self,
-        pool: Pool,
+        model: Any,
+        name: str,
         mode: str = "rgb_array",
         *,
         width: int = 480,
         height: int = 480,
         camera_id: int | None = None,
         camera_name: str | None = None,
-        default_camera_config: Mapping[str, Any] | None = DEFAULT_OF_TASK,
+        default_camera_config: Mapping[str, Any] | None = None,
         max_geom: int = 1000,
         visual_options: Mapping[int, bool] | None = None,
     ) -> None:
         """Checks the options, which are Gymnasium's. The first picture opens the OpenGL context.
 
         Args:
-            pool: of MuJoCo environments.
+            model: the MjModel.
+            name: of the environments, for warnings.
             mode: "rgb_array", "depth_array" or "rgbd_tuple".
             width, height: of a picture, in pixels.
             camera_id, camera_name: a camera of the model, by id or by name. The free camera if the
                 id is -1 or neither is given.
-            default_camera_config: attributes of the free camera (`mujoco.MjvCamera`). Default:
-                those of the task's class in Gymnasium.
+            default_camera_config: attributes of the free camera (`mujoco.MjvCamera`).
             max_geom: most shapes in a picture.
             visual_options: flags of `mujoco.MjvOption` by number (`mujoco.mjtVisFlag`).
 
@@ -95,20 +96,18 @@ class Renderer:
         if mode not in MODES:
             raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
         self._mujoco: ModuleType = mujoco
-        self._pool = pool
+        self._name = name
         self._mode = mode
-        self._model = model_of(pool)
+        self._model = model
         self._size = PIXELS["width"].check(width), PIXELS["height"].check(height)
         self._max_geom = MAX_GEOM.check(max_geom)
         self._camera_id = self._choose_camera(camera_id, camera_name)
-        if default_camera_config is DEFAULT_OF_TASK:
-            default_camera_config = camera_of_task(pool.definition.id)
         self._camera_config = self._check_camera(default_camera_config)
         self._flags = self._check_flags(visual_options)
         # made by the first picture
         self._gymnasium_renderer: Any = None
         self._data: Any = None
-        self._free: weakref.finalize[[Any, str], Renderer] | None = None
+        self._free: weakref.finalize[[Any, str], SceneRenderer] | None = None
         # by environment, in the order of their first pictures
         self._cameras: dict[int, Any] = {}
         self._backend = choose_backend()
@@ -201,15 +200,19 @@ class Renderer:
         chosen = self._camera_id if camera_id is None else self.check_camera_id(camera_id)
         with self._lock:
             renderer = self._gymnasium_renderer or self._make()
-            write_state(self._pool, env_id, self._data._address)
+            self._load(env_id)
             renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
                 draw = self._draw_again if self._cameras else self._draw_first
                 picture = draw(env_id)
         for text in texts:
-            warnings.warn(f"{self._pool.definition.id}: {text}", stacklevel=2)
+            warnings.warn(f"{self._name}: {text}", stacklevel=2)
         return picture
+
+    def _load(self, env_id: int) -> None:
+        """Writes the state of an environment into the mjData."""
+        raise NotImplementedError
 
     def _make(self) -> Any:
         """Makes the mjData and Gymnasium's renderer, which it returns, without OpenGL."""
@@ -272,6 +275,39 @@ class Renderer:
                 self._free()
             self._gymnasium_renderer = self._data = self._free = None
             self._cameras = {}
+
+
+class Renderer(SceneRenderer):
+    """Draws the environments of a pool. After the same steps, the pixels equal Gymnasium's."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        mode: str = "rgb_array",
+        *,
+        default_camera_config: Mapping[str, Any] | None = DEFAULT_OF_TASK,
+        **options: Any,
+    ) -> None:
+        """
+        Args:
+            pool: of MuJoCo environments.
+            mode, options: as for `SceneRenderer`.
+            default_camera_config: attributes of the free camera. Default: those of the task's class
+                in Gymnasium.
+        """
+        if default_camera_config is DEFAULT_OF_TASK:
+            default_camera_config = camera_of_task(pool.definition.id)
+        self._pool = pool
+        super().__init__(
+            model_of(pool),
+            pool.definition.id,
+            mode,
+            default_camera_config=default_camera_config,
+            **options,
+        )
+
+    def _load(self, env_id: int) -> None:
+        write_state(self._pool, env_id, self._data._address)
 
 
 # the former name, which programs may still use

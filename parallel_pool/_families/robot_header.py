@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,14 +72,12 @@ LINE = 98
 
 
 def start_parts(path: Path) -> dict[str, str]:
-    """Returns what a start for a model holds in place of the words NAMES, PLACE and SKIPPED.
+    """Returns what a start in C holds in place of the words NAMES, PLACE and SKIPPED.
 
     Raises:
         ValueError: MuJoCo refuses the file, or the model has no actuators.
     """
-    model, _ = mujoco.load(path, switches=False, warns=False)
-    if not model.nu:
-        raise ValueError(f"{path}: the model has no actuators: give it some")
+    model = _robot_model(path)
     taken: set[str] = set()
     words = [
         _identifier(prefix, each.name, taken)
@@ -87,21 +85,50 @@ def start_parts(path: Path) -> dict[str, str]:
         if each.name
         for prefix in each.constants
     ]
-    text = textwrap.fill(", ".join(words) or "none", LINE, break_long_words=False)
-    kind = int(model.jnt_type[0]) if model.njnt else -1
-    free, slide = 0, 2
-    if kind == free:
-        place, hidden = "sim->data->qpos[0]", 2
-    elif kind == slide:
-        place, hidden = "sim->data->qpos[0]", 1
-    else:
-        # the last body's position, as of the beginning of the last call of mj_step
-        place, hidden = "sim->data->xpos[3 * (NBODY - 1)]", 0
+    moves, hidden = _way(model)
+    # the last body's position, as of the beginning of the last call of mj_step
+    place = "sim->data->qpos[0]" if moves else "sim->data->xpos[3 * (NBODY - 1)]"
     return {
-        "NAMES": textwrap.indent(text, " * "),
+        "NAMES": textwrap.indent(_in_lines(words), " * "),
         "return PLACE;": f"return {place};",
         "SKIPPED": str(hidden),
     }
+
+
+def python_start_parts(path: Path) -> dict[str, str]:
+    """Returns what a start in Python holds in place of the words NAMES, PLACE and SKIPPED.
+
+    Raises:
+        ValueError: MuJoCo refuses the file, or the model has no actuators.
+    """
+    model = _robot_model(path)
+    # a name may hold what ends a line
+    words = [f"{each.kind.lower()}({each.name!a})" for each in names(model) if each.name]
+    moves, hidden = _way(model)
+    return {
+        "NAMES": textwrap.indent(_in_lines(words), "# "),
+        "return PLACE": f"return {'batch.qpos[:, 0]' if moves else 'batch.xpos[:, -1, 0]'}",
+        "SKIPPED": str(hidden),
+    }
+
+
+def _robot_model(path: Path) -> Any:
+    model, _ = mujoco.load(path, switches=False, warns=False)
+    if not model.nu:
+        raise ValueError(f"{path}: the model has no actuators: give it some")
+    return model
+
+
+def _in_lines(words: Sequence[str]) -> str:
+    return textwrap.fill(", ".join(words) or "none", LINE, break_long_words=False)
+
+
+def _way(model: Any) -> tuple[bool, int]:
+    """Returns whether the first number of qpos is how far the robot has come along x, and how many
+    numbers of qpos say how far it has come."""
+    kind = int(model.jnt_type[0]) if model.njnt else -1
+    free, slide = 0, 2
+    return kind in (free, slide), {free: 2, slide: 1}.get(kind, 0)
 
 
 def names(model: Any) -> Iterator[Name]:

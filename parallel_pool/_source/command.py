@@ -23,7 +23,7 @@ def add_new(command: argparse.ArgumentParser) -> None:
         "--mujoco",
         type=Path,
         metavar="MODEL",
-        help="a MuJoCo model in XML: the start is a robot's, in C",
+        help="a MuJoCo model in XML: the start is a robot's, in C or Python",
     )
     command.set_defaults(run=new)
 
@@ -54,7 +54,10 @@ def new(options: argparse.Namespace) -> int:
     except OSError as error:
         return refuse(f"{named(path)} can't be written: {error.strerror or error}")
     name = named(path)
-    print(f"{name} defines {env_id}. Next:\n    python -m parallel_pool check {name}")
+    next_line = f"python -m parallel_pool check {name}"
+    if options.mujoco is not None and path.suffix == start.PYTHON_SUFFIX:
+        next_line = f"parallel_pool.mujoco_batch.BatchVectorEnv({env_id}, 1024)"
+    print(f"{name} defines {env_id}. Next:\n    {next_line}")
     return 0
 
 

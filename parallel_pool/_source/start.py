@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from parallel_pool._engine.arguments import named
@@ -21,7 +22,8 @@ def write(path: Path, model: Path | None = None) -> str:
 
     Args:
         path: the file.
-        model: a MuJoCo model in XML: the environment is a robot's, in C.
+        model: a MuJoCo model in XML: the environment is a robot's, in C, or a task in Python on
+            `mujoco.batch`, of which the name of the class is returned.
 
     Raises:
         SourceError: the suffix is of no language, or MuJoCo refuses the model.
@@ -44,23 +46,31 @@ def write(path: Path, model: Path | None = None) -> str:
 
 
 def _write_robot(path: Path, model: Path) -> str:
-    if path.suffix not in toolchain.C_SUFFIXES:
-        raise SourceError(f"{named(path)}: a robot is written in C: choose a name that ends in .c")
+    is_python = path.suffix == PYTHON_SUFFIX
+    if not is_python and path.suffix not in toolchain.C_SUFFIXES:
+        raise SourceError(
+            f"{named(path)}: a robot is written in C or Python: choose a name that ends in .c or"
+            " .py"
+        )
     shown = os.path.relpath(model.absolute(), path.absolute().parent)
-    if re.search(r'["\\\n]|\*/|/\*', shown):
+    if not is_python and re.search(r'["\\\n]|\*/|/\*', shown):
         raise SourceError(
             f"--mujoco {named(model)}: a string in C can't hold its path: choose another name"
         )
     if not model.is_file():
         raise SourceError(f"--mujoco {named(model)}: there is no such file: name a model in XML")
-    identifier, env_id = names(path.stem)
     try:
-        parts = robot_header.start_parts(model)
+        if is_python:
+            return _write_python_robot(path, model, shown)
+        return _write_c_robot(path, model, shown)
     except ValueError as error:
         raise SourceError(f"--mujoco: {error}") from None
-    text = (Path(__file__).parent / "start_robot.c").read_text("utf-8")
-    for word, value in parts.items():
-        text = text.replace(word, value)
+
+
+def _write_c_robot(path: Path, model: Path, shown: str) -> str:
+    identifier, env_id = names(path.stem)
+    parts = robot_header.start_parts(model)
+    text = _filled("start_robot.c", parts)
     text = text.replace('_MODEL "MODEL"', f'_MODEL "{shown}"')
     text = text.replace("of MODEL must", f"of {named(model.name)} must")
     text = text.replace("pp_env_my_robot", f"pp_env_{identifier}").replace(
@@ -72,13 +82,36 @@ def _write_robot(path: Path, model: Path) -> str:
     return env_id
 
 
+def _write_python_robot(path: Path, model: Path, shown: str) -> str:
+    cls = _class_name(path)
+    text = _filled("start_robot_py.txt", robot_header.python_start_parts(model))
+    text = text.replace("/ SHOWN", f"/ {shown!r}")
+    text = text.replace("of MODEL must", f"of {ascii(model.name)[1:-1]} must")
+    text = text.replace("MyRobot", cls)
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
+    return cls
+
+
+def _filled(start: str, parts: Mapping[str, str]) -> str:
+    """Returns the text of a start with some words replaced."""
+    text = (Path(__file__).parent / start).read_text("utf-8")
+    for word, value in parts.items():
+        text = text.replace(word, value)
+    return text
+
+
 def _write_python(path: Path) -> str:
-    cls = names(path.stem)[1].removeprefix("mine/").removesuffix("-v0")
+    cls = _class_name(path)
     text = (Path(__file__).parent / "start_py.txt").read_text("utf-8")
     text = text.replace("MyEnv", cls).replace(f"{IDENTIFIER}.py", named(path.name))
     with path.open("x", encoding="utf-8") as file:
         file.write(text)
     return f"{cls}-v0"
+
+
+def _class_name(path: Path) -> str:
+    return names(path.stem)[1].removeprefix("mine/").removesuffix("-v0")
 
 
 def names(stem: str) -> tuple[str, str]:

@@ -48,9 +48,11 @@ from parallel_pool.errors import PoolError, StateError
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from parallel_pool._core import CData
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.named_batch import NamedBatch
     from parallel_pool._engine.views import Views
+    from parallel_pool._workers.data.messages import Description
     from parallel_pool._workers.start.launch import Worker
 
 __all__ = ["Call", "ProcessPool", "listed", "send_objects"]
@@ -208,7 +210,7 @@ class ProcessPool(EnvCalls):
             if workers:
                 self.descriptions = startup.wait_until_made(workers, shares, deadline)
             else:
-                self.descriptions = [local_lane.make(fns, envs)]
+                self.descriptions = [self._make_here(fns, envs)]
             if check_spaces is not None:
                 check_spaces(self.descriptions)
             first = self.descriptions[0]
@@ -246,7 +248,7 @@ class ProcessPool(EnvCalls):
                     deadline=deadline,
                 )
             else:
-                self._local = LocalLane(handle, envs, fns, self._assignments()[0])
+                self._local = self._lane_here(handle, envs, fns, self._assignments()[0])
                 self._is_local = True
                 self._supervisor = self._local
             self._timer = self._supervisor.timer
@@ -266,6 +268,20 @@ class ProcessPool(EnvCalls):
             raise
 
     # -------------------------------------------------------------------------------- making --
+
+    def _make_here(self, fns: list[Callable[[], Any]], envs: list[Any]) -> Description:
+        """Makes the environments of a pool without worker processes; see `local_lane.make`."""
+        return local_lane.make(fns, envs)
+
+    def _lane_here(
+        self,
+        handle: CData,
+        envs: list[Any],
+        fns: list[Callable[[], Any]],
+        assignment: Assignment,
+    ) -> LocalLane:
+        """Returns what steps the environments of a pool without worker processes."""
+        return LocalLane(handle, envs, fns, assignment)
 
     def _read_spaces(self, num_envs: int) -> None:
         found = spaces.leaves(self.single_observation_space)
@@ -530,13 +546,18 @@ class ProcessPool(EnvCalls):
                 arguments["options"] = options
             payloads.append(self._dumps(arguments) if arguments else b"")
 
+        return payloads, count, self._send_of(ids, count)
+
+    def _send_of(self, ids: CData, count: int) -> Callable[[bool], None]:
+        """Returns what sends the resets of these environments, as `_exchange` calls it."""
+
         def send(is_undelivered: bool) -> None:
             if is_undelivered:
                 self._check_undelivered(ids, count)
             null, error = ffi.NULL, error_slot.raw
             check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
 
-        return payloads, count, send
+        return send
 
     # ------------------------------------------------------------------------------- results --
 

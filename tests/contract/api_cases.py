@@ -64,6 +64,7 @@ def _alone_spread() -> AloneParallel:
 CARTPOLES = Envs(
     lambda: AloneGymnasium(gymnasium.make("CartPole-v1", max_episode_steps=CARTPOLE_STEPS))
 )
+SLIDERS = Envs(lambda: AloneGymnasium(_slider()), is_python=True)
 WALKERS = Envs(lambda: AloneGymnasium(Walker()), is_python=True)
 SPREADS = Envs(_alone_spread, are_only_truncated=True)
 TALKERS = Envs(lambda: AloneParallel(Talkers(None)), is_python=True)
@@ -148,6 +149,19 @@ def _atari(num_envs: int = 3, **kwargs: Any) -> Any:
     return AtariVectorEnv("pong", num_envs, num_threads=1, **limits, **kwargs)
 
 
+def _slider() -> Any:
+    from tests.contract.sliders import Slider
+
+    return Slider()
+
+
+def _batch(kind: str, gate: Gate, **kwargs: Any) -> Any:
+    import parallel_pool.mujoco_batch as batches
+    from tests.contract.sliders import Sliders
+
+    return getattr(batches, kind)(Sliders(gate), 3, num_threads=1, **kwargs)
+
+
 def _game(api: str, env_id: str) -> Any:
     import parallel_pool.compat.pettingzoo as games
 
@@ -187,6 +201,12 @@ CASES = [
         WALKERS,
         lambda g, **o: _vector(walkers(g), num_workers=0, **o),
     ),
+    Case(
+        "BatchVectorEnv",
+        AsyncCallsKind(),
+        SLIDERS,
+        lambda g, **o: _batch("BatchVectorEnv", g, **o),
+    ),
     Case("gymnasium.make_vec", AsyncCallsKind(), CARTPOLES, lambda g, **o: _make_vec(**o)),
     Case("make_gym", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gym", **o)),
     Case("make_gymnasium", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gymnasium", **o)),
@@ -216,6 +236,7 @@ CASES = [
         WALKERS,
         lambda g, **o: _vec_env(walkers(g), num_workers=0, **o),
     ),
+    Case("BatchVecEnv", OfVecEnv(), SLIDERS, lambda g, **o: _batch("BatchVecEnv", g, **o)),
     Case("PoolParallelEnv", Parallel(), SPREADS, lambda g, **o: _parallel(SPREAD, 3, **o)),
     Case(
         "PoolParallelEnv, workers",

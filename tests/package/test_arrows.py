@@ -74,6 +74,7 @@ PUBLIC = [
         "cluster.py",
         "errors.py",
         "leases.py",
+        "mujoco_batch.py",
         "registration.py",
         "testing.py",
         "compat",
@@ -121,8 +122,9 @@ APIS: dict[str, set[str]] = {
     "gymnasium": {"cluster", "jax", "torch"},
     "jax": set(),
     "leases": {"gymnasium"},
+    "mujoco_batch": {"gymnasium"},
     "pettingzoo": {"gymnasium", "torch"},
-    "sb3": {"cluster", "gymnasium", "pettingzoo"},
+    "sb3": {"cluster", "gymnasium", "mujoco_batch", "pettingzoo"},
     "torch": set(),
 }
 # the folders of benchmarks and integration, and which of them each may use

@@ -67,6 +67,20 @@ for id in ("Ant-v5", "HalfCheetah-v4"):
 envs = parallel_pool.make("Ant-v5", env_type="gymnasium", num_envs=4)
 envs.reset()
 """,
+    "mujoco-batch": """
+import numpy as np
+from parallel_pool.mujoco_batch import BatchVectorEnv, Task
+class Ball(Task):
+    model = '''<mujoco><worldbody><body><joint name="x" type="slide"/><geom size=".1"/></body>
+        </worldbody><actuator><motor joint="x"/></actuator></mujoco>'''
+    def observe(self, batch):
+        return batch.qpos.copy()
+    def reward(self, batch):
+        return batch.qvel[:, 0]
+envs = BatchVectorEnv(Ball, 8)
+envs.reset(seed=0)
+assert envs.step(np.zeros((8, 1), np.float32))[0].shape == (8, 1)
+""",
     "box2d": """
 import parallel_pool
 for id in ("LunarLander-v3", "BipedalWalker-v3"):

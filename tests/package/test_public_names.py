@@ -43,6 +43,7 @@ PUBLIC = [
     "compat.torch",
     "errors",
     "leases",
+    "mujoco_batch",
     # as in EnvPool
     "python",
     "python.envpool",

@@ -73,7 +73,11 @@ class AsyncCalls(PoolVectorEnv):
     def step_async(self, actions: Any) -> None:
         """Begins a step; `step_wait` returns its result. Raises as `step` does."""
         self._check_idle("step_async")
-        self._send_step(actions)
+        try:
+            self._send_step(actions)
+        except BaseException as error:
+            self._note_cut_send(error, STEP)
+            raise
         self._pending = STEP
 
     def step_wait(self, timeout: float | None = None) -> Step:
@@ -131,7 +135,11 @@ class AsyncCalls(PoolVectorEnv):
         self._check_open()
         request = self._checked_reset(seed, options)
         self._check_idle("reset_async")
-        self._send_reset(request)
+        try:
+            self._send_reset(request)
+        except BaseException as error:
+            self._note_cut_send(error, RESET, request)
+            raise
         self._request = request
         self._pending = RESET
         reset_mask.remove(options)
@@ -264,6 +272,19 @@ class AsyncCalls(PoolVectorEnv):
         self._pending = None
         if isinstance(failed, EnvError) and failed.batch:
             self._note_failed(failed, kind)
+
+    def _note_cut_send(
+        self, error: BaseException, kind: str, request: ResetRequest | None = None
+    ) -> None:
+        """Notes a call that the pool has accepted before an exception such as Ctrl-C came.
+
+        That comes in the middle of a send where this process steps Python environments.
+        """
+        if not isinstance(error, Exception) and self.pool.in_flight:
+            if request is not None:
+                self._request = request
+            self._pending = kind
+            self._is_interrupted = True
 
     def _drop_results(self) -> None:
         """Waits for the call that an exception left pending, and drops its result."""

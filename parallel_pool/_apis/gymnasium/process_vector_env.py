@@ -143,6 +143,10 @@ class ProcessVectorEnv(AsyncCalls):
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
         )
+        self._adopt()
+
+    def _adopt(self) -> None:
+        """Takes over the pool and the spaces, which are set: the last part of making this."""
         self._replies = replies_of(self.pool)
         self.num_envs = self.pool.num_envs
         self.metadata = {**self.pool.metadata, "autoreset_mode": self.autoreset_mode}

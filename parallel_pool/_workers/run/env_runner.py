@@ -189,7 +189,7 @@ class EnvRunner(LaneMemory):
                 except BaseException as error:
                     self._recover(i, i, error)
             if is_traced:
-                mark(self._worker, i)
+                mark(self._worker, i, 1)
         if self._is_stray:
             self._exit_stray()
         if infos:
@@ -230,7 +230,7 @@ class EnvRunner(LaneMemory):
             self._take_turn(turn)
             if self._is_stray:
                 self._exit_stray()
-            mark(self._worker, turn)
+            mark(self._worker, turn, 1)
             if not self._is_ordered:
                 # first, as one that dies after it has delivered the turn dies in no environment
                 self._current[0] = -1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -152,6 +154,44 @@ def test_an_interrupted_native_step_can_be_waited_for_or_dropped(
     assert_same(env.step(ACTIONS), twin.step(ACTIONS), "step")
     env.close()
     twin.close()
+
+
+class Pressed(gymnasium.Env[Any, Any]):
+    """Someone presses Ctrl-C in its second step, or its second reset."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, at: str) -> None:
+        self.at, self.counts = at, {"step": 0, "reset": 0}
+
+    def _count(self, what: str) -> Any:
+        self.counts[what] += 1
+        if what == self.at and self.counts[what] == 2:
+            signal.raise_signal(signal.SIGINT)
+        return np.zeros(1, np.float32)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return self._count("reset"), {}
+
+    def step(self, action: Any) -> Any:
+        return self._count("step"), 1.0, False, False, {}
+
+
+@pytest.mark.parametrize("half", ["step", "reset"])
+def test_ctrl_c_in_a_half_that_steps_here_leaves_the_call_pending(half: str) -> None:
+    """The pool has accepted it, so a reset must drop what it will return."""
+    env = PoolVectorEnv([partial(Pressed, at) for at in (half, "", "")], num_workers=0)
+    env.reset(seed=1)
+    if half == "step":
+        env.step(ACTIONS)
+    with pytest.raises(KeyboardInterrupt):
+        env.step_async(ACTIONS) if half == "step" else env.reset_async()
+    with pytest.raises(AlreadyPendingCallError, match=r"reset\(\)"):
+        env.step(ACTIONS)
+    env.reset(seed=1)
+    assert env.step(ACTIONS)[1].tolist() == [1, 1, 1]
+    env.close()
 
 
 class Own(NativeVectorEnv):

@@ -1,0 +1,1 @@
+"""Tasks in vectorised Python on `mujoco.batch`."""

@@ -1,0 +1,186 @@
+"""BatchVectorEnv: a task in vectorised Python as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from parallel_pool._apis.common import vector_infos
+from parallel_pool._apis.common.vector_options import VectorOptions
+from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
+from parallel_pool._engine.env_ids import one_id
+from parallel_pool._families.mujoco_viewer import WorldView
+from parallel_pool._workers.worlds_pool import WorldsPool, lane_of
+
+if TYPE_CHECKING:
+    from parallel_pool._apis.common.reply_reader import Converted
+    from parallel_pool._apis.mujoco_batch.task import Task
+    from parallel_pool._engine.buffers import Array
+
+
+class BatchVectorEnv(ProcessVectorEnv):
+    """Many worlds of a `Task` on `mujoco.batch.Batch`, as a `gymnasium.vector.VectorEnv`.
+
+    A step calls each method of the task once, for all worlds. Each world has a generator of its
+    own, so that a seed gives the same episode beside any number of other worlds.
+
+    A world that diverges (MuJoCo finds a number that is not finite, or beyond 1e10) has reached an
+    end: its infos have "diverged", and its next episode begins as after any end. If MuJoCo reports
+    an error in some worlds, `parallel_pool.errors.EnvError` names them, and the others go on.
+
+    Attributes:
+        backend: "process", as for all environments in Python; this process steps them.
+        backend_reason: why; a sentence.
+        num_envs: worlds, n below.
+        single_observation_space: of one world.
+        single_action_space: of one world.
+        observation_space: of all worlds: a first axis of n is added.
+        action_space: of all worlds: a first axis of n is added.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata: render modes and autoreset mode.
+        render_mode: None, or how `render` draws.
+        task: the task.
+        batch: the `mujoco.batch.Batch`.
+        pool: what steps the worlds, for snapshots (`get_state`, `set_state`) and statistics.
+
+    Example:
+        >>> from parallel_pool.mujoco_batch import BatchVectorEnv, Task
+        >>> class Fall(Task):
+        ...     model = '''<mujoco><worldbody><body><freejoint/><geom size=".1"/></body>
+        ...         </worldbody></mujoco>'''
+        ...
+        ...     def act(self, batch, actions):
+        ...         batch.xfrc_applied[:, 1, :3] = actions
+        ...
+        ...     action_space = gymnasium.spaces.Box(-1, 1, (3,))
+        ...
+        ...     def observe(self, batch):
+        ...         return batch.qpos[:, :3].astype(np.float32)
+        ...
+        ...     def reward(self, batch):
+        ...         return batch.qvel[:, 2]
+        >>> envs = BatchVectorEnv(Fall, 8, max_episode_steps=50)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> envs.step(np.zeros((8, 3), np.float32))[0].shape
+        (8, 3)
+        >>> envs.close()
+    """
+
+    backend_reason = "the task is vectorised Python on mujoco.batch"
+    pool: WorldsPool
+
+    def __init__(
+        self,
+        task: Task | type[Task],
+        num_envs: int = 1,
+        *,
+        model: Any = None,
+        frame_skip: int | None = None,
+        max_episode_steps: int | None = None,
+        num_threads: int = 0,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        persistent: bool = False,
+        render_mode: str | None = None,
+        **drawing: Any,
+    ) -> None:
+        """Makes the worlds.
+
+        Args:
+            task: a `Task`, or a class derived from it.
+            num_envs: worlds.
+            model: instead of the task's: a path, a text in MJCF, or an MjModel.
+            frame_skip: instead of the task's: steps of the simulation in one step.
+            max_episode_steps: instead of the task's: time limit in steps, -1 for none.
+            num_threads: threads of the simulation, the caller's included; 0 for the cores this
+                process may use.
+            autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
+                resets; SAME_STEP: the step that ends an episode returns the first observation of
+                the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
+            persistent: whether each world has an MjData of its own, as models with sleep need.
+            render_mode: "rgb_array", "depth_array" or "rgbd_tuple".
+            drawing: width, height, camera_id, camera_name, default_camera_config, max_geom and
+                visual_options, as of Gymnasium's MuJoCo environments.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, MuJoCo refuses the model, or a method of
+                the task returns what it should not.
+            OSError: there is no such model.
+            MissingDependencyError: MuJoCo is missing, or older than 4.0.
+            Exception: raised by the task.
+        """
+        self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
+        values = {
+            "model": model,
+            "frame_skip": frame_skip,
+            "max_episode_steps": max_episode_steps,
+        }
+        self.task = task_of(task, values)
+        self._worlds = worlds = TaskWorlds(
+            self.task,
+            num_envs,
+            num_threads=num_threads,
+            persistent=persistent,
+            render_mode=render_mode,
+            drawing=drawing,
+        )
+        self.single_observation_space = worlds.observation_space
+        self.single_action_space = worlds.action_space
+        self.observation_space = batch_space(worlds.observation_space, worlds.num_envs)
+        self.action_space = batch_space(worlds.action_space, worlds.num_envs)
+        self.pool = WorldsPool(worlds, autoreset=self.autoreset_mode.name.lower())
+        self._adopt()
+
+    @property
+    def batch(self) -> Any:
+        """The `mujoco.batch.Batch`; None once this is closed."""
+        return self._worlds.batch
+
+    def view(self, world: int = 0) -> WorldView:
+        """Opens MuJoCo's viewer of one world, beside the running batch.
+
+        Call `update` of what this returns as often as the window is to follow the world.
+
+        Args:
+            world: its number.
+
+        Raises:
+            IndexError, TypeError, ValueError: there is no such world.
+            parallel_pool.errors.ClosedError: the worlds are closed.
+        """
+        self._check_idle("view")
+        return WorldView(self.batch, one_id(world, self.num_envs))
+
+    def _check_ended(self) -> None:
+        lane = lane_of(self.pool)
+        if lane.is_begun:
+            # a snapshot may have been restored since
+            self._ended = lane.ended
+            super()._check_ended()
+
+    def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
+        lane = lane_of(self.pool)
+        observations, _, terminated, truncated, _ = converted
+        infos: dict[str, Any] = {}
+        ended = terminated | truncated
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and ended.any():
+            finals: Array = np.full(self.num_envs, None, object)
+            for row in np.flatnonzero(ended).tolist():
+                finals[row] = self._rows.final_observation(row, {}, converted)
+            final_info = _with_masks(lane.final_infos, ended)
+            infos = vector_infos.finals_of(finals, ended, final_info)
+        infos.update(_with_masks(lane.infos, lane.info_rows))
+        return observations, infos
+
+
+def _with_masks(arrays: Mapping[str, Array], rows: Array) -> dict[str, Any]:
+    """Returns infos in Gymnasium's vector form, for rows of a bool mask (n,)."""
+    infos: dict[str, Any] = {}
+    for name, values in arrays.items():
+        mask = values & rows if name == DIVERGED else rows.copy()
+        vector_infos.put(infos, name, values, mask)
+    return infos
