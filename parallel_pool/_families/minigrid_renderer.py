@@ -23,8 +23,9 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
 )
 FPS = 10
 
-# mg_state of csrc/envs/minigrid/grid.h: place, direction, steps, mission, carried object, places
-HEADER = struct.Struct("2i 3i 4B 4i")
+# mg_state of csrc/envs/minigrid/grid.h: place, direction, steps and their limit; mission; carried
+# object; places; what BabyAI's rules need
+HEADER = struct.Struct("2i 3i 16x 4B 4i 4x")
 # mg_cell: kind, color, state, tag
 CELL = struct.Struct("4B")
 # a tag of MG_HOLDS_KEY or more: a box that holds a key of that color

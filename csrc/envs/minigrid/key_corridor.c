@@ -35,7 +35,7 @@ static void generate(const mg_shared *shared, mg_world *world) {
   mg_rooms_add(&rooms, 0, mg_draw(world, 0, rows), MG_KEY, door.color, MG_PLAIN);
   mg_rooms_place_agent(&rooms, 1, rows / 2);
   mg_rooms_connect(&rooms);
-  world->state->mission = mg_mission_of(MG_PICK_UP, color, kind, 0, 0);
+  world->state->mission[0] = mg_mission_of(MG_PICK_UP, color, kind, 0, 0);
 }
 
 static const mg_level level = {
