@@ -47,6 +47,7 @@ void mg_frame(mg_world *world, mg_area area) {
 }
 
 int32_t mg_draw(mg_world *world, int32_t low, int32_t high) {
+  if (world->failure) return low;
   if (low < high) return (int32_t)pp_rng_integers(world->rng, low, high);
   fail(world, "the grid has no room for what the level draws: choose a larger one");
   return low;

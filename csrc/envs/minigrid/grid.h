@@ -124,7 +124,7 @@ void mg_column(mg_world *world, int32_t x, int32_t y, int32_t length, mg_cell ce
 /* the walls around an area */
 void mg_frame(mg_world *world, mg_area area);
 
-/* Draws low .. high - 1; a failure if there is no such number. */
+/* Draws low .. high - 1; a failure if there is no such number. After a failure nothing is drawn. */
 int32_t mg_draw(mg_world *world, int32_t low, int32_t high);
 /* Draws one of the colors in the order of their names. */
 int32_t mg_draw_color(mg_world *world);
