@@ -67,10 +67,10 @@ typedef struct mg_state {
   mg_point places[2];                /* what the level's rules ask for: a door, a target */
 
   /* of BabyAI's levels: babyai/verifier.h */
-  uint8_t begun;   /* bit of each clause: it was verified before */
-  uint8_t done;    /* bit of each clause: it is fulfilled */
-  bool has_traces; /* objects with tags have left their cells since the last drop */
-  bool is_given;   /* the reset's observation still shows what the agent carries at places[0] */
+  uint8_t begun;      /* bit of each clause: it was verified before */
+  uint8_t done;       /* bit of each clause: it is fulfilled */
+  uint8_t has_traces; /* objects with tags have left their cells since the last drop */
+  uint8_t is_given;   /* the reset's observation still shows what the agent carries at places[0] */
 } mg_state;
 
 /* one environment while its level is made or stepped */
@@ -81,6 +81,7 @@ typedef struct mg_world {
   int32_t width;
   int32_t height;
   const char *failure; /* why the level can't be made; null: it can */
+  bool may_be_made;    /* after a failure: minigrid gives up by chance; another try may succeed */
 } mg_world;
 
 /* Returns whether an object must not be placed there. */

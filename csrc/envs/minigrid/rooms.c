@@ -99,6 +99,7 @@ mg_point mg_rooms_place(mg_rooms *rooms, int32_t column, int32_t row, mg_cell ce
   if (!mg_try_place(rooms->world, cell, mg_room_at(rooms, column, row)->area, is_next_to_agent,
                     NULL, MOST_TRIES, &at)) {
     fail(rooms, "no free cell of a room was found in 1001 tries, as in minigrid");
+    rooms->world->may_be_made = true;
   }
   return at;
 }
@@ -199,7 +200,11 @@ void mg_rooms_connect(mg_rooms *rooms, int32_t without) {
   mg_world *world = rooms->world;
   mg_room *start = mg_room_of(rooms, world->state->agent);
   for (int32_t i = 0; !world->failure; i++) {
-    if (i > MOST_DOORS_TRIED) fail(rooms, "the rooms can't be connected, as in minigrid");
+    if (i > MOST_DOORS_TRIED) {
+      fail(rooms, "the rooms can't be connected, as in minigrid");
+      world->may_be_made = true;
+      return;
+    }
     if (count_reached(rooms, start) == rooms->rows * rooms->columns) return;
     int32_t column = mg_draw(world, 0, rooms->columns);
     int32_t row = mg_draw(world, 0, rooms->rows);

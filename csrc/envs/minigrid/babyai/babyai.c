@@ -273,8 +273,11 @@ void bb_generate(const mg_shared *shared, mg_world *world) {
   for (int32_t i = 0; i < MOST_LEVELS; i++) {
     if (i) mg_clear(world);
     world->failure = NULL;
+    world->may_be_made = false;
     world->state->max_steps = max_steps;
-    if (!make(shared, world, &scene)) continue;
+    bool is_made = make(shared, world, &scene);
+    if (world->failure && !world->may_be_made) return;
+    if (!is_made) continue;
     for (int32_t k = 0; k < BB_MOST_CLAUSES; k++) {
       world->state->mission[k] = bb_code_of(&scene.clauses[k]);
     }
