@@ -159,16 +159,34 @@ void mg_rooms_remove_wall(mg_rooms *rooms, int32_t column, int32_t row, int32_t 
   neighbor(rooms, room, side)->is_joined[(side + 2) % 4] = true;
 }
 
+static bool may_face(const mg_world *world, mg_point at, int32_t direction) {
+  int32_t kind = mg_get(world, mg_ahead(at, direction)).kind;
+  return kind == MG_EMPTY || kind == MG_WALL;
+}
+
+/* Returns whether the agent can stand somewhere in an area without facing an object. */
+static bool has_place_for_agent(const mg_world *world, mg_area area) {
+  for (int32_t i = 0; i < area.width * area.height; i++) {
+    mg_point at = {area.x + i % area.width, area.y + i / area.width};
+    if (mg_get(world, at).kind != MG_EMPTY) continue;
+    for (int32_t direction = 0; direction < 4; direction++) {
+      if (may_face(world, at, direction)) return true;
+    }
+  }
+  return false;
+}
+
 void mg_rooms_place_agent(mg_rooms *rooms, int32_t column, int32_t row) {
   mg_world *world = rooms->world;
-  int32_t kind;
-  int32_t tries = 0;
-  do {
-    mg_place_agent(world, mg_room_at(rooms, column, row)->area, MOST_TRIES);
-    kind = mg_get(world, mg_ahead(world->state->agent, world->state->direction)).kind;
-    /* minigrid would go on for ever where every free cell faces an object */
-    if (++tries > MOST_TRIES) fail(rooms, "the agent would face an object wherever it stands");
-  } while (kind != MG_EMPTY && kind != MG_WALL && !world->failure);
+  mg_area area = mg_room_at(rooms, column, row)->area;
+  for (int32_t tries = 1; !world->failure; tries++) {
+    mg_place_agent(world, area, MOST_TRIES);
+    if (may_face(world, world->state->agent, world->state->direction)) return;
+    if (tries != MOST_TRIES || has_place_for_agent(world, area)) continue;
+    /* minigrid goes on for ever */
+    fail(rooms, "the agent would face an object wherever it stands");
+    world->may_be_made = true;
+  }
 }
 
 /* Returns how many rooms the agent can reach from a room, through doors of any state. */
