@@ -157,7 +157,8 @@ static int configure_shared(pp_config *config, mg_shared *it) {
   if (status < 0) return status;
   if (config->options[MG_MAX_STEPS].i) it->max_steps = (int32_t)config->options[MG_MAX_STEPS].i;
   config->state_size = sizeof(mg_state) + (size_t)it->width * (size_t)it->height * sizeof(mg_cell) +
-                       (size_t)it->num_obstacles * sizeof(mg_point);
+                       (size_t)it->num_obstacles * sizeof(mg_point) +
+                       MG_CELLS_AROUND * sizeof(mg_cell);
   return PP_OK;
 }
 
@@ -355,9 +356,9 @@ int mg_observe(pp_env *env, void *const *rows, bool is_reset) {
   const mg_shared *shared = env->shared;
   mg_world world = world_of(shared, env->state, env->rng);
   mg_state state;
-  mg_cell cells[MG_MOST_SIDE * MG_MOST_SIDE];
+  mg_cell cells[MG_CELLS_AROUND + MG_MOST_SIDE * MG_MOST_SIDE + MG_CELLS_AROUND];
   if (world.state->is_given && !world.state->steps && !shared->shows_given) {
-    take_back(&world, &state, cells);
+    take_back(&world, &state, cells + MG_CELLS_AROUND);
   }
   show(shared, &world, rows[0], shared->has_dict ? rows[1] : NULL,
        shared->has_dict ? rows[2] : NULL);
