@@ -26,6 +26,8 @@ from tests.support.sampling import paired
 
 IDS = sorted(id for id in registry.builtin() if id.startswith("BabyAI-"))
 MODES = list(AutoresetMode)
+# those that minigrid's bot does not solve in 400 steps when it strays
+UNSOLVED = {"BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carrying-v0"}
 
 
 def level(name: str, **options: Any) -> Case:
@@ -178,7 +180,8 @@ def test_many_seeds_make_the_same_levels(id: str) -> None:
 @pytest.mark.parametrize("id", IDS)
 def test_thousands_of_solved_steps_are_the_same(id: str) -> None:
     case = Case(id, steps=400, num_envs=3)
-    assert assert_same_run(case, MODES[0], seed=[0, 2**70, 5], player=Solver) > 0
+    rewards = assert_same_run(case, MODES[0], seed=[0, 2**70, 5], player=Solver)
+    assert rewards > 0 or id in UNSOLVED
 
 
 @pytest.mark.slow
