@@ -19,7 +19,7 @@ import parallel_pool
 from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
-from tests.support.minigrid_runs import Case, Player, assert_same_run
+from tests.support.minigrid_runs import DROP, PICK, Case, Player, as_arrays, assert_same_run
 from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import paired
@@ -174,6 +174,19 @@ def test_many_seeds_make_the_same_levels(id: str) -> None:
     with pair(id, 20) as (theirs, ours):
         for seed in (1000, 2**40):
             assert_same(ours.reset(seed=seed), theirs.reset(seed=seed), f"seed {seed}")
+
+
+def test_what_was_carried_before_the_first_step_does_not_count() -> None:
+    """minigrid's rule knows only what the agent carried at its own last turn."""
+    with pair("BabyAI-PutNextS4N1-v0", 60, start_carrying=True) as (theirs, ours):
+        assert_same(ours.reset(seed=5), theirs.reset(seed=5), "reset")
+        rewards = []
+        for step, action in enumerate((DROP, PICK, DROP)):
+            actions = np.full(60, action)
+            expected = as_arrays(theirs.step(actions))
+            assert_same(ours.step(actions), expected, f"step {step}")
+            rewards.append(expected[1].sum())
+        assert rewards[0] == 0 < rewards[2]
 
 
 @pytest.mark.slow
