@@ -249,6 +249,18 @@ def test_missions_are_texts_of_their_codes() -> None:
     assert len(f"{words} and {words} after you {words} and {words}") <= 352
 
 
+def test_envpool_options_mean_the_same() -> None:
+    """EnvPool has lists as texts with commas, and no color as an empty text."""
+    for id, theirs, ours in [
+        ("SynthSeq", {"action_kinds": "goto,open"}, {"action_kinds": ["goto", "open"]}),
+        ("OpenTwoDoors", {"first_color": ""}, {"first_color": None}),
+    ]:
+        made = parallel_pool.make_gymnasium(f"BabyAI-{id}-v0", num_envs=6, seed=4, **theirs)
+        with closing(made), parallel_pool.Pool(f"BabyAI-{id}-v0", 6, seed=4, options=ours) as pool:
+            seen, _ = made.reset()
+            assert_same(seen["mission"], pool.reset().mission, id)
+
+
 def test_snapshots_hold_what_the_rules_remember() -> None:
     """Missions go on in the same way from a snapshot taken in the middle of them."""
     with parallel_pool.Pool("BabyAI-MiniBossLevel-v0", 16, seed=5) as pool:
