@@ -403,12 +403,15 @@ int mg_check_state(const pp_env *env, const pp_saved *saved) {
   const mg_cell *cells = (const mg_cell *)(it + 1);
   int32_t count = shared->width * shared->height;
   const mg_point *obstacles = (const mg_point *)(cells + count);
-  bool is_fit = check_point(env, "the agent's place", it->agent) &&
-                pp_state_check_range(env, "direction", it->direction, 0, 3) &&
-                pp_state_check_range(env, "steps", it->steps, 0, INT32_MAX / 2) &&
-                pp_state_check_range(env, "max_steps", it->max_steps, 0, INT32_MAX) &&
-                check_cell(env, it->carried) && check_point(env, "a place", it->places[0]) &&
-                check_point(env, "a place", it->places[1]);
+  /* a look reads cells around the agent, so it must be in the grid, or where no level was made */
+  bool is_fit =
+      pp_state_check_range(env, "the agent's column", it->agent.x, -1, shared->width - 1) &&
+      pp_state_check_range(env, "the agent's row", it->agent.y, -1, shared->height - 1) &&
+      pp_state_check_range(env, "direction", it->direction, 0, 3) &&
+      pp_state_check_range(env, "steps", it->steps, 0, INT32_MAX / 2) &&
+      pp_state_check_range(env, "max_steps", it->max_steps, 0, INT32_MAX) &&
+      check_cell(env, it->carried) && check_point(env, "a place", it->places[0]) &&
+      check_point(env, "a place", it->places[1]);
   for (int32_t i = 0; is_fit && i < count; i++) is_fit = check_cell(env, cells[i]);
   for (int32_t i = 0; is_fit && i < shared->num_obstacles; i++) {
     is_fit = check_point(env, "an obstacle's place", obstacles[i]);
