@@ -266,7 +266,7 @@ def single(task: Task) -> Any:
 
     if not task.is_atari:
         # minigrid registers its ids when it is imported
-        module = "minigrid:" if task.env_id.startswith("MiniGrid-") else ""
+        module = "minigrid:" if task.env_id.startswith(("MiniGrid-", "BabyAI-")) else ""
         with quiet(task):
             return gymnasium.make(module + task.env_id, max_episode_steps=task.max_episode_steps)
     from parallel_pool._bench.atari_env import atari_env

@@ -54,25 +54,37 @@ class Texts:
             codes: (rows, ...), as a pool returns them.
         """
         last, texts = self._last
-        if last.dtype == codes.dtype and np.array_equal(last, codes):
-            return texts
-        keys: list[Any] = codes.tolist() if codes.ndim == 1 else [row.tobytes() for row in codes]
-        for row in {key: row for row, key in enumerate(keys) if key not in self._known}.values():
-            self._learn(keys[row], codes[row : row + 1])
-        found = tuple(map(self._known.__getitem__, keys))
-        if len(self._known) > MOST_KNOWN:
-            self._known.clear()
+        if last.dtype != codes.dtype or last.shape != codes.shape:
+            found = [self._of(code) for code in codes]
+        else:
+            differs = codes != last
+            rows = differs if codes.ndim == 1 else differs.reshape(len(codes), -1).any(axis=1)
+            changed = np.flatnonzero(rows).tolist()
+            if not changed:
+                return texts
+            found = list(texts)
+            for row in changed:
+                found[row] = self._of(codes[row])
         # a copy: the caller may write to the codes
-        self._last = codes.copy(), found
-        return found
+        self._last = codes.copy(), tuple(found)
+        return self._last[1]
 
-    def _learn(self, key: Any, code: Array) -> None:
+    def _of(self, code: Array) -> str:
+        """Returns the text of one row."""
+        key = code.tobytes()
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = self._made(code)
+        return self._known[key]
+
+    def _made(self, code: Array) -> str:
         out = ffi.new("char[]", self.most + 1)
         held = np.ascontiguousarray(code)
         length = self._write(ffi.from_buffer(held), out)
         if not 0 <= length <= self.most:
             raise ValueError(
-                f"the function text of a PP_TEXT says that the text of the code {code[0]} has"
+                f"the function text of a PP_TEXT says that the text of the code {code} has"
                 f" {length} characters: write at most n={self.most}"
             )
-        self._known[key] = ffi.buffer(out, length)[:].decode("ascii")
+        return ffi.buffer(out, length)[:].decode("ascii")

@@ -29,6 +29,9 @@ POSITIONS = {
 ROOM = ("agent_column", "agent_row")
 # what minigrid calls them: classes of minigrid.core.world_object, or strings
 OBSTACLES = {"lava": "Lava", "wall": "Wall"}
+# options that may be None, an empty text in C, and lists, words with commas
+OR_NONE = ("select_by", "first_color", "second_color")
+LISTS = ("action_kinds", "instr_kinds")
 # options of C that minigrid's constructors lack: they make C do what wrappers do
 OF_WRAPPERS = ("image", "layout", "view_size", "image_tile_size", "max_text")
 
@@ -63,6 +66,12 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
         given["obstacle_type"] = given["obstacle_type"].__name__.lower()
     elif isinstance(given.get("obstacle_type"), str):
         given["obstacle_type"] = given["obstacle_type"].lower()
+    for name in OR_NONE:
+        if name in definition.options and given.get(name, "") is None:
+            given[name] = ""
+    for name in LISTS:
+        if name in definition.options and isinstance(given.get(name), (list, tuple)):
+            given[name] = ",".join(map(str, given[name]))
     if given.get("image") in PICTURES and "_tiles" not in given:
         given["_tiles"] = tiles(_side_of_tiles(definition, given))
     return given
@@ -108,6 +117,12 @@ def reference_options(options: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = (x, y) if x else None
     if ROOM[0] in found:
         found["agent_room"] = tuple(found.pop(part) for part in ROOM)
+    for name in OR_NONE:
+        if name in found:
+            found[name] = found[name] or None
+    for name in LISTS:
+        if name in found:
+            found[name] = found[name].split(",")
     if "obstacle_type" in found:
         found["obstacle_type"] = getattr(objects(), OBSTACLES[found["obstacle_type"]])
     return found

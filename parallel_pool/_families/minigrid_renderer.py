@@ -23,12 +23,11 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
 )
 FPS = 10
 
-# mg_state of csrc/envs/minigrid/grid.h: place, direction, steps, mission, carried object, places
-HEADER = struct.Struct("2i 3i 4B 4i")
+# mg_state of csrc/envs/minigrid/grid.h: place, direction, steps and their limit; mission; carried
+# object; places; what BabyAI's rules need
+HEADER = struct.Struct("2i 3i 16x 4B 4i 4x")
 # mg_cell: kind, color, state, tag
 CELL = struct.Struct("4B")
-# a tag of MG_HOLDS_KEY or more: a box that holds a key of that color
-HOLDS_KEY = 2
 
 
 class Renderer:
@@ -111,12 +110,8 @@ def put(env: Any, state: bytes) -> None:
 
 
 def _thing(kind: int, color: int, state: int, tag: int) -> Any:
-    """Returns minigrid's object of a cell, None for an empty one."""
-    world = minigrid.objects()
-    made = world.WorldObj.decode(kind, color, state)
-    if made is not None and made.type == "box" and tag >= HOLDS_KEY:
-        made.contains = world.Key(minigrid.COLORS[tag - HOLDS_KEY])
-    return made
+    """Returns minigrid's object of a cell, None for an empty one; no picture shows its tag."""
+    return minigrid.objects().WorldObj.decode(kind, color, state)
 
 
 def modes(definition: Definition) -> Sequence[str]:

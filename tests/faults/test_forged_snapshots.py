@@ -55,6 +55,8 @@ OWN_GAMES = {
     # two players, and four; a large cartridge
     "atari_players": {"pong", "warlords", "double_dunk"},
 }
+# BabyAI's levels differ in what a reset makes; a key in a box is the only thing that only some have
+BABYAI = {"BabyAI-BossLevel-v0", "BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carrying-v0"}
 # ids that share a process
 TOGETHER = 6
 
@@ -66,6 +68,8 @@ def has_own_code(env: str) -> bool:
         return definition.variant in OWN_GAMES[definition.family]
     if definition.family == "mujoco":
         return env.endswith("-v5") and not env.startswith("HumanoidStandup")
+    if env.startswith("BabyAI-"):
+        return env in BABYAI
     return True
 
 

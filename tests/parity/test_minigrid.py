@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -21,26 +19,13 @@ from parallel_pool._engine import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import EnvError
+from tests.support.minigrid_runs import Case, Player, assert_same_run
 from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import paired
 
-IDS = sorted(id for id, found in registry.builtin().items() if found.family == "minigrid")
+IDS = sorted(id for id in registry.builtin() if id.startswith("MiniGrid-"))
 MODES = list(AutoresetMode)
-LEFT, RIGHT, FORWARD, PICK, DROP, TOGGLE, DONE = range(7)
-
-
-@dataclass(frozen=True)
-class Case:
-    """What to make, and how long to run it."""
-
-    id: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    steps: int = 150
-    num_envs: int = 4
-
-    def __str__(self) -> str:
-        return "-".join([self.id, *(f"{k}={v}" for k, v in self.options.items())])
 
 
 def grid(name: str, **options: Any) -> Case:
@@ -90,71 +75,6 @@ WITH_OPTIONS = [
     grid("PutNear-6x6-N2", numObjs=4, size=9),
     grid("LockedRoom", size=22),
 ]
-
-
-class Player:
-    """Acts so that doors open, things are picked up, and episodes end: half of the time at random,
-    the other half by what minigrid's environments have in front of the agent."""
-
-    def __init__(self, envs: Any, seed: int) -> None:
-        self._envs, self._rng = envs, np.random.default_rng(seed)
-        self._most = int(envs.single_action_space.n)
-
-    def actions(self) -> Any:
-        return np.array([self._action(env.unwrapped) for env in self._envs.envs]) % self._most
-
-    def _action(self, env: Any) -> int:
-        if self._rng.random() < 0.4:
-            return int(self._rng.choice([LEFT, RIGHT, FORWARD, FORWARD, PICK, DROP, TOGGLE]))
-        if self._rng.random() < 0.03:
-            return DONE
-        front = env.grid.get(*env.front_pos)
-        if front is None:
-            rare = env.carrying and self._rng.random() < 0.1
-            return DROP if rare else self._rng.choice([FORWARD, FORWARD, FORWARD, LEFT, RIGHT])
-        if front.type == "goal":
-            return FORWARD
-        if front.type == "door":
-            return FORWARD if front.is_open else TOGGLE
-        if front.type == "box":
-            return int(self._rng.choice([TOGGLE, PICK, LEFT]))
-        if front.can_pickup():
-            return PICK if env.carrying is None else int(self._rng.choice([LEFT, RIGHT]))
-        return int(self._rng.choice([LEFT, RIGHT]))
-
-
-def as_arrays(value: Any) -> Any:
-    """Returns a result whose Python ints are NumPy's: minigrid's directions are either."""
-    if type(value) is dict:
-        return {key: as_arrays(each) for key, each in value.items()}
-    if isinstance(value, tuple):
-        return tuple(map(as_arrays, value))
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        found: Any = np.full(len(value), None, object)
-        for i, each in enumerate(value):
-            found[i] = as_arrays(each)
-        return found
-    return np.int64(value) if type(value) is int else value
-
-
-def assert_same_run(case: Case, mode: AutoresetMode, seed: Any = 21, **more: Any) -> None:
-    vector_kwargs = {"autoreset_mode": mode}
-    with pair(case.id, case.num_envs, vector_kwargs=vector_kwargs, **more, **case.options) as both:
-        theirs, ours = both
-        assert ours.single_observation_space == theirs.single_observation_space
-        assert ours.observation_space == theirs.observation_space
-        assert ours.action_space == theirs.action_space
-        assert_same(ours.reset(seed=seed), theirs.reset(seed=seed), "reset")
-        player = Player(theirs, 3)
-        for step in range(case.steps):
-            actions = player.actions()
-            expected = as_arrays(theirs.step(actions))
-            assert_same(ours.step(actions), expected, f"step {step}")
-            ended = expected[2] | expected[3]
-            if mode is AutoresetMode.DISABLED and ended.any():
-                mask = {"reset_mask": ended}
-                again = theirs.reset(options=dict(mask))
-                assert_same(ours.reset(options=dict(mask)), again, f"reset at {step}")
 
 
 @pytest.mark.quick(12)

@@ -42,8 +42,7 @@ static int32_t before(const mg_shared *shared, mg_world *world, int64_t *action)
   return kind != MG_EMPTY && kind != MG_GOAL;
 }
 
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
-  (void)shared;
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   (void)world;
   if (action == MG_FORWARD && outcome->note) {
     outcome->reward = -1;

@@ -25,17 +25,17 @@ static void generate(const mg_shared *shared, mg_world *world) {
   mg_cell target = objects[mg_draw(world, 0, count)];
   int32_t way = mg_draw(world, 0, NUM_WAYS);
   world->state->places[0] = (mg_point){target.kind, target.color};
-  world->state->mission = mg_mission_of(MG_FETCH + way, target.color, target.kind, 0, 0);
+  world->state->mission[0] = mg_mission_of(MG_FETCH + way, target.color, target.kind, 0, 0);
 }
 
 /* Any object that is like the target will do. */
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   (void)action;
   mg_cell carried = world->state->carried;
   mg_point target = world->state->places[0];
   if (!carried.kind) return;
   bool is_right = carried.kind == target.x && carried.color == target.y;
-  outcome->reward = is_right ? mg_success(shared, world) : 0;
+  outcome->reward = is_right ? mg_success(world) : 0;
   outcome->terminated = true;
 }
 

@@ -53,7 +53,7 @@ static void generate_doors(const mg_shared *shared, mg_world *world) {
   mg_place_agent(world, room, -1);
   int32_t target = mg_draw(world, 0, NUM_DOORS);
   world->state->places[0] = places[target];
-  world->state->mission = mg_mission_of(MG_GO_TO_DOOR, colors[target], 0, 0, 0);
+  world->state->mission[0] = mg_mission_of(MG_GO_TO_DOOR, colors[target], 0, 0, 0);
 }
 
 static void generate_objects(const mg_shared *shared, mg_world *world) {
@@ -65,14 +65,14 @@ static void generate_objects(const mg_shared *shared, mg_world *world) {
   if (world->failure) return;
   mg_cell cell = objects.cells[target];
   world->state->places[0] = objects.places[target];
-  world->state->mission = mg_mission_of(MG_GO_TO, cell.color, cell.kind, 0, 0);
+  world->state->mission[0] = mg_mission_of(MG_GO_TO, cell.color, cell.kind, 0, 0);
 }
 
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   if (action == MG_TOGGLE) outcome->terminated = true;
   if (action != MG_DONE) return;
   if (mg_is_beside(world->state->agent, world->state->places[0])) {
-    outcome->reward = mg_success(shared, world);
+    outcome->reward = mg_success(world);
   }
   outcome->terminated = true;
 }

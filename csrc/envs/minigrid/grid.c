@@ -47,6 +47,7 @@ void mg_frame(mg_world *world, mg_area area) {
 }
 
 int32_t mg_draw(mg_world *world, int32_t low, int32_t high) {
+  if (world->failure) return low;
   if (low < high) return (int32_t)pp_rng_integers(world->rng, low, high);
   fail(world, "the grid has no room for what the level draws: choose a larger one");
   return low;
@@ -105,6 +106,7 @@ void mg_place_agent(mg_world *world, mg_area area, int32_t most_tries) {
   it->agent = (mg_point){-1, -1};
   if (!mg_try_place(world, mg_empty, area, NULL, NULL, most_tries, &at)) {
     fail(world, "the grid has no free cell for the agent: choose a larger one");
+    world->may_be_made = most_tries >= 0;
   }
   it->agent = at;
   it->direction = mg_draw(world, 0, 4);

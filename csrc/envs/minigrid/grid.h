@@ -6,6 +6,7 @@
 #define PP_ENVS_MINIGRID_GRID_H
 
 #include "base/random.h"
+#include "mission.h"
 #include "pp_env.h"
 
 enum { MG_LEAST_SIDE = 3, MG_MOST_SIDE = 64, MG_NUM_COLORS = 6 };
@@ -29,7 +30,8 @@ enum mg_door { MG_OPEN, MG_CLOSED, MG_LOCKED };
 enum mg_direction { MG_RIGHT, MG_DOWN, MG_LEFT, MG_UP };
 
 /* What distinguishes an object from equal ones: the one that the mission is about, or a box with a
- * key of a color (MG_HOLDS_KEY + color). */
+ * key of a color (MG_HOLDS_KEY + color). In BabyAI's levels a tag is a set of bits: the
+ * descriptions that the object matches, see babyai/verifier.h. */
 enum mg_tag { MG_PLAIN, MG_TARGET, MG_HOLDS_KEY, MG_MOST_TAG = MG_HOLDS_KEY + MG_NUM_COLORS - 1 };
 
 /* what stands in a cell; the first three bytes are what an observation shows */
@@ -57,11 +59,18 @@ typedef struct mg_area {
  * parallel_pool/_families/minigrid_renderer.py reads it. */
 typedef struct mg_state {
   mg_point agent;
-  int32_t direction;  /* mg_direction */
-  int32_t steps;      /* of the episode */
-  int32_t mission;    /* see mission.h */
-  mg_cell carried;    /* kind 0: nothing */
-  mg_point places[2]; /* what the level's rules ask for: a door, a target */
+  int32_t direction;                 /* mg_direction */
+  int32_t steps;                     /* of the episode */
+  int32_t max_steps;                 /* of the episode */
+  int32_t mission[MG_MISSION_WORDS]; /* see mission.h */
+  mg_cell carried;                   /* kind 0: nothing */
+  mg_point places[2];                /* what the level's rules ask for: a door, a target */
+
+  /* of BabyAI's levels: babyai/verifier.h */
+  uint8_t begun;      /* bit of each clause: it was verified before */
+  uint8_t done;       /* bit of each clause: it is fulfilled */
+  uint8_t has_traces; /* objects with tags have left their cells since the last drop */
+  uint8_t is_given;   /* the reset's observation still shows what the agent carries at places[0] */
 } mg_state;
 
 /* one environment while its level is made or stepped */
@@ -72,6 +81,7 @@ typedef struct mg_world {
   int32_t width;
   int32_t height;
   const char *failure; /* why the level can't be made; null: it can */
+  bool may_be_made;    /* after a failure: minigrid gives up by chance; another try may succeed */
 } mg_world;
 
 /* Returns whether an object must not be placed there. */
@@ -115,7 +125,7 @@ void mg_column(mg_world *world, int32_t x, int32_t y, int32_t length, mg_cell ce
 /* the walls around an area */
 void mg_frame(mg_world *world, mg_area area);
 
-/* Draws low .. high - 1; a failure if there is no such number. */
+/* Draws low .. high - 1; a failure if there is no such number. After a failure nothing is drawn. */
 int32_t mg_draw(mg_world *world, int32_t low, int32_t high);
 /* Draws one of the colors in the order of their names. */
 int32_t mg_draw_color(mg_world *world);

@@ -29,28 +29,24 @@ static void put(uint8_t *out, mg_cell cell) {
 
 /* Each cell is copied with its fourth byte, which the next one overwrites. */
 static void write_partial(const mg_view *view, uint8_t *out) {
-  const mg_cell *cell = view->cells;
-  const mg_cell *last = cell + view->size * view->size - 1;
-  for (int32_t i = 0; i < view->size; i++) {
-    for (int32_t j = 0; j < view->size && cell < last; j++, cell++, out += 3) {
-      uint32_t bytes;
-      memcpy(&bytes, cell, sizeof(bytes));
-      bytes &= 0u - (view->seen[j] >> i & 1);
-      memcpy(out, &bytes, sizeof(bytes));
+  int32_t last = view->size - 1;
+  for (int32_t i = 0; i <= last; i++) {
+    const mg_cell *cell = mg_view_cell(view, i, 0);
+    for (int32_t j = 0; j <= last; j++, cell += view->step_j, out += 3) {
+      if (i < last || j < last) memcpy(out, cell, sizeof(*cell));
     }
   }
-  put(out, mg_sees(view, view->size - 1, view->size - 1) ? *last : (mg_cell){0});
+  put(out - 3, *mg_view_cell(view, last, last));
 }
 
 static void write_one_hot(const mg_view *view, uint8_t *out) {
-  const mg_cell *cell = view->cells;
   memset(out, 0, (size_t)(view->size * view->size * MG_HOT));
   for (int32_t i = 0; i < view->size; i++) {
-    for (int32_t j = 0; j < view->size; j++, cell++, out += MG_HOT) {
-      mg_cell seen = mg_sees(view, i, j) ? *cell : (mg_cell){0};
-      out[seen.kind] = 1;
-      out[MG_NUM_KINDS + seen.color] = 1;
-      out[MG_NUM_KINDS + MG_NUM_COLORS + seen.state] = 1;
+    const mg_cell *cell = mg_view_cell(view, i, 0);
+    for (int32_t j = 0; j < view->size; j++, cell += view->step_j, out += MG_HOT) {
+      out[cell->kind] = 1;
+      out[MG_NUM_KINDS + cell->color] = 1;
+      out[MG_NUM_KINDS + MG_NUM_COLORS + cell->state] = 1;
     }
   }
 }
@@ -104,7 +100,7 @@ static void write_rgb_partial(const mg_image *image, const mg_view *view, uint8_
   for (int32_t i = 0; i < size; i++) {
     for (int32_t j = 0; j < size; j++) {
       bool is_seen = mg_sees(view, i, j), is_agent = i == size / 2 && j == size - 1;
-      mg_cell cell = is_seen ? view->cells[i * size + j] : mg_empty;
+      mg_cell cell = is_seen ? *mg_view_cell(view, i, j) : mg_empty;
       put_tile(image, cell, is_agent ? 1 + MG_UP : 0, is_seen, i, j, size, out);
     }
   }

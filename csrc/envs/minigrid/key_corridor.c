@@ -34,8 +34,8 @@ static void generate(const mg_shared *shared, mg_world *world) {
   int32_t color = mg_rooms_add(&rooms, 2, locked, kind, MG_DRAWN, MG_TARGET);
   mg_rooms_add(&rooms, 0, mg_draw(world, 0, rows), MG_KEY, door.color, MG_PLAIN);
   mg_rooms_place_agent(&rooms, 1, rows / 2);
-  mg_rooms_connect(&rooms);
-  world->state->mission = mg_mission_of(MG_PICK_UP, color, kind, 0, 0);
+  mg_rooms_connect(&rooms, MG_DRAWN);
+  world->state->mission[0] = mg_mission_of(MG_PICK_UP, color, kind, 0, 0);
 }
 
 static const mg_level level = {

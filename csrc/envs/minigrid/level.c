@@ -53,7 +53,8 @@ int mg_read_obstacle(const pp_value *value, int64_t *kind, int32_t *mission, pp_
   return pp_fail(error, PP_ERR_ARGUMENT, "obstacle_type='%.40s': choose lava or wall", value->s);
 }
 
-static int read_image(pp_config *config, mg_image *image) {
+static int read_image(pp_config *config, mg_shared *shared) {
+  mg_image *image = &shared->image;
   const pp_value *chosen = config->options;
   int64_t agent = chosen[MG_AGENT_VIEW_SIZE].i, size = chosen[MG_VIEW_SIZE].i;
   size = size ? size : agent;
@@ -69,6 +70,8 @@ static int read_image(pp_config *config, mg_image *image) {
                    (long long)agent, (long long)size);
   }
   image->agent_view_size = (int32_t)agent;
+  bool is_of_step = image->shows == MG_PARTIAL || image->shows == MG_ONE_HOT;
+  shared->shows_given = !is_of_step || chosen[MG_VIEW_SIZE].i;
   /* the picture is minigrid's own, which no ViewSizeWrapper changes */
   image->view_size = (int32_t)(image->shows == MG_RGB_PARTIAL ? agent : size);
   image->sees_through_walls = chosen[MG_SEE_THROUGH_WALLS].i != 0;
@@ -95,7 +98,9 @@ static int read_tiles(pp_config *config, mg_image *image) {
 /* Describes the observation in the layout that was chosen. */
 static int describe(pp_config *config, mg_shared *it) {
   int32_t layout = find(layout_names, 3, config->options[MG_LAYOUT].s);
-  pp_field *image = &config->fields[0];
+  pp_field *image = &config->fields[0], *mission = &config->fields[2];
+  it->num_words = mission->ndim ? (int32_t)mission->shape[0] : 1;
+  it->most_text = (int32_t)config->options[MG_MAX_TEXT].i;
   mg_image_describe(&it->image, it->width, it->height, image);
   it->image_size = image->shape[0] * image->shape[1] * image->shape[2];
   it->row_size = (size_t)it->image_size;
@@ -118,7 +123,7 @@ static int describe(pp_config *config, mg_shared *it) {
     return pp_fail(config->error, PP_ERR_ARGUMENT,
                    "layout='flat' holds uint8, and image='symbolic' int64: choose another");
   }
-  image->shape[0] = it->image_size + (int64_t)NUM_LETTERS * config->options[MG_MAX_TEXT].i;
+  image->shape[0] = it->image_size + (int64_t)NUM_LETTERS * it->most_text;
   image->ndim = 1;
   it->is_flat = true;
   it->row_size = (size_t)image->shape[0];
@@ -145,14 +150,15 @@ static int configure_shared(pp_config *config, mg_shared *it) {
   for (int32_t i = 0; i < count; i++) it->own[i] = own[i].i;
   int status = it->level->configure(it, own, config->error);
   if (status >= 0) status = mg_check_sides(it, config->error);
-  if (status >= 0) status = read_image(config, &it->image);
+  if (status >= 0) status = read_image(config, it);
   if (status >= 0) status = read_tiles(config, &it->image);
   if (status >= 0) status = make_bounds(it);
   if (status >= 0) status = describe(config, it);
   if (status < 0) return status;
   if (config->options[MG_MAX_STEPS].i) it->max_steps = (int32_t)config->options[MG_MAX_STEPS].i;
   config->state_size = sizeof(mg_state) + (size_t)it->width * (size_t)it->height * sizeof(mg_cell) +
-                       (size_t)it->num_obstacles * sizeof(mg_point);
+                       (size_t)it->num_obstacles * sizeof(mg_point) +
+                       MG_CELLS_AROUND * sizeof(mg_cell);
   return PP_OK;
 }
 
@@ -161,6 +167,7 @@ int mg_configure(pp_config *config) {
   if (!it) return PP_ERR_MEMORY;
   config->shared = it;
   it->level = config->def->data;
+  it->def = config->def;
   return configure_shared(config, it);
 }
 
@@ -169,6 +176,7 @@ void mg_release(void *shared) {
   free((void *)it->image.tiles);
   free(it->symbol_lows);
   free(it->symbol_highs);
+  free(it->settings);
   free(it);
 }
 
@@ -187,8 +195,8 @@ mg_point *mg_obstacles(const mg_world *world) {
   return (mg_point *)(world->cells + world->width * world->height);
 }
 
-double mg_success(const mg_shared *shared, const mg_world *world) {
-  return 1 - 0.9 * ((double)world->state->steps / (double)shared->max_steps);
+double mg_success(const mg_world *world) {
+  return 1 - 0.9 * ((double)world->state->steps / (double)world->state->max_steps);
 }
 
 bool mg_is_beside(mg_point agent, mg_point place) {
@@ -196,31 +204,35 @@ bool mg_is_beside(mg_point agent, mg_point place) {
   return dx + dy == 1;
 }
 
-void mg_after_pick_target(const mg_shared *shared, mg_world *world, int64_t action,
-                          mg_outcome *outcome) {
+void mg_after_pick_target(mg_world *world, int64_t action, mg_outcome *outcome) {
   mg_cell carried = world->state->carried;
   if (action == MG_PICK && carried.kind && carried.tag == MG_TARGET) {
-    outcome->reward = mg_success(shared, world);
+    outcome->reward = mg_success(world);
     outcome->terminated = true;
   }
 }
 
-static void go_forward(const mg_shared *shared, mg_world *world, mg_point front, mg_cell cell,
-                       mg_outcome *outcome) {
+static void go_forward(mg_world *world, mg_point front, mg_cell cell, mg_outcome *outcome) {
   bool is_open_door = cell.kind == MG_DOOR && cell.state == MG_OPEN;
   if (cell.kind == MG_EMPTY || cell.kind == MG_GOAL || cell.kind == MG_LAVA ||
       cell.kind == MG_FLOOR || is_open_door) {
     world->state->agent = front;
   }
-  if (cell.kind == MG_GOAL) outcome->reward = mg_success(shared, world);
+  if (cell.kind == MG_GOAL) outcome->reward = mg_success(world);
   outcome->terminated = cell.kind == MG_GOAL || cell.kind == MG_LAVA;
 }
 
-static void toggle(mg_world *world, mg_point front, mg_cell cell) {
+/* Returns what remains of an object in its cell: BabyAI's rules still ask where it stood. */
+static mg_cell trace_of(mg_state *it, mg_cell object) {
+  it->has_traces |= object.tag != 0;
+  return (mg_cell){.kind = MG_EMPTY, .tag = object.tag};
+}
+
+static void toggle(const mg_shared *shared, mg_world *world, mg_point front, mg_cell cell) {
   mg_cell carried = world->state->carried;
   if (cell.kind == MG_BOX) {
-    bool holds = cell.tag >= MG_HOLDS_KEY;
-    cell = holds ? mg_object(MG_KEY, cell.tag - MG_HOLDS_KEY) : mg_empty;
+    bool holds = shared->level->has_full_boxes && cell.tag >= MG_HOLDS_KEY;
+    cell = holds ? mg_object(MG_KEY, cell.tag - MG_HOLDS_KEY) : trace_of(world->state, cell);
   } else if (cell.kind != MG_DOOR) {
     return;
   } else if (cell.state == MG_LOCKED) {
@@ -240,11 +252,11 @@ static void act(const mg_shared *shared, mg_world *world, int64_t action, mg_out
   switch (action) {
     case MG_TURN_LEFT: it->direction = (it->direction + 3) % 4; break;
     case MG_TURN_RIGHT: it->direction = (it->direction + 1) % 4; break;
-    case MG_FORWARD: go_forward(shared, world, front, cell, outcome); break;
+    case MG_FORWARD: go_forward(world, front, cell, outcome); break;
     case MG_PICK:
       if (cell.kind >= MG_KEY && cell.kind <= MG_BOX && !it->carried.kind) {
         it->carried = cell;
-        mg_set(world, front.x, front.y, mg_empty);
+        mg_set(world, front.x, front.y, trace_of(it, cell));
       }
       break;
     case MG_DROP:
@@ -253,31 +265,49 @@ static void act(const mg_shared *shared, mg_world *world, int64_t action, mg_out
         it->carried = (mg_cell){0};
       }
       break;
-    case MG_TOGGLE: toggle(world, front, cell); break;
+    case MG_TOGGLE: toggle(shared, world, front, cell); break;
     default: break;
   }
-  outcome->truncated = it->steps >= shared->max_steps;
+  outcome->truncated = it->steps >= it->max_steps;
 }
 
 static mg_outcome advance(const mg_shared *shared, mg_world *world, int64_t action) {
   mg_outcome outcome = {.carried = world->state->carried};
   if (shared->level->before) outcome.note = shared->level->before(shared, world, &action);
   act(shared, world, action, &outcome);
-  if (shared->level->after) shared->level->after(shared, world, action, &outcome);
+  if (shared->level->after) shared->level->after(world, action, &outcome);
   return outcome;
 }
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
+/* Writes a mission's text, and returns its length. */
+static int32_t write_text(const mg_shared *shared, const mg_state *it, char *out) {
+  return shared->def->fields[2].text(it->mission, out);
+}
+
+/* Refuses a mission that a flat observation has no room for, as FlatObsWrapper does. */
+static int check_length(pp_env *env) {
+  const mg_shared *shared = env->shared;
+  char text[MG_LONGEST_TEXT];
+  int32_t length = write_text(shared, env->state, text);
+  if (length <= shared->most_text) return PP_OK;
+  return pp_fail(
+      env->error, PP_ERR_ENV,
+      "the mission has %d characters: choose max_text (FlatObsWrapper's maxStrLen) >= %d", length,
+      length);
+}
+
 int mg_reset(pp_env *env, pp_reset *how) {
   (void)how;
   const mg_shared *shared = env->shared;
   mg_world world = world_of(shared, env->state, env->rng);
-  *world.state = (mg_state){.agent = {-1, -1}, .mission = shared->mission};
+  *world.state =
+      (mg_state){.agent = {-1, -1}, .max_steps = shared->max_steps, .mission = {shared->mission}};
   mg_clear(&world);
   shared->level->generate(shared, &world);
-  if (!world.failure) return PP_OK;
-  return pp_fail(env->error, PP_ERR_ENV, "%s", world.failure);
+  if (world.failure) return pp_fail(env->error, PP_ERR_ENV, "%s", world.failure);
+  return shared->is_flat ? check_length(env) : PP_OK;
 }
 
 int mg_step(pp_env *env, const void *action, pp_result *result) {
@@ -290,9 +320,9 @@ int mg_step(pp_env *env, const void *action, pp_result *result) {
 }
 
 /* Writes the letters of a mission, a one for each: FlatObsWrapper. */
-static void write_letters(int32_t mission, uint8_t *out, int64_t size) {
-  char text[MG_MOST_TEXT];
-  int32_t length = mg_mission_text(&mission, text);
+static void write_letters(const mg_shared *shared, const mg_state *it, uint8_t *out, int64_t size) {
+  char text[MG_LONGEST_TEXT];
+  int32_t length = write_text(shared, it, text);
   memset(out, 0, (size_t)size);
   for (int32_t i = 0; i < length && i < size / NUM_LETTERS; i++) {
     int32_t letter = text[i] == ' ' ? 26 : text[i] == ',' ? 27 : text[i] - 'a';
@@ -305,16 +335,31 @@ static void show(const mg_shared *shared, const mg_world *world, void *image, in
   const mg_state *it = world->state;
   if (image) mg_image_write(&shared->image, world, image);
   if (direction) *direction = it->direction;
-  if (mission) *mission = it->mission;
+  for (int32_t i = 0; mission && i < shared->num_words; i++) mission[i] = it->mission[i];
   if (!image || !shared->is_flat) return;
-  write_letters(it->mission, (uint8_t *)image + shared->image_size,
+  write_letters(shared, it, (uint8_t *)image + shared->image_size,
                 (int64_t)shared->row_size - shared->image_size);
+}
+
+/* Puts what the agent was given after the reset's observation back to its place, in copies. */
+static void take_back(mg_world *world, mg_state *state, mg_cell *cells) {
+  *state = *world->state;
+  memcpy(cells, world->cells, (size_t)(world->width * world->height) * sizeof(mg_cell));
+  world->state = state;
+  world->cells = cells;
+  mg_set(world, state->places[0].x, state->places[0].y, state->carried);
+  state->carried = (mg_cell){0};
 }
 
 int mg_observe(pp_env *env, void *const *rows, bool is_reset) {
   (void)is_reset;
   const mg_shared *shared = env->shared;
   mg_world world = world_of(shared, env->state, env->rng);
+  mg_state state;
+  mg_cell cells[MG_CELLS_AROUND + MG_MOST_SIDE * MG_MOST_SIDE + MG_CELLS_AROUND];
+  if (world.state->is_given && !world.state->steps && !shared->shows_given) {
+    take_back(&world, &state, cells + MG_CELLS_AROUND);
+  }
   show(shared, &world, rows[0], shared->has_dict ? rows[1] : NULL,
        shared->has_dict ? rows[2] : NULL);
   return PP_OK;
@@ -333,16 +378,18 @@ int mg_step_many(void *shared, const pp_run *run) {
     run->terminated[i] = outcome.terminated;
     run->truncated[i] = outcome.truncated;
     show(all, &world, images ? images + (size_t)i * all->row_size : NULL,
-         directions ? directions + i : NULL, missions ? missions + i : NULL);
+         directions ? directions + i : NULL, missions ? missions + i * all->num_words : NULL);
   }
   return PP_OK;
 }
 
 static bool check_cell(const pp_env *env, mg_cell cell) {
+  const mg_shared *shared = env->shared;
   return pp_state_check_range(env, "the kind of an object", cell.kind, 0, MG_LAVA) &&
          pp_state_check_range(env, "the color of an object", cell.color, 0, MG_NUM_COLORS - 1) &&
          pp_state_check_range(env, "the state of a door", cell.state, 0, MG_LOCKED) &&
-         pp_state_check_range(env, "what a box holds", cell.tag, 0, MG_MOST_TAG);
+         pp_state_check_range(env, "what a box holds", cell.tag, 0,
+                              shared->level->has_full_boxes ? MG_MOST_TAG : UINT8_MAX);
 }
 
 static bool check_point(const pp_env *env, const char *name, mg_point at) {
@@ -356,11 +403,15 @@ int mg_check_state(const pp_env *env, const pp_saved *saved) {
   const mg_cell *cells = (const mg_cell *)(it + 1);
   int32_t count = shared->width * shared->height;
   const mg_point *obstacles = (const mg_point *)(cells + count);
-  bool is_fit = check_point(env, "the agent's place", it->agent) &&
-                pp_state_check_range(env, "direction", it->direction, 0, 3) &&
-                pp_state_check_range(env, "steps", it->steps, 0, INT32_MAX / 2) &&
-                check_cell(env, it->carried) && check_point(env, "a place", it->places[0]) &&
-                check_point(env, "a place", it->places[1]);
+  /* a look reads cells around the agent, so it must be in the grid, or where no level was made */
+  bool is_fit =
+      pp_state_check_range(env, "the agent's column", it->agent.x, -1, shared->width - 1) &&
+      pp_state_check_range(env, "the agent's row", it->agent.y, -1, shared->height - 1) &&
+      pp_state_check_range(env, "direction", it->direction, 0, 3) &&
+      pp_state_check_range(env, "steps", it->steps, 0, INT32_MAX / 2) &&
+      pp_state_check_range(env, "max_steps", it->max_steps, 0, INT32_MAX) &&
+      check_cell(env, it->carried) && check_point(env, "a place", it->places[0]) &&
+      check_point(env, "a place", it->places[1]);
   for (int32_t i = 0; is_fit && i < count; i++) is_fit = check_cell(env, cells[i]);
   for (int32_t i = 0; is_fit && i < shared->num_obstacles; i++) {
     is_fit = check_point(env, "an obstacle's place", obstacles[i]);

@@ -4,7 +4,6 @@
 
 #include "grid.h"
 #include "image.h"
-#include "mission.h"
 
 enum mg_action {
   MG_TURN_LEFT,
@@ -31,13 +30,14 @@ enum mg_option {
   MG_NUM_COMMON
 };
 
-enum { MG_MOST_OWN = 8 };
+enum { MG_MOST_OWN = 10 };
 
 typedef struct mg_level mg_level;
 
 /* what all environments of a pool share */
 typedef struct mg_shared {
   const mg_level *level;
+  const pp_env_def *def;
   int32_t width;
   int32_t height;
   int32_t max_steps;
@@ -45,6 +45,7 @@ typedef struct mg_shared {
   int32_t mission; /* of every episode, unless the level chooses one */
   int64_t
       own[MG_MOST_OWN]; /* the values of the level's own options, texts as the level reads them */
+  void *settings;       /* what configure allocated instead, as BabyAI's levels do; null: nothing */
   mg_image image;
 
   /* the observation: the elements of its image, and the bytes of its first field */
@@ -52,6 +53,9 @@ typedef struct mg_shared {
   size_t row_size;
   bool is_flat;
   bool has_dict;
+  bool shows_given;    /* from the reset on: see mg_state.is_given */
+  int32_t num_words;   /* of a mission */
+  int32_t most_text;   /* characters of a flat observation's mission */
   double *symbol_lows; /* of a symbolic image */
   double *symbol_highs;
 } mg_shared;
@@ -66,24 +70,25 @@ typedef struct mg_outcome {
 } mg_outcome;
 
 struct mg_level {
-  /* Sets width, height and max_steps, the number of obstacles, and the mission if it is always the
-   * same, from the options in shared->own; values has the level's own options from 0 on. */
+  bool has_full_boxes; /* a box may hold a key: its tag says so */
+  /* Sets width, height and max_steps (0: generate sets that of each episode), the number of
+   * obstacles, and the mission if it is always the same, from the options in shared->own; values
+   * has the level's own options from 0 on. */
   int (*configure)(mg_shared *shared, const pp_value *values, pp_error *error);
   /* makes a level on a cleared grid; the agent is at (-1, -1) */
   void (*generate)(const mg_shared *shared, mg_world *world);
   /* what comes before minigrid's own step, which may change the action; null: nothing */
   int32_t (*before)(const mg_shared *shared, mg_world *world, int64_t *action);
   /* what comes after it; null: nothing */
-  void (*after)(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome);
+  void (*after)(mg_world *world, int64_t action, mg_outcome *outcome);
 };
 
 /* the reward of a success in this step */
-double mg_success(const mg_shared *shared, const mg_world *world);
+double mg_success(const mg_world *world);
 /* the positions of moving obstacles, num_obstacles of them */
 mg_point *mg_obstacles(const mg_world *world);
 /* an `after`: success when the agent picks the target up */
-void mg_after_pick_target(const mg_shared *shared, mg_world *world, int64_t action,
-                          mg_outcome *outcome);
+void mg_after_pick_target(mg_world *world, int64_t action, mg_outcome *outcome);
 /* Returns whether the agent is beside a place, in its row or column. */
 bool mg_is_beside(mg_point agent, mg_point place);
 /* Reads an obstacle_type: the kind of obstacle, and the mission that goes with it. */
@@ -92,14 +97,17 @@ int mg_read_obstacle(const pp_value *value, int64_t *kind, int32_t *mission, pp_
 int mg_check_sides(const mg_shared *shared, pp_error *error);
 
 /* the members that are equal for all definitions */
-#define MG_DEFINITION(title, level, num_options_, actions, ...)                                 \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "MiniGrid-" title, .family = "minigrid", \
-  .reference = "minigrid 3.2.0 MiniGrid-" title, .data = level, .num_fields = 3,                \
-  .fields = mg_fields, .num_options = MG_NUM_COMMON + num_options_,                             \
-  .options = (const pp_option[]){__VA_ARGS__},                                                  \
-  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = actions},          \
-  .configure = mg_configure, .release = mg_release, .reset = mg_reset, .step = mg_step,         \
+#define MG_MEMBERS(title, fields_, level, num_options_, actions, ...)                      \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = title, .family = "minigrid",        \
+  .reference = "minigrid 3.2.0 " title, .data = level, .num_fields = 3, .fields = fields_, \
+  .num_options = num_options_, .options = (const pp_option[]){__VA_ARGS__},                \
+  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = actions},     \
+  .configure = mg_configure, .release = mg_release, .reset = mg_reset, .step = mg_step,    \
   .observe = mg_observe, .step_many = mg_step_many, .check_state = mg_check_state
+
+#define MG_DEFINITION(title, level, num_options_, actions, ...)                          \
+  MG_MEMBERS("MiniGrid-" title, mg_fields, level, MG_NUM_COMMON + num_options_, actions, \
+             __VA_ARGS__)
 
 /* an option of every level, and one of a level's own */
 #define MG_ANY_INT(option, title, value, least, most, text) \

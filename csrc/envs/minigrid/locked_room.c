@@ -53,7 +53,7 @@ static void generate(const mg_shared *shared, mg_world *world) {
   mg_point key = draw_inside(world, areas[with_key]);
   mg_set(world, key.x, key.y, mg_object(MG_KEY, colors[locked]));
   mg_place_agent(world, (mg_area){left, 0, right - left, world->height}, -1);
-  world->state->mission =
+  world->state->mission[0] =
       mg_mission_of(MG_UNLOCK_ROOM, colors[locked], colors[with_key], colors[locked], 0);
 }
 

@@ -54,12 +54,12 @@ static int32_t before(const mg_shared *shared, mg_world *world, int64_t *action)
   return 0;
 }
 
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   (void)action;
   const mg_state *it = world->state;
   const mg_point *good = &it->places[SUCCESS], *bad = &it->places[FAILURE];
   if (it->agent.x == good->x && it->agent.y == good->y) {
-    outcome->reward = mg_success(shared, world);
+    outcome->reward = mg_success(world);
     outcome->terminated = true;
   }
   if (it->agent.x == bad->x && it->agent.y == bad->y) {

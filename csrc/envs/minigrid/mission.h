@@ -4,8 +4,11 @@
 
 #include <stdint.h>
 
-/* characters of the longest text; as in minigrid's FlatObsWrapper */
-enum { MG_MOST_TEXT = 96 };
+enum {
+  MG_MOST_TEXT = 96, /* characters of MiniGrid's longest text; as in minigrid's FlatObsWrapper */
+  MG_LONGEST_TEXT = 352, /* of BabyAI's, too */
+  MG_MISSION_WORDS = 4   /* integers of a code: MiniGrid has one */
+};
 
 enum mg_mission {
   MG_GET_TO_GOAL,

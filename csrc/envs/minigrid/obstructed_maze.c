@@ -98,12 +98,18 @@ static void generate_v1(const mg_shared *shared, mg_world *world) {
   make(shared, world, true);
 }
 
-static const mg_level small = {
-    .configure = configure_small, .generate = generate_small, .after = mg_after_pick_target};
-static const mg_level full = {
-    .configure = configure, .generate = generate, .after = mg_after_pick_target};
-static const mg_level full_v1 = {
-    .configure = configure, .generate = generate_v1, .after = mg_after_pick_target};
+static const mg_level small = {.has_full_boxes = true,
+                               .configure = configure_small,
+                               .generate = generate_small,
+                               .after = mg_after_pick_target};
+static const mg_level full = {.has_full_boxes = true,
+                              .configure = configure,
+                              .generate = generate,
+                              .after = mg_after_pick_target};
+static const mg_level full_v1 = {.has_full_boxes = true,
+                                 .configure = configure,
+                                 .generate = generate_v1,
+                                 .after = mg_after_pick_target};
 
 #define HIDING(in_box, blocked)                                           \
   MG_BOOL(KEY_IN_BOX, "key_in_box", in_box, "whether keys are in boxes"), \

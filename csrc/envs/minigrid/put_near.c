@@ -28,10 +28,10 @@ static void generate(const mg_shared *shared, mg_world *world) {
   mg_cell from = objects.cells[moved], to = objects.cells[target];
   world->state->places[MOVED] = (mg_point){from.kind, from.color};
   world->state->places[TARGET] = objects.places[target];
-  world->state->mission = mg_mission_of(MG_PUT_NEAR, from.color, from.kind, to.color, to.kind);
+  world->state->mission[0] = mg_mission_of(MG_PUT_NEAR, from.color, from.kind, to.color, to.kind);
 }
 
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   const mg_state *it = world->state;
   mg_point moved = it->places[MOVED], target = it->places[TARGET];
   if (action == MG_PICK && it->carried.kind &&
@@ -41,7 +41,7 @@ static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_o
   if (action != MG_DROP || !outcome->carried.kind) return;
   mg_point front = mg_ahead(it->agent, it->direction);
   bool is_near = abs(front.x - target.x) <= 1 && abs(front.y - target.y) <= 1;
-  if (!it->carried.kind && is_near) outcome->reward = mg_success(shared, world);
+  if (!it->carried.kind && is_near) outcome->reward = mg_success(world);
   outcome->terminated = true;
 }
 

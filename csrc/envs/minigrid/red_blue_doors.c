@@ -40,10 +40,10 @@ static int32_t before(const mg_shared *shared, mg_world *world, int64_t *action)
 }
 
 /* Only the blue door ends an episode, so it was closed before. */
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   (void)action;
   if (!is_open(world, BLUE)) return;
-  outcome->reward = outcome->note ? mg_success(shared, world) : 0;
+  outcome->reward = outcome->note ? mg_success(world) : 0;
   outcome->terminated = true;
 }
 

@@ -50,7 +50,7 @@ static void generate_box(mg_world *world, bool is_blocked) {
   mg_rooms_begin(&rooms, world, ROOM_SIZE, 1, COLUMNS);
   int32_t color = mg_rooms_add(&rooms, 1, 0, MG_BOX, MG_DRAWN, MG_TARGET);
   add_door(&rooms, is_blocked);
-  world->state->mission = mg_mission_of(MG_PICK_UP, color, MG_BOX, 0, 0);
+  world->state->mission[0] = mg_mission_of(MG_PICK_UP, color, MG_BOX, 0, 0);
 }
 
 static void generate_pickup(const mg_shared *shared, mg_world *world) {
@@ -63,10 +63,10 @@ static void generate_blocked(const mg_shared *shared, mg_world *world) {
   generate_box(world, true);
 }
 
-static void after(const mg_shared *shared, mg_world *world, int64_t action, mg_outcome *outcome) {
+static void after(mg_world *world, int64_t action, mg_outcome *outcome) {
   mg_cell door = mg_get(world, world->state->places[0]);
   if (action == MG_TOGGLE && door.kind == MG_DOOR && door.state == MG_OPEN) {
-    outcome->reward = mg_success(shared, world);
+    outcome->reward = mg_success(world);
     outcome->terminated = true;
   }
 }

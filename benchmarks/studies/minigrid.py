@@ -1,0 +1,157 @@
+"""Races MiniGrid and BabyAI: `python -m benchmarks.studies.minigrid [WORD ...]`.
+
+1,024 environments and two threads, resets included, beside EnvPool and Gymnasium's SyncVectorEnv,
+which take turns in one process. The table shows steps per second, and how many times faster ours
+are: medians of the rounds, quartiles in brackets. The last scene is a picture of the agent's view,
+56 x 56 pixels; EnvPool has none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from minigrid.wrappers import ImgObsWrapper, RGBImgPartialObsWrapper
+
+import parallel_pool
+from parallel_pool._bench import machine
+from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
+from parallel_pool._command import until_interrupted
+
+OURS, ENVPOOL, SYNC = "parallel_pool, Gymnasium's API", "EnvPool", "SyncVectorEnv"
+NUM_ENVS, THREADS, BATCHES_OF_ACTIONS = 1024, 2, 16
+HEADER = "| scene | player | steps/s | ours are faster |\n| --- | --- | ---: | ---: |"
+IDS = (
+    *(f"MiniGrid-{name}-v0" for name in ("DoorKey-8x8", "FourRooms", "MultiRoom-N6")),
+    *("MiniGrid-Dynamic-Obstacles-8x8-v0", "BabyAI-GoToLocal-v0", "BabyAI-BossLevel-v0"),
+)
+PICTURES = "MiniGrid-DoorKey-8x8-v0, pictures of 56 x 56"
+
+
+class Vector:
+    """A vector environment with Gymnasium's `step` and random actions."""
+
+    children: Sequence[int] = ()
+
+    def __init__(self, envs: Any, num_envs: int, dtype: type = np.int64) -> None:
+        space = getattr(envs, "single_action_space", envs.action_space)
+        rng = np.random.default_rng(0)
+        rows = rng.integers(0, int(space.n), (BATCHES_OF_ACTIONS, num_envs))
+        self.envs, self.num_envs, self.actions = envs, num_envs, list(rows.astype(dtype))
+        self.envs.reset()
+
+    def play(self, batches: int) -> int:
+        # BabyAI prints why it rejects a level
+        with contextlib.redirect_stdout(None):
+            for batch in range(batches):
+                self.envs.step(self.actions[batch % BATCHES_OF_ACTIONS])
+        return batches * self.num_envs
+
+    def close(self) -> None:
+        self.envs.close()
+
+
+def ours(env_id: str, **options: Any) -> Player:
+    return Vector(
+        parallel_pool.make_vec(env_id, NUM_ENVS, num_threads=THREADS, **options), NUM_ENVS
+    )
+
+
+def envpool(env_id: str) -> Player:
+    import envpool
+
+    made = envpool.make_gymnasium(env_id, num_envs=NUM_ENVS, num_threads=THREADS, seed=0)
+    return Vector(made, NUM_ENVS, np.int32)
+
+
+def sync(env_id: str, wrappers: Sequence[Any] = ()) -> Player:
+    # a step of one environment costs the same however many there are
+    count = 32
+    with contextlib.redirect_stdout(None):
+        made = gymnasium.make_vec(env_id, count, vectorization_mode="sync", wrappers=list(wrappers))
+        return Vector(made, count)
+
+
+def levels(env_id: str) -> Mapping[str, Callable[[], Player]]:
+    """Returns the players of an id."""
+    return {
+        OURS: partial(ours, env_id),
+        ENVPOOL: partial(envpool, env_id),
+        SYNC: partial(sync, env_id),
+    }
+
+
+def pictures() -> Mapping[str, Callable[[], Player]]:
+    """Returns the players whose observations are pictures."""
+    chain = [RGBImgPartialObsWrapper, ImgObsWrapper]
+    env_id = PICTURES.partition(",")[0]
+    return {
+        OURS: partial(ours, env_id, wrappers=chain),
+        SYNC: partial(sync, env_id, chain),
+    }
+
+
+SCENES: Mapping[str, Callable[[], Mapping[str, Callable[[], Player]]]] = {
+    **{env_id: partial(levels, env_id) for env_id in IDS},
+    PICTURES: pictures,
+}
+
+
+def times(spread: Spread) -> str:
+    """Returns a ratio with its quartiles, for the table."""
+    return f"{spread.median:,.1f} ({spread.low:,.1f}-{spread.high:,.1f})"
+
+
+def measure(scene: str, rounds: int, seconds: float) -> list[str]:
+    """Plays a scene; returns the rows of the table."""
+    with ExitStack() as stack:
+        players = {
+            name: stack.enter_context(closing(make())) for name, make in SCENES[scene]().items()
+        }
+        samples = interleave(players, rounds, seconds, turns=3)
+    rows = []
+    for name, own in samples.items():
+        rate = Spread.of(each.rate for each in own).median
+        faster = "" if name == OURS else times(ratio(samples[OURS], own))
+        rows.append(f"| {scene} | {name} | {rate:,.0f} | {faster} |")
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.studies.minigrid", description=__doc__
+    )
+    parser.add_argument("scenes", nargs="*", metavar="WORD", help="scenes with one of these words")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each player in a round (1)")
+    parser.add_argument("--out", type=Path, help="file for the table")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    chosen = [
+        scene
+        for scene in SCENES
+        if not options.scenes or any(word in scene for word in options.scenes)
+    ]
+    lines = [f"{machine.cpu_name()}, commit {machine.commit()}\n", HEADER]
+    print("\n".join(lines), flush=True)
+    for scene in chosen:
+        rows = measure(scene, options.rounds, options.seconds)
+        print("\n".join(rows), flush=True)
+        lines += rows
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(until_interrupted(main))
