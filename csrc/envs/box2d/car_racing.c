@@ -584,7 +584,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   if (status < 0) return status;
   end_world(it);
   it->first_rng = end.first_rng;
-  it->colors = end.first_colors;
+  it->colors = it->first_colors = end.first_colors;
   it->has_colors = end.num_actions >= 0;
   it->randomizes = end.randomizes != 0;
   it->lap_complete_percent = env->options[LAP_COMPLETE_PERCENT].f;

@@ -19,13 +19,21 @@ typedef struct outline {
   int32_t top, bottom;
 } outline;
 
-/* the rows of a fill that the canvas has not received yet: the first count of those from y on */
+/* The rows of a fill that the canvas has not received yet: count of them, from y on. It gets as many
+ * as possible at once, because whole cells are faster than their rows. */
 typedef struct rows {
   canvas *to;
   canvas_color color;
   int32_t y, count;
-  int lows[CANVAS_CELL_HEIGHT], highs[CANVAS_CELL_HEIGHT];
+  int lows[CANVAS_HEIGHT], highs[CANVAS_HEIGHT];
 } rows;
+
+static void rows_init(rows *filled, canvas *to, canvas_color color) {
+  // the rows have no values yet
+  filled->to = to;
+  filled->color = color;
+  filled->count = 0;
+}
 
 static void rows_flush(rows *filled) {
   if (filled->count) {
@@ -78,7 +86,6 @@ static void add_row(rows *filled, const int32_t *lows, const int32_t *highs, int
   if (count == 1) {
     filled->lows[filled->count] = lows[0];
     filled->highs[filled->count++] = highs[0];
-    if (filled->count == CANVAS_CELL_HEIGHT) rows_flush(filled);
     return;
   }
   rows_flush(filled);
@@ -98,9 +105,10 @@ static inline int32_t larger(int32_t a, int32_t b) {
 
 /* Crossings are rounded away from the inside, if each pair of sides has the left one first. */
 static void fill(canvas *to, const outline *line, canvas_color color) {
-  rows filled = {.to = to, .color = color};
+  rows filled;
   int32_t last;
 
+  rows_init(&filled, to, color);
   clip_rows(line, &filled.y, &last);
   for (int32_t y = filled.y; y <= last; y++) {
     int32_t found[POLYGON_MOST], lows[POLYGON_MOST / 2], highs[POLYGON_MOST / 2], count = 0;
@@ -151,9 +159,10 @@ static inline int32_t round_units(int32_t units) {
 }
 
 static void fill_smooth(canvas *to, const outline *line, canvas_color color) {
-  rows filled = {.to = to, .color = color};
+  rows filled;
   int32_t last;
 
+  rows_init(&filled, to, color);
   clip_rows(line, &filled.y, &last);
   for (int32_t y = filled.y; y <= last; y++) {
     int32_t found[POLYGON_MOST], lows[POLYGON_MOST / 2], highs[POLYGON_MOST / 2], count = 0;
