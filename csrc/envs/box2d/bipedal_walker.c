@@ -37,11 +37,7 @@
 #define INITIAL_RANDOM 5
 #define GRAVITY -10 /* Gymnasium gives none, and this is the bindings' default */
 
-enum {
-  RAYS = 10,
-  OBSERVATION = 14 + RAYS,
-  MOTORS = BOX2D_LIMBS
-};
+enum { RAYS = 10, OBSERVATION = 14 + RAYS, MOTORS = BOX2D_LIMBS };
 
 /* ------------------------------------------------------------------------------------ data -- */
 
@@ -498,7 +494,8 @@ static int expose(pp_env *env, void *target) {
 static int64_t save(pp_env *env, void *bytes) {
   const walker *it = *(walker **)env->state;
   bool has_episode = it->actions.count >= 0;
-  const snapshot_end end = {it->first_rng, it->actions.count, has_episode ? it->world.num_nodes : 0};
+  const snapshot_end end = {it->first_rng, it->actions.count,
+                            has_episode ? it->world.num_nodes : 0};
   size_t size = box2d_record_bytes(&it->actions);
   size_t nodes = box2d_nodes_bytes(end.num_nodes);
 
@@ -578,8 +575,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   size_t actions = box2d_record_bytes(&it->actions);
   memcpy(it->actions.entries, bytes, actions);
   it->world.num_nodes = (int32_t)end.num_nodes;
-  memcpy(it->world.free_nodes, (const char *)bytes + actions,
-         box2d_nodes_bytes(end.num_nodes));
+  memcpy(it->world.free_nodes, (const char *)bytes + actions, box2d_nodes_bytes(end.num_nodes));
   return keep(it, replay(it, env->shared, end.num_actions, env->error));
 }
 

@@ -93,7 +93,7 @@ typedef struct view {
   int64_t randomizes;
   int64_t episode;
   double seconds, score;
-  double hull[6];              /* x, y, angle, and their velocities */
+  double hull[6];               /* x, y, angle, and their velocities */
   double wheels[CAR_WHEELS][5]; /* x, y, angle, phase, omega */
   int64_t num_traces;
   int32_t trace_sizes[CAR_MOST_TRACES]; /* the oldest first */
@@ -423,7 +423,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 static int draw(pp_env *env, uint8_t *picture) {
   rules *shared = env->shared;
   const racer *it = *(racer **)env->state;
-  const view_scene scene = {&shared->library, &shared->kit, &it->driver,  &it->road,
+  const view_scene scene = {&shared->library, &shared->kit, &it->driver,    &it->road,
                             &it->colors,      it->seconds,  it->shown_score};
   canvas *to = pp_idle_take(&shared->canvases);
 

@@ -142,7 +142,8 @@ void canvas_fill(canvas *to, int y, int count, const int *lows, const int *highs
         flipped_lows[many - 1 - i] = lows[i];
         flipped_highs[many - 1 - i] = highs[i];
       }
-      if (top < to->bottom) fill_cells(to, top - many + 1, many, flipped_lows, flipped_highs, color);
+      if (top < to->bottom)
+        fill_cells(to, top - many + 1, many, flipped_lows, flipped_highs, color);
     } else {
       int most = down->start[row + 1] - top;
       many = count < most ? count : most;
@@ -218,8 +219,8 @@ static void average_lines(const canvas *from, int cell, int lines, canvas_color 
   memcpy(right, ends, sizeof(right));
   memcpy(before, ends, sizeof(ends));
   for (int i = 0; i < ROWS_LANES; i++) {
-    averages[i] = times((uint16_t)(times(left[i], rest) + middle[i] + times(right[i], last)),
-                        plan->x.scale);
+    averages[i] =
+        times((uint16_t)(times(left[i], rest) + middle[i] + times(right[i], last)), plan->x.scale);
   }
   for (int lane = 0; lane < 4; lane++) {
     uint16_t total = 0;

@@ -18,9 +18,9 @@
 enum {
   CANVAS_WIDTH = 1000,
   CANVAS_HEIGHT = 800,
-  CANVAS_CELLS = 96,       /* in each direction */
-  CANVAS_CELL_WIDTH = 11,  /* at most */
-  CANVAS_CELL_HEIGHT = 9,  /* at most */
+  CANVAS_CELLS = 96,      /* in each direction */
+  CANVAS_CELL_WIDTH = 11, /* at most */
+  CANVAS_CELL_HEIGHT = 9, /* at most */
   CANVAS_CELL_PIXELS = CANVAS_CELL_WIDTH * CANVAS_CELL_HEIGHT,
   CANVAS_SIZE = CANVAS_CELLS * CANVAS_CELLS * 3, /* bytes of the small picture */
   CANVAS_LANES = CANVAS_CELLS * 4
@@ -32,10 +32,10 @@ typedef uint64_t canvas_color;
 /* How the pixels of one direction belong to cells. Fractions are 65536ths. */
 typedef struct canvas_axis {
   uint8_t cell[CANVAS_WIDTH];
-  int16_t start[CANVAS_CELLS + 1];     /* of each cell */
-  uint16_t last[CANVAS_CELLS];         /* how much of a cell's last pixel counts in it */
-  uint16_t rest[CANVAS_CELLS];         /* and in the next cell */
-  uint16_t scale;                      /* from sums to averages */
+  int16_t start[CANVAS_CELLS + 1]; /* of each cell */
+  uint16_t last[CANVAS_CELLS];     /* how much of a cell's last pixel counts in it */
+  uint16_t rest[CANVAS_CELLS];     /* and in the next cell */
+  uint16_t scale;                  /* from sums to averages */
 } canvas_axis;
 
 /* what all canvases share */

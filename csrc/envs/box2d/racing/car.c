@@ -41,8 +41,7 @@ void car_create(car *it, const box2d_library *library, void *world, box2d_joints
     wheel->body = add_body(library, world, start[1] + wheel_places[i][0] * CAR_SIZE,
                            start[2] + wheel_places[i][1] * CAR_SIZE, start[0]);
     library->create_fixture(wheel->body, library->wheel_fixture);
-    wheel->joint =
-        box2d_add_joint(library, world, library->wheel_joints[i], it->hull, wheel->body);
+    wheel->joint = box2d_add_joint(library, world, library->wheel_joints[i], it->hull, wheel->body);
     box2d_joints_add(joints, wheel->joint);
   }
 }
@@ -81,8 +80,7 @@ static void steer(const car_wheel *wheel, const box2d_library *library) {
 
 /* what engine and brakes do to the wheel's rotation */
 static void roll(car_wheel *wheel) {
-  wheel->omega +=
-      SECONDS * ENGINE_POWER * wheel->gas / WHEEL_INERTIA / (fabs(wheel->omega) + 5.0);
+  wheel->omega += SECONDS * ENGINE_POWER * wheel->gas / WHEEL_INERTIA / (fabs(wheel->omega) + 5.0);
   if (wheel->brake >= 0.9) {
     wheel->omega = 0;
   } else if (wheel->brake > 0) {

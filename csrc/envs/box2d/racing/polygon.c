@@ -19,8 +19,8 @@ typedef struct outline {
   int32_t top, bottom;
 } outline;
 
-/* The rows of a fill that the canvas has not received yet: count of them, from y on. It gets as many
- * as possible at once, because whole cells are faster than their rows. */
+/* The rows of a fill that the canvas has not received yet: count of them, from y on. It gets as
+ * many as possible at once, because whole cells are faster than their rows. */
 typedef struct rows {
   canvas *to;
   canvas_color color;

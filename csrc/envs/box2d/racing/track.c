@@ -206,7 +206,7 @@ int track_create(track *road, const box2d_library *library, void *world, pp_rng 
 
   do {
     count = find_lap(points, draw_laps(points, rng), &lap);
-  } while (count <= BEND); // a lap has hundreds of points
+  } while (count <= BEND);  // a lap has hundreds of points
   int status = reserve(road, count, error);
   if (status < 0) return status;
   road->count = count;
