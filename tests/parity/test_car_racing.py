@@ -92,6 +92,8 @@ class Case:
 CASES = [
     Case(kwargs={"max_episode_steps": 25}),
     Case(Random, {**KEYS, **COLORS, "max_episode_steps": 20}),
+    # it slides over grass
+    Case(Reckless, steps=160),
 ]
 # through laps, and out of the field
 LONG = [
