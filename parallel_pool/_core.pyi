@@ -141,6 +141,7 @@ class Lib:
     PP_GIVEN_INFOS: Final[int]
     PP_ON_STEP: Final[int]
     PP_ON_RESET: Final[int]
+    PP_ON_TERMINATION: Final[int]
     PP_ALWAYS: Final[int]
     PP_NEXT_STEP: Final[int]
     PP_SAME_STEP: Final[int]

@@ -23,7 +23,7 @@ FAMILIES = {
     "classic-control": ("cartpole-", "engine-"),
     "toy-text": ("frozen-lake-", "taxi-"),
     "minigrid": ("minigrid-",),
-    "box2d": ("lunar-lander-", "bipedal-walker-"),
+    "box2d": ("lunar-lander-", "bipedal-walker-", "car-racing-"),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }

@@ -74,6 +74,17 @@ def bipedal_walker(num_envs: int, num_threads: int) -> Task:
     )
 
 
+def car_racing(num_envs: int, num_threads: int) -> Task:
+    """Returns a synchronous CarRacing-v3 task."""
+    return Task(
+        "CarRacing-v3",
+        *(num_envs, num_envs, num_threads),
+        num_actions=0,
+        max_episode_steps=1000,
+        action_size=3,
+    )
+
+
 BARE = (mujoco_bare.bare_per_env, mujoco_bare.bare_per_thread, mujoco_bare.bare_stock)
 # By CPU time, as the difference is smaller than the noise of wall time.
 BARE_BARS = {who.name: 0.97 for who in BARE[:2]}
@@ -231,6 +242,14 @@ RACES = (
         ours=BOTH_APIS,
         rivals=(*ENVPOOLS, gymnasium_sync),
         bars={ENVPOOL: 1.0, SYNC: 4.5},
+    ),
+    Scene(
+        name="car-racing-64",
+        title="CarRacing-v3, 64 envs, 2 threads, sync",
+        task=car_racing(64, 2),
+        ours=BOTH_APIS,
+        rivals=(*ENVPOOLS, gymnasium_sync),
+        bars={ENVPOOL: 1.2, SYNC: 5},
     ),
     *(scene for name in MUJOCO for scene in mujoco_races(name)),
     Scene(

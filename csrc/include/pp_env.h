@@ -120,8 +120,9 @@ enum pp_given {
   PP_GIVEN_INFOS = 24
 };
 
-/* the rows that have an info */
-enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
+/* The rows that have an info. PP_ON_TERMINATION: those of steps that terminate the episode, and no
+ * others; by itself, and for infos that are not per_player. */
+enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3, PP_ON_TERMINATION = 4 };
 
 /* ------------------------------------------------------------------------------------ data -- */
 

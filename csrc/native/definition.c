@@ -319,8 +319,11 @@ static int check_field(const subject *s, const pp_field *field, int32_t num_play
   if (!pp_dtype_size(field->dtype)) {
     return refuse(s, "dtype=%d: choose a pp_dtype", field->dtype);
   }
-  if (field->is_info && (field->when < PP_ON_STEP || field->when > PP_ALWAYS)) {
+  if (field->is_info && (field->when < PP_ON_STEP || field->when > PP_ON_TERMINATION)) {
     return refuse(s, "when=%d: choose a pp_when, for an info", field->when);
+  }
+  if (field->is_info && field->when == PP_ON_TERMINATION && field->per_player) {
+    return refuse(s, "when=PP_ON_TERMINATION: an info of each player can't have it");
   }
   status = check_axes(s, field, num_players);
   if (status >= 0) status = check_space(s, field);

@@ -28,7 +28,8 @@ static void blank(const pp_rows *rows, int32_t i) {
 
 /* returns whether a field is written in rows of steps, or of resets */
 static bool is_written(const pp_field *field, bool is_reset) {
-  return !field->is_info || (field->when & (is_reset ? PP_ON_RESET : PP_ON_STEP));
+  const int32_t wanted = is_reset ? PP_ON_RESET : PP_ON_STEP | PP_ON_TERMINATION;
+  return !field->is_info || (field->when & wanted);
 }
 
 /* Finds the addresses of the fields. Infos that such rows do not carry are zeroed, so that a reused

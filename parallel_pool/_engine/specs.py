@@ -258,6 +258,7 @@ class Field:
         dtype, shape: of one environment's value, without an axis of players.
         is_info: False for observations and the action.
         on_step, on_reset: whether rows of steps, and of resets, have the info.
+        on_termination: whether only rows of steps that terminate the episode have it.
         space_kind: "box", "discrete", "multi_discrete", "multi_binary", or "discrete_tuple": an
             array here, and in Gymnasium's API a tuple; or "text": codes here, and in Gymnasium's
             API strings.
@@ -288,6 +289,7 @@ class Field:
     follows: int = 0
     is_int_on_step: bool = False
     is_int_on_reset: bool = False
+    on_termination: bool = False
     player_sizes: tuple[int, ...] | None = None
     texts: Texts | None = None
 
@@ -317,6 +319,7 @@ class Field:
             is_info=bool(raw.is_info),
             on_step=bool(raw.when & lib.PP_ON_STEP),
             on_reset=bool(raw.when & lib.PP_ON_RESET),
+            on_termination=bool(raw.when & lib.PP_ON_TERMINATION),
             space_kind={
                 lib.PP_BOX: "box",
                 lib.PP_DISCRETE: "discrete",

@@ -22,6 +22,11 @@ families |= {
     "mujoco": Family(
         "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"
     ),
+    "racing": Family(
+        "parallel_pool._families.racing",
+        can_refuse=True,
+        renderer="parallel_pool._families.racing_renderer",
+    ),
     "robot": Family(
         "parallel_pool._families.robot", renderer="parallel_pool._families.mujoco_renderer"
     ),

@@ -33,21 +33,25 @@ NAMES = (
     *("world_size", "tree", "num_nodes", "node_room", "listener_functions"),
     *("num_listener_functions", "begin_contact", "end_contact", "ray_functions"),
     *("num_ray_functions", "report_fixture", "contact_fixture_a", "contact_fixture_b"),
-    *("fixture_body", "position", "center", "angle", "velocity", "angular_velocity", "force"),
-    *("torque", "inverse_mass", "inverse_inertia", "flags", "awake_flag"),
+    *("fixture_body", "position", "center", "angle", "rotation", "velocity"),
+    *("angular_velocity", "force", "torque", "inverse_mass", "inverse_inertia", "flags"),
+    "awake_flag",
     *("solves_joints", "joint_begin", "joint_solve", "joint_table", "joint_begin_slot"),
     *("joint_solve_slot", "joint_velocities", "joint_indices", "joint_arms", "joint_masses"),
     *("joint_matrix", "joint_motor_mass", "joint_limit_state", "joint_impulse"),
     *("joint_motor_impulse", "joint_motor_speed", "joint_motor_torque"),
     # definitions
     *("static_body", "edge", "edge_size", "polygon", "polygon_size", "fixture_size"),
-    *("fixture_shape", "joint_size", "joint_body_a", "joint_body_b"),
+    *("fixture_shape", "joint_size", "joint_body_a", "joint_body_b", "body_size"),
+    *("body_position", "body_angle"),
     *("lander_body", "left_leg_body", "right_leg_body", "lander_fixture", "leg_fixture"),
     *("floor_fixture", "ground_fixture", "left_leg_joint", "right_leg_joint"),
     *("hull_body", "left_thigh_body", "left_shin_body", "right_thigh_body", "right_shin_body"),
     *("hull_fixture", "left_thigh_fixture", "left_shin_fixture", "right_thigh_fixture"),
     *("right_shin_fixture", "grass_fixture", "wall_fixture", "left_thigh_joint"),
-    *("left_shin_joint", "right_thigh_joint", "right_shin_joint"),
+    *("left_shin_joint", "right_thigh_joint", "right_shin_joint", "car_body", "car_0_fixture"),
+    *("car_1_fixture", "car_2_fixture", "car_3_fixture", "wheel_fixture", "tile_fixture"),
+    *("wheel_0_joint", "wheel_1_joint", "wheel_2_joint", "wheel_3_joint"),
 )
 
 # those that are 0 if Box2D solves the joints
@@ -178,7 +182,7 @@ def link_or_reason() -> bytes | str:
     Raises:
         MissingDependencyError: Box2D is not installed.
     """
-    box2d = _box2d()
+    box2d = package()
     version = f"Box2D {getattr(box2d, '__version__', 'of no version')}"
     try:
         link = probe(box2d)
@@ -194,7 +198,12 @@ def link_or_reason() -> bytes | str:
     return link
 
 
-def _box2d() -> Any:
+def package() -> Any:
+    """Returns the module of the installed Box2D.
+
+    Raises:
+        MissingDependencyError: there is none.
+    """
     try:
         return importlib.import_module("Box2D")
     except ImportError as error:
@@ -325,7 +334,7 @@ def _world_of_fixtures(box2d: Any, count: int) -> Any:
 
 
 def _moving_places(box2d: Any) -> dict[str, int]:
-    """Returns where a body keeps its position, its center of mass and its angle.
+    """Returns where a body keeps its position, its center of mass, its angle and its rotation.
 
     A step moves the bodies, so that these differ from what they were before.
     """
@@ -350,7 +359,15 @@ def _moving_places(box2d: Any) -> dict[str, int]:
         "position": place("position", "a position"),
         "center": place("worldCenter", "a center of mass"),
         "angle": place("angle", "an angle"),
+        "rotation": box2d_memory.find(
+            memories, [_rotation(body) for body in bodies], "sine and cosine"
+        ),
     }
+
+
+def _rotation(body: Any) -> bytes:
+    cosine, sine = body.GetWorldVector((1, 0))
+    return box2d_memory.floats(sine, cosine)
 
 
 def _inert_places(box2d: Any) -> dict[str, int]:
@@ -444,6 +461,7 @@ def _definitions(box2d: Any) -> dict[str, int]:
         "polygon_size": [parts["polygon"]],
         "fixture_size": fixtures,
         "joint_size": joints,
+        "body_size": [parts["car_body"]],
     }
     sizes = {name: min(map(box2d_memory.size, things)) for name, things in copied.items()}
     if max(sizes.values()) > MOST_DEFINITION:
@@ -459,9 +477,32 @@ def _definitions(box2d: Any) -> dict[str, int]:
     return {
         **{name: box2d_memory.address(each) for name, each in parts.items()},
         **sizes,
+        **_body_places(box2d, sizes["body_size"]),
         "fixture_shape": box2d_memory.find(fixture_bytes, shapes, "a fixture's shape"),
         "joint_body_a": box2d_memory.find(joint_bytes, first, "a joint's first body"),
         "joint_body_b": box2d_memory.find(joint_bytes, second, "a joint's second body"),
+    }
+
+
+def _body_places(box2d: Any, size: int) -> dict[str, int]:
+    """Returns where a body's definition has position and angle.
+
+    Args:
+        box2d: the module.
+        size: of a definition.
+    """
+    made = [
+        box2d.b2BodyDef(position=(i + 0.125, 3.75 - i), angle=0.625 + i) for i in range(SAMPLES)
+    ]
+    memories = [ctypes.string_at(box2d_memory.address(each), size) for each in made]
+
+    def place(value: Callable[[Any], bytes], what: str) -> int:
+        return box2d_memory.find(memories, map(value, made), what)
+
+    floats = box2d_memory.floats
+    return {
+        "body_position": place(lambda it: floats(*it.position), "a definition's position"),
+        "body_angle": place(lambda it: floats(it.angle), "a definition's angle"),
     }
 
 
@@ -479,7 +520,7 @@ def prove(link: bytes) -> None:
     accepted_links.add(link)
     try:
         for trial in TRIALS:
-            _compare(link, trial)
+            compare(trial, {"_link": link})
     except UnprovenError:
         accepted_links.discard(link)
         raise
@@ -488,7 +529,16 @@ def prove(link: bytes) -> None:
         box2d_memory.refuse(f"fails: {error}")
 
 
-def _compare(link: bytes, trial: Trial) -> None:
+def compare(trial: Trial, hidden: Mapping[str, bytes]) -> None:
+    """Compares episodes with Gymnasium's.
+
+    Args:
+        trial: which.
+        hidden: the options that `fill_options` adds.
+
+    Raises:
+        UnprovenError: at the first difference.
+    """
     from parallel_pool._engine.pool import Pool
 
     with Pool(
@@ -496,15 +546,14 @@ def _compare(link: bytes, trial: Trial) -> None:
         num_threads=1,
         seed=trial.seed,
         reward_dtype="float64",
-        options={**trial.options, "_link": link},
+        options={**trial.options, **hidden},
     ) as pool:
         for step, (action, expected) in enumerate(play(trial)):
             if action is None:
-                obs, *_ = pool.reset()
-                row = (obs[0].tobytes(), 0.0, False)
+                row = (pool.reset().obs[0].tobytes(), 0.0, False)
             else:
-                obs, reward, terminated, *_ = pool.step([action])
-                row = (obs[0].tobytes(), float(reward[0]), bool(terminated[0]))
+                batch = pool.step([action])
+                row = (batch.obs[0].tobytes(), float(batch.reward[0]), bool(batch.terminated[0]))
             if row != expected:
                 box2d_memory.refuse(f"does not step {trial.id} as Gymnasium does (step {step})")
             if step == RESTORED:
@@ -545,6 +594,10 @@ def _walk(module: Any, env: Any) -> Callable[[int, Any], Any]:
     return lambda step, obs: walking.step_heuristic(obs).copy()
 
 
+def _drive(module: Any, env: Any) -> Callable[[int, Any], Any]:
+    return lambda step, obs: np.array([np.sin(step / 9), 0.9, 0.3 * (step % 5 == 4)], np.float32)
+
+
 def _flail(module: Any, env: Any) -> Callable[[int, Any], Any]:
     return lambda step, obs: np.sin(np.arange(4) + step, dtype=np.float32)
 
@@ -555,4 +608,5 @@ POLICIES: Mapping[str, Callable[[Any, Any], Callable[[int, Any], Any]]] = {
     "switch": _switch,
     "walk": _walk,
     "flail": _flail,
+    "drive": _drive,
 }

@@ -13,6 +13,20 @@ Parts = dict[str, Any]
 
 SCALE = 30.0
 
+# of CarRacing's car: meters in a unit, places of the wheels, and corners of polygons
+CAR_SIZE = 0.02
+WHEELS = ((-55, +80), (+55, +80), (-55, -82), (+55, -82))
+HULL = (
+    ((-60, +130), (+60, +130), (+60, +110), (-60, +110)),
+    ((-15, +120), (+15, +120), (+20, +20), (-20, +20)),
+    (
+        *((+25, +20), (+50, -10), (+50, -40), (+20, -90)),
+        *((-20, -90), (-50, -40), (-50, -10), (-25, +20)),
+    ),
+    ((-50, -120), (+50, -120), (+50, -90), (-50, -90)),
+)
+WHEEL = ((-14, +27), (+14, +27), (+14, -27), (-14, -27))
+
 
 def all_parts(box2d: Any) -> Parts:
     """Returns all definitions, by the names of C's box2d_library.
@@ -28,6 +42,7 @@ def all_parts(box2d: Any) -> Parts:
         "polygon": polygon,
         **_lander(box2d, edge),
         **_walker(box2d, edge, polygon),
+        **_car(box2d, polygon),
     }
 
 
@@ -125,6 +140,50 @@ def _walker(box2d: Any, edge: Any, polygon: Any) -> Parts:
                 f"{name}_{limb}_joint": joint,
             }
     return made
+
+
+def _car(box2d: Any, polygon: Any) -> Parts:
+    """Returns the parts in gymnasium/envs/box2d/car_racing.py and car_dynamics.py."""
+    body = box2d.b2BodyDef(type=box2d.b2_dynamicBody)
+    *hull, wheel = car_shapes(box2d)
+    made = {
+        # CarRacing makes it a sensor after it has made the fixture
+        "tile_fixture": box2d.b2FixtureDef(shape=polygon, isSensor=True),
+        "car_body": body,
+        "wheel_fixture": box2d.b2FixtureDef(
+            shape=wheel, density=0.1, categoryBits=0x0020, maskBits=0x001, restitution=0.0
+        ),
+    }
+    for i, shape in enumerate(hull):
+        made[f"car_{i}_fixture"] = box2d.b2FixtureDef(shape=shape, density=1.0)
+    create = _world(box2d)
+    trunk = create(body)
+    for i, (x, y) in enumerate(WHEELS):
+        joint = box2d.b2RevoluteJointDef(
+            bodyA=trunk,
+            bodyB=create(body),
+            localAnchorA=(x * CAR_SIZE, y * CAR_SIZE),
+            localAnchorB=(0, 0),
+            enableMotor=True,
+            enableLimit=True,
+            maxMotorTorque=180 * 900 * CAR_SIZE * CAR_SIZE,
+            motorSpeed=0,
+        )
+        joint.lowerAngle, joint.upperAngle = -0.4, +0.4
+        made[f"wheel_{i}_joint"] = joint
+    return made
+
+
+def car_shapes(box2d: Any) -> list[Any]:
+    """Returns the polygons of the car: four of its hull, and a wheel.
+
+    Args:
+        box2d: the module.
+    """
+    return [
+        box2d.b2PolygonShape(vertices=[(x * CAR_SIZE, y * CAR_SIZE) for x, y in corners])
+        for corners in (*HULL, WHEEL)
+    ]
 
 
 def _world(box2d: Any) -> Callable[[Any], Any]:

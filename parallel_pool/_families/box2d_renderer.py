@@ -8,7 +8,7 @@ import struct
 import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -33,6 +33,15 @@ VIEW = struct.Struct("<4Q2Iq35d")
 POSES = (5, 3)
 
 
+class Painter(Protocol):
+    """Has one of Gymnasium's environments, which draws one of a pool's."""
+
+    env: Any
+
+    def follow(self, pool: Pool) -> bool:
+        """Brings Gymnasium's to the present state. Returns whether a window shows it already."""
+
+
 class Renderer:
     """Draws the environments of a pool; the pixels equal Gymnasium's."""
 
@@ -46,8 +55,9 @@ class Renderer:
             ValueError: there is no such mode.
             MissingDependencyError: pygame is not installed.
         """
-        if mode not in MODES:
-            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, MODES))}")
+        known = self.modes()
+        if mode not in known:
+            raise ValueError(f"mode={quote(mode)}: choose {' or '.join(map(repr, known))}")
         try:
             importlib.import_module("pygame")
         except ImportError as error:
@@ -55,8 +65,18 @@ class Renderer:
                 f"pictures of {pool.definition.id} need pygame ({error}): {INSTALL}"
             ) from error
         self._pool, self._mode = pool, mode
-        self._painters: dict[int, _LanderPainter | _WalkerPainter] = {}
+        self._painters: dict[int, Painter] = {}
         self._lock = threading.Lock()
+
+    @staticmethod
+    def modes() -> Sequence[str]:
+        """Returns the render modes."""
+        return MODES
+
+    def make_painter(self, pool: Pool, mode: str, env_id: int) -> Painter:
+        """Returns what draws an environment."""
+        make = _LanderPainter if _is_lander(pool) else _WalkerPainter
+        return make(pool, mode, env_id)
 
     def draw(self, env_id: int, action: Array | None = None) -> Any:
         """Draws an environment.
@@ -75,8 +95,7 @@ class Renderer:
         self._pool.observe([env_id])
         with self._lock:
             if env_id not in self._painters:
-                make = _LanderPainter if _is_lander(self._pool) else _WalkerPainter
-                self._painters[env_id] = make(self._pool, self._mode, env_id)
+                self._painters[env_id] = self.make_painter(self._pool, self._mode, env_id)
             renderer = self._painters[env_id]
             has_drawn = renderer.follow(self._pool)
             # a window is drawn by each reset and step
@@ -94,7 +113,7 @@ def _is_lander(pool: Pool) -> bool:
     return pool.definition.id.startswith("LunarLander")
 
 
-def _options(pool: Pool, env_id: int) -> dict[str, Any]:
+def options_of(pool: Pool, env_id: int) -> dict[str, Any]:
     """Returns the options that are in force for an environment, without those of the engine."""
     values, options = pool.options_of(env_id), pool.definition.options
     return {name: values[name] for name, option in options.items() if not option.is_hidden}
@@ -104,7 +123,7 @@ def _make(pool: Pool, mode: str, env_id: int) -> Any:
     """Returns one of Gymnasium's environments with the options of one of the pool's."""
     made = _module(pool)
     make = made.LunarLander if _is_lander(pool) else made.BipedalWalker
-    return make(render_mode=mode, **_options(pool, env_id))
+    return make(render_mode=mode, **options_of(pool, env_id))
 
 
 def _module(pool: Pool) -> Any:
@@ -138,7 +157,7 @@ class _LanderPainter:
         begins = (*first_rng,) != self._first_rng or not actions.startswith(self._actions)
         if begins:
             # those that are drawn at each reset are attributes of Gymnasium's environment
-            vars(self.env).update(_options(pool, self._env_id))
+            vars(self.env).update(options_of(pool, self._env_id))
             _reset(self.env, *first_rng)
             self._first_rng, self._actions = (*first_rng,), b""
         new = actions[len(self._actions) :]
@@ -182,11 +201,11 @@ class _WalkerPainter:
 
 
 def _reset(env: Any, *generator: int) -> None:
-    env.np_random.bit_generator.state = _generator(*generator)
+    env.np_random.bit_generator.state = generator_state(*generator)
     env.reset()
 
 
-def _generator(
+def generator_state(
     state_high: int, state_low: int, inc_high: int, inc_low: int, has_uint32: int, uinteger: int
 ) -> dict[str, Any]:
     """Returns the state of a pp_rng in the form of NumPy's PCG64."""
@@ -201,7 +220,7 @@ def _generator(
 
 def modes(definition: Definition) -> Sequence[str]:
     """Returns the render modes of an environment."""
-    return MODES
+    return Renderer.modes()
 
 
 def render_fps(pool: Pool) -> int:

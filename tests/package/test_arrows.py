@@ -46,7 +46,12 @@ HEAVY = {
     "mpe2": ("_families/mpe",),
     "Box2D": ("_families/box2d.py",),
     "pygame": (
-        *("_families/box2d_renderer.py", "_families/mpe", "_families/classic_renderer.py"),
+        *(
+            "_families/box2d_renderer.py",
+            "_families/racing_kit.py",
+            "_families/mpe",
+            "_families/classic_renderer.py",
+        ),
         "_apis/pettingzoo/atari_game.py",
     ),
     "dm_env": (

@@ -21,6 +21,7 @@
 #include "library.h"
 #include "record.h"
 #include "terrain.h"
+#include "world.h"
 
 /* ------------------------------------------------------------------------------- constants -- */
 
@@ -34,15 +35,9 @@
 #define SPEED_KNEE 6
 #define LIDAR_RANGE (160 / TERRAIN_SCALE)
 #define INITIAL_RANDOM 5
+#define GRAVITY -10 /* Gymnasium gives none, and this is the bindings' default */
 
-enum {
-  RAYS = 10,
-  OBSERVATION = 14 + RAYS,
-  MOTORS = BOX2D_LIMBS,
-  /* more than twice the number of fixtures, and a power of two */
-  MOST_NODES = 1024,
-  FIRST_NODES = 16
-};
+enum { RAYS = 10, OBSERVATION = 14 + RAYS, MOTORS = BOX2D_LIMBS };
 
 /* ------------------------------------------------------------------------------------ data -- */
 
@@ -73,8 +68,7 @@ struct walker {
   const box2d_library *library;
   listener listener;
   ray ray;
-  void *world; /* world_size bytes; has_world: it is constructed */
-  bool has_world;
+  box2d_world world;
   bool has_fallen;
   bool has_shaping;
   bool shin_touches[2];
@@ -87,10 +81,8 @@ struct walker {
   double ray_ends[RAYS][2];
   float obs[OBSERVATION];
   int64_t episode; /* since the environment was made, for pictures */
-  /* what plays the episode again */
+  /* what plays the episode again, with the world's free nodes */
   pp_rng first_rng;
-  int16_t free_nodes[MOST_NODES]; /* in the order in which the tree hands them out */
-  int32_t num_nodes;
   box2d_record actions;
 };
 
@@ -224,90 +216,36 @@ static void release(void *shared) {
 /* ------------------------------------------------------------------------------- the world -- */
 
 static void end_world(walker *it) {
-  if (!it->has_world) return;
-  // Box2D must not call the listener for contacts that end with the world
-  it->library->set_listener(it->world, NULL);
-  it->library->world_fini(it->world);
-  it->has_world = false;
+  box2d_world_end(&it->world);
   it->hull = NULL;
-}
-
-static void begin_world(walker *it) {
-  // Gymnasium gives none, and this is the bindings' default
-  const box2d_vector gravity = {0, -10};
-  it->library->world_init(it->world, &gravity);
-  it->has_world = true;
 }
 
 /* Makes the world empty, in Gymnasium's order. Contacts that end are not reported. */
 static void destroy_bodies(walker *it) {
   const box2d_library *library = it->library;
   if (!it->hull) return;
-  library->set_listener(it->world, NULL);
-  terrain_destroy(&it->ground, library, it->world);
-  library->destroy_body(it->world, it->hull);
-  for (int i = 0; i < BOX2D_LIMBS; i++) library->destroy_body(it->world, it->limbs[i]);
+  library->set_listener(it->world.memory, NULL);
+  terrain_destroy(&it->ground, library, it->world.memory);
+  library->destroy_body(it->world.memory, it->hull);
+  for (int i = 0; i < BOX2D_LIMBS; i++) library->destroy_body(it->world.memory, it->limbs[i]);
   it->hull = NULL;
 }
 
 static void create_walker(walker *it, pp_rng *rng) {
   const box2d_library *library = it->library;
 
-  it->hull = library->create_body(it->world, library->hull_body);
+  it->hull = library->create_body(it->world.memory, library->hull_body);
   library->create_fixture(it->hull, library->hull_fixture);
   box2d_pair(it->hull, library->force)->x +=
       (float)pp_rng_uniform(rng, -INITIAL_RANDOM, INITIAL_RANDOM);
   for (int i = 0; i < BOX2D_LIMBS; i++) {
     bool is_shin = i % 2;
-    it->limbs[i] = library->create_body(it->world, library->limb_bodies[i]);
+    it->limbs[i] = library->create_body(it->world.memory, library->limb_bodies[i]);
     library->create_fixture(it->limbs[i], library->limb_fixtures[i]);
-    it->joints[i] = box2d_add_joint(library, it->world, library->limb_joints[i],
+    it->joints[i] = box2d_add_joint(library, it->world.memory, library->limb_joints[i],
                                     is_shin ? it->limbs[i - 1] : it->hull, it->limbs[i]);
     box2d_joints_add(&it->solver, it->joints[i]);
   }
-}
-
-/* ------------------------------------------------------------------------- the free nodes -- */
-
-static void *tree_of(const walker *it) {
-  return (char *)it->world + it->library->tree;
-}
-
-/* Returns how many nodes the tree has in use, or has memory for. */
-static int32_t count_nodes(const walker *it, int64_t offset) {
-  int32_t count;
-  memcpy(&count, (const char *)it->world + offset, sizeof(count));
-  return count;
-}
-
-/* frees all nodes, so that the tree hands them out in the order of free_nodes */
-static void free_all_nodes(walker *it) {
-  for (int32_t i = it->num_nodes; i--;) it->library->free_node(tree_of(it), it->free_nodes[i]);
-}
-
-/* Reads the order in which the tree of an empty world hands out its nodes. */
-static int read_free_nodes(walker *it, pp_error *error) {
-  const box2d_library *library = it->library;
-  int32_t used = count_nodes(it, library->num_nodes), room = count_nodes(it, library->node_room);
-
-  if (used || room < FIRST_NODES || room > MOST_NODES) {
-    return pp_fail(error, PP_ERR_ENV,
-                   "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
-  }
-  it->num_nodes = room;
-  for (int32_t i = 0; i < room; i++) {
-    it->free_nodes[i] = (int16_t)library->allocate_node(tree_of(it));
-  }
-  free_all_nodes(it);
-  return PP_OK;
-}
-
-/* Makes the tree of a new world hand out nodes in the order of free_nodes. */
-static void write_free_nodes(walker *it) {
-  int32_t used = count_nodes(it, it->library->num_nodes);
-  // it gets memory for twice as many nodes when all are in use
-  for (; used < it->num_nodes; used++) it->library->allocate_node(tree_of(it));
-  free_all_nodes(it);
 }
 
 /* -------------------------------------------------------------------------------- dynamics -- */
@@ -340,7 +278,7 @@ static int look(walker *it, const rules *shared, float *fractions, pp_error *err
     }
     it->ray.has_hit = false;
     it->ray.fraction = 1;
-    it->library->ray_cast(it->world, &it->ray, &from, &to);
+    it->library->ray_cast(it->world.memory, &it->ray, &from, &to);
     if (it->ray.has_hit) {
       end[0] = (double)it->ray.hit.x;
       end[1] = (double)it->ray.hit.y;
@@ -388,7 +326,7 @@ static int judge(walker *it, const rules *shared, pp_result *result, pp_error *e
 static int advance(walker *it, const rules *shared, const commands *wanted, pp_result *result,
                    pp_error *error) {
   drive(it, wanted);
-  box2d_joints_step(&it->solver, it->world);
+  box2d_joints_step(&it->solver, it->world.memory);
   return judge(it, shared, result, error);
 }
 
@@ -403,11 +341,11 @@ static int begin_episode(walker *it, const rules *shared, pp_rng *rng, pp_error 
   it->first_rng = *rng;
   it->actions.count = 0;
   it->listener = (listener){shared->listener_functions, it};
-  it->library->set_listener(it->world, &it->listener);
+  it->library->set_listener(it->world.memory, &it->listener);
   box2d_joints_init(&it->solver, it->library);
   it->has_fallen = it->has_shaping = false;
   it->shin_touches[0] = it->shin_touches[1] = false;
-  terrain_create(&it->ground, it->library, it->world, shared->is_hardcore, rng);
+  terrain_create(&it->ground, it->library, it->world.memory, shared->is_hardcore, rng);
   create_walker(it, rng);
   return advance(it, shared, &idle, &ignored, error);
 }
@@ -475,16 +413,15 @@ static int init(pp_env *env) {
   if (!it) return PP_ERR_MEMORY;
   it->library = &shared->library;
   it->ray = (ray){.functions = shared->ray_functions, .of = it};
-  it->world = malloc((size_t)shared->library.world_size);
-  if (!it->world) return PP_ERR_MEMORY;
+  int status = box2d_world_init(&it->world, &shared->library);
+  if (status < 0) return status;
   return box2d_record_init(&it->actions, sizeof(commands), env->error);
 }
 
 static void fini(pp_env *env) {
   walker *it = *(walker **)env->state;
   if (!it) return;
-  end_world(it);
-  free(it->world);
+  box2d_world_fini(&it->world);
   free(it->actions.entries);
   free(it);
   *(walker **)env->state = NULL;
@@ -494,9 +431,9 @@ static int reset(pp_env *env, pp_reset *how) {
   (void)how;
   walker *it = *(walker **)env->state;
 
-  if (!it->has_world) begin_world(it);
+  box2d_world_begin(&it->world, GRAVITY);
   destroy_bodies(it);
-  int status = read_free_nodes(it, env->error);
+  int status = box2d_world_read_nodes(&it->world, env->error);
   if (status >= 0) status = begin_episode(it, env->shared, env->rng, env->error);
   return keep(it, status);
 }
@@ -557,29 +494,18 @@ static int expose(pp_env *env, void *target) {
 static int64_t save(pp_env *env, void *bytes) {
   const walker *it = *(walker **)env->state;
   bool has_episode = it->actions.count >= 0;
-  const snapshot_end end = {it->first_rng, it->actions.count, has_episode ? it->num_nodes : 0};
+  const snapshot_end end = {it->first_rng, it->actions.count,
+                            has_episode ? it->world.num_nodes : 0};
   size_t size = box2d_record_bytes(&it->actions);
-  size_t nodes = (size_t)end.num_nodes * sizeof(it->free_nodes[0]);
+  size_t nodes = box2d_nodes_bytes(end.num_nodes);
 
   if (bytes) {
     char *to = bytes;
     memcpy(to, it->actions.entries, size);
-    memcpy(to + size, it->free_nodes, nodes);
+    memcpy(to + size, it->world.free_nodes, nodes);
     memcpy(to + size + nodes, &end, sizeof(end));
   }
   return (int64_t)(size + nodes + sizeof(end));
-}
-
-/* Returns whether these are each of the numbers below count once. */
-static bool is_order(const char *nodes, int64_t count) {
-  bool seen[MOST_NODES] = {false};
-  for (int64_t i = 0; i < count; i++) {
-    int16_t node;
-    memcpy(&node, nodes + (size_t)i * sizeof(node), sizeof(node));
-    if (node < 0 || node >= count || seen[node]) return false;
-    seen[node] = true;
-  }
-  return true;
 }
 
 static bool is_possible(const commands *wanted) {
@@ -598,17 +524,13 @@ static bool read_end(const char *bytes, int64_t size, snapshot_end *end) {
   if (!pp_state_check_rng(&end->first_rng, end->num_actions >= 0)) return false;
   if (end->num_actions == -1) return !rest && !end->num_nodes;
   if (end->num_actions < 0 || end->num_actions > rest) return false;
-  // Box2D doubles the memory of a tree
-  bool is_power = !(end->num_nodes & (end->num_nodes - 1));
-  if (end->num_nodes < FIRST_NODES || end->num_nodes > MOST_NODES || !is_power) return false;
   int64_t actions = end->num_actions * (int64_t)sizeof(commands);
-  if (rest != actions + end->num_nodes * (int64_t)sizeof(int16_t)) return false;
-  for (int64_t i = 0; i < end->num_actions; i++) {
+  for (int64_t i = 0; actions <= rest && i < end->num_actions; i++) {
     commands wanted;
     memcpy(&wanted, bytes + (size_t)i * sizeof(wanted), sizeof(wanted));
     if (!is_possible(&wanted)) return false;
   }
-  return is_order(bytes + actions, end->num_nodes);
+  return actions <= rest && box2d_nodes_check(bytes + actions, rest - actions, end->num_nodes);
 }
 
 /* plays an episode whose beginning and actions are in place */
@@ -616,8 +538,8 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
   pp_rng rng = it->first_rng;
   double reward;
 
-  begin_world(it);
-  write_free_nodes(it);
+  box2d_world_begin(&it->world, GRAVITY);
+  box2d_world_write_nodes(&it->world);
   int status = begin_episode(it, shared, &rng, error);
   while (status >= 0 && it->actions.count < count) {
     pp_result result = {.reward = &reward};
@@ -652,9 +574,8 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   if (end.num_actions < 0) return PP_OK;
   size_t actions = box2d_record_bytes(&it->actions);
   memcpy(it->actions.entries, bytes, actions);
-  it->num_nodes = (int32_t)end.num_nodes;
-  memcpy(it->free_nodes, (const char *)bytes + actions,
-         (size_t)end.num_nodes * sizeof(it->free_nodes[0]));
+  it->world.num_nodes = (int32_t)end.num_nodes;
+  memcpy(it->world.free_nodes, (const char *)bytes + actions, box2d_nodes_bytes(end.num_nodes));
   return keep(it, replay(it, env->shared, end.num_actions, env->error));
 }
 

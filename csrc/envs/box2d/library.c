@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 
-_Static_assert(sizeof(box2d_library) == 94 * sizeof(int64_t), "a member has more than 64 bits");
+_Static_assert(sizeof(box2d_library) == 109 * sizeof(int64_t), "a member has more than 64 bits");
 
 int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *error) {
   if (link->size == (int64_t)sizeof(*library)) {

@@ -24,6 +24,8 @@ enum {
   BOX2D_MOST_JOINTS = 4,       /* of a world */
   BOX2D_TABLE_HEAD = 2,        /* entries before the address of a table of virtual functions */
   BOX2D_LIMBS = 4,             /* of BipedalWalker */
+  BOX2D_CAR_WHEELS = 4,        /* of CarRacing */
+  BOX2D_CAR_PARTS = 4,         /* of its car's hull */
   BOX2D_MOST_FUNCTIONS = 16,   /* of a listener or another callback */
   BOX2D_MOST_DEFINITION = 512, /* bytes of a definition or shape that is copied */
   BOX2D_VELOCITY_ROUNDS = 180, /* of the solver in one step, in Gymnasium */
@@ -75,6 +77,7 @@ typedef struct box2d_library {
   int64_t position;
   int64_t center;
   int64_t angle;
+  int64_t rotation; /* sine and cosine */
   int64_t velocity;
   int64_t angular_velocity;
   int64_t force;
@@ -114,6 +117,9 @@ typedef struct box2d_library {
   int64_t joint_size;
   int64_t joint_body_a;
   int64_t joint_body_b;
+  int64_t body_size;
+  int64_t body_position;
+  int64_t body_angle;
   /* of LunarLander's parts */
   const void *lander_body;
   const void *leg_bodies[2];
@@ -130,6 +136,12 @@ typedef struct box2d_library {
   const void *grass_fixture;
   const void *wall_fixture;
   const void *limb_joints[BOX2D_LIMBS];
+  /* of CarRacing's parts; the joints are those of the wheels */
+  const void *car_body; /* copied */
+  const void *car_fixtures[BOX2D_CAR_PARTS];
+  const void *wheel_fixture;
+  const void *tile_fixture;
+  const void *wheel_joints[BOX2D_CAR_WHEELS];
 } box2d_library;
 
 /* Reads the option _link. Fails if it has another size. */
@@ -178,13 +190,17 @@ static inline box2d_vector *box2d_pair(void *object, int64_t offset) {
   return (box2d_vector *)(void *)((char *)object + offset);
 }
 
+/* Returns the body of one of a contact's fixtures, whose offset is given. */
+static inline void *box2d_contact_body(const box2d_library *library, const void *contact,
+                                       int64_t fixture) {
+  return box2d_pointer(box2d_pointer(contact, fixture), library->fixture_body);
+}
+
 /* Returns whether a contact is one of this body. */
 static inline bool box2d_touches(const box2d_library *library, const void *contact,
                                  const void *body) {
-  const void *a = box2d_pointer(contact, library->contact_fixture_a);
-  const void *b = box2d_pointer(contact, library->contact_fixture_b);
-  return box2d_pointer(a, library->fixture_body) == body ||
-         box2d_pointer(b, library->fixture_body) == body;
+  return box2d_contact_body(library, contact, library->contact_fixture_a) == body ||
+         box2d_contact_body(library, contact, library->contact_fixture_b) == body;
 }
 
 static inline bool box2d_is_awake(const box2d_library *library, const void *body) {

@@ -6,17 +6,6 @@
 
 #include "base/fail.h"
 
-/* The slot where this thread looks first, so that a workspace stays in one core's caches; 0: not
- * chosen yet. */
-static _Thread_local unsigned own_slot;
-/* Every thread adds 1, once. Relaxed: the numbers must only be different. */
-static _Atomic unsigned threads_seen;
-
-static unsigned first_slot(void) {
-  if (!own_slot) own_slot = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) + 1;
-  return own_slot;
-}
-
 /* one call of mj_makeData, and of mj_copyModel if workspaces have their own */
 typedef struct data_request {
   mujoco_workspaces *all;
@@ -74,29 +63,12 @@ static mujoco_workspace *make_workspace(mujoco_workspaces *all, pp_error *error)
 }
 
 mujoco_workspace *mujoco_take(mujoco_workspaces *all, pp_error *error) {
-  unsigned first = first_slot();
-  for (unsigned i = 0; i < MUJOCO_SLOTS; i++) {
-    mujoco_slot *slot = &all->slots[(first + i) % MUJOCO_SLOTS];
-    // An exchange would take the cache line from other threads, so empty slots are skipped by a
-    // load. Relaxed: the exchange decides.
-    if (!atomic_load_explicit(&slot->idle, memory_order_relaxed)) continue;
-    mujoco_workspace *found = atomic_exchange_explicit(&slot->idle, NULL, memory_order_acquire);
-    if (found) return found;
-  }
-  return make_workspace(all, error);
+  mujoco_workspace *found = pp_idle_take(&all->idle);
+  return found ? found : make_workspace(all, error);
 }
 
 void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace) {
-  unsigned first = first_slot();
-  for (unsigned i = 0; i < MUJOCO_SLOTS; i++) {
-    mujoco_slot *slot = &all->slots[(first + i) % MUJOCO_SLOTS];
-    mujoco_workspace *none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&slot->idle, &none, workspace, memory_order_release,
-                                                memory_order_relaxed)) {
-      return;
-    }
-  }
-  mujoco_discard(all, workspace);
+  if (!pp_idle_put_back(&all->idle, workspace)) mujoco_discard(all, workspace);
 }
 
 void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace) {
@@ -122,9 +94,5 @@ void mujoco_set_state(const mujoco_workspaces *all, mujoco_workspace *to, const 
 }
 
 void mujoco_workspaces_fini(mujoco_workspaces *all) {
-  for (int32_t i = 0; i < MUJOCO_SLOTS; i++) {
-    // relaxed: no other thread uses the pool any more
-    mujoco_workspace *idle = atomic_load_explicit(&all->slots[i].idle, memory_order_relaxed);
-    if (idle) mujoco_discard(all, idle);
-  }
+  for (mujoco_workspace *idle; (idle = pp_idle_take(&all->idle));) mujoco_discard(all, idle);
 }

@@ -9,9 +9,9 @@
 #ifndef PP_ENVS_MUJOCO_WORKSPACE_H
 #define PP_ENVS_MUJOCO_WORKSPACE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/idle.h"
 #include "library.h"
 
 enum { MUJOCO_PARTS = 8 };
@@ -43,15 +43,6 @@ typedef struct mujoco_workspace {
   const double *ten_velocity;
 } mujoco_workspace;
 
-/* how many workspaces are kept; beyond that a thread makes one for each call */
-enum { MUJOCO_SLOTS = 256 };
-
-/* An idle workspace or null. Any thread takes it by exchange with acquire and puts it back by
- * compare-and-swap with release, so that the next thread sees what the last one wrote into it. */
-typedef struct mujoco_slot {
-  _Alignas(64) _Atomic(mujoco_workspace *) idle;
-} mujoco_slot;
-
 typedef struct mujoco_workspaces {
   const mujoco_library *library;
   const mujoco_places *places;
@@ -60,7 +51,7 @@ typedef struct mujoco_workspaces {
   unsigned state_spec; /* what an environment keeps of mjData, as bits of MuJoCo's mjtState */
   int32_t num_parts;   /* 0: the state has a part that only mj_getState can copy */
   mujoco_part parts[MUJOCO_PARTS];
-  mujoco_slot slots[MUJOCO_SLOTS];
+  pp_idle idle; /* beyond what it keeps, a thread makes a workspace for each call */
 } mujoco_workspaces;
 
 /* Returns an idle workspace, preferably the one that this thread used last, or makes one. Returns

@@ -9,7 +9,7 @@ import numpy as np
 
 from parallel_pool._apis.common.vector_infos import Infos, put, spread
 from parallel_pool._engine.actions import cast_info, info_dtype
-from parallel_pool._engine.buffers import Array, Column
+from parallel_pool._engine.buffers import Array, Column, engine_indices
 from parallel_pool._engine.specs import Field, Spec
 
 Batch = tuple[Array, ...]
@@ -41,6 +41,7 @@ class VectorInfos:
         # looked up once, not at each step
         self._named = [(i, field, field.name, f"_{field.name}") for i, field in self._infos]
         self.is_empty = not self._infos
+        self._terminated = engine_indices(columns)["terminated"]
         self.follows = any(field.follows for _, field in self._infos)
 
     def of_reset(self, batch: Batch, mask: Array) -> Infos:
@@ -66,6 +67,9 @@ class VectorInfos:
         mixed = has_reset and has_step
         for i, field, name, mask_name in self._named:
             on_step, on_reset = field.on_step, field.on_reset
+            if field.on_termination:
+                put_masked(infos, field.name, batch[i], batch[self._terminated] & ~is_reset)
+                continue
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
             # each info has its own mask: users may write to it
@@ -91,7 +95,15 @@ class VectorInfos:
                 values = _follow(batch[i], field.follows, ended, dtypes)
                 values = _as_int(values) if field.is_int_on_step else values
                 put(infos, field.name, spread(values[ended], ended), ended.copy())
+            elif field.on_termination:
+                put_masked(infos, field.name, batch[i], ended & batch[self._terminated])
         return infos
+
+
+def put_masked(infos: Infos, name: str, values: Array, mask: Array) -> None:
+    """Puts an info of the environments of a mask, which are some of all, if there are any."""
+    if mask.any():
+        put(infos, name, spread(values[mask], mask), mask)
 
 
 def _follow(values: Array, follows: int, mask: Array, dtypes: DTypes) -> Array:

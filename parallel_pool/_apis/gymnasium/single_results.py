@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Batch, Pool
+from parallel_pool._engine.specs import Field
 
 
 class SingleResults:
@@ -32,8 +34,7 @@ class SingleResults:
         self._observations = {field.name: i for i, field in fields if not field.is_info}
         self._texts = {field.name: field.texts for _, field in fields if field.texts is not None}
 
-        def infos(*, is_reset: bool) -> list[Info]:
-            found = [(i, field) for i, field in fields if field.is_info]
+        def infos(is_wanted: Callable[[Field], bool], *, is_reset: bool = False) -> list[Info]:
             return [
                 Info(
                     field.name,
@@ -42,11 +43,13 @@ class SingleResults:
                     0 if is_reset else field.follows,
                     field.is_int_on_reset if is_reset else field.is_int_on_step,
                 )
-                for i, field in found
-                if (field.on_reset if is_reset else field.on_step)
+                for i, field in fields
+                if field.is_info and is_wanted(field)
             ]
 
-        self._reset_infos, self._step_infos = infos(is_reset=True), infos(is_reset=False)
+        self._reset_infos = infos(lambda field: field.on_reset, is_reset=True)
+        self._step_infos = infos(lambda field: field.on_step)
+        self._last_infos = infos(lambda field: field.on_step or field.on_termination)
         self.follows = any(info.follows for info in self._step_infos)
 
     def reset(self, batch: Batch, seed: int | None) -> tuple[Any, dict[str, Any]]:
@@ -66,7 +69,8 @@ class SingleResults:
             dtype: in which NumPy computes with the action, if `follows`.
         """
         reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
-        infos = {info.name: info.one(batch, 0, dtype) for info in self._step_infos}
+        given = self._last_infos if terminated else self._step_infos
+        infos = {info.name: info.one(batch, 0, dtype) for info in given}
         return self._observation(batch), reward, terminated, truncated, infos
 
     def _observation(self, batch: Batch) -> Any:

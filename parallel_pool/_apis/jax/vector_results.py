@@ -68,7 +68,9 @@ class VectorResults:
         else:
             is_first = jnp.zeros_like(ended)
         for i, field in self._infos:
-            if field.on_step and field.on_reset:
+            if field.on_termination:
+                mask = terminated & ~is_first
+            elif field.on_step and field.on_reset:
                 mask = jnp.ones_like(ended)
             else:
                 mask = is_first if field.on_reset else ~is_first
@@ -97,15 +99,16 @@ class VectorResults:
     def _final(self, columns: Any, ended: Any) -> dict[str, Any]:
         """Returns the infos of episodes that have ended; zero in the rows of others."""
 
-        def of_ended(values: Any) -> Any:
-            mask = ended.reshape(len(ended), *[1] * (values.ndim - 1))
+        def of_ended(values: Any, mask: Any = ended) -> Any:
+            mask = mask.reshape(len(mask), *[1] * (values.ndim - 1))
             return jnp.where(mask, values, jnp.zeros_like(values))
 
         observed = self._observed(columns, is_final=True)
         observed = map_leaves(of_ended, observed)
         final: dict[str, Any] = {}
         for i, field in self._infos:
-            if field.on_step:
-                final[field.name] = of_ended(columns[self._finals[self._fields[i]]])
-                final[f"_{field.name}"] = ended
+            if field.on_step or field.on_termination:
+                mask = ended & columns[self._terminated] if field.on_termination else ended
+                final[field.name] = of_ended(columns[self._finals[self._fields[i]]], mask)
+                final[f"_{field.name}"] = mask
         return finals_of(observed, ended, final)

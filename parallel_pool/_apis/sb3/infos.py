@@ -9,7 +9,7 @@ import numpy as np
 
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._apis.gymnasium.infos import DTypes
-from parallel_pool._engine.buffers import Array, Column
+from parallel_pool._engine.buffers import Array, Column, engine_indices
 from parallel_pool._engine.pool import Batch
 from parallel_pool._engine.specs import Definition, Field, Spec
 
@@ -40,6 +40,12 @@ class InfoDicts:
         ]
         self._steps = [each for each, is_final in on_step if not is_final]
         self._ends = [each for each, is_final in on_step if is_final]
+        self._terminations = [
+            info(i, field, False)
+            for i, field, is_final in found
+            if is_final and field.on_termination
+        ]
+        self._terminated = engine_indices(columns)["terminated"]
         self._resets = [
             info(i, field, field.is_int_on_reset)
             for i, field, is_final in found
@@ -61,7 +67,10 @@ class InfoDicts:
         self, batch: Batch, env_id: int, is_truncated: bool, dtypes: DTypes = None
     ) -> dict[str, Any]:
         """Returns the infos of the step that ended an environment's episode."""
-        infos = {info.name: info.one(batch, env_id, dtypes) for info in self._ends}
+        given = self._ends
+        if batch[self._terminated][env_id]:
+            given = given + self._terminations
+        infos = {info.name: info.one(batch, env_id, dtypes) for info in given}
         infos[TRUNCATED] = is_truncated
         return infos
 

@@ -57,7 +57,7 @@ FOR_FUNCTIONS = {
 class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("CarRacing-v3", 8), for
+    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("mine/Env-v0", 8), for
     which there is no native one, and PoolVecEnv(env_fns), with the functions that `DummyVecEnv` and
     `SubprocVecEnv` take, make Python environments in worker processes. All return for the same
     seeds and actions what `DummyVecEnv` returns with the same Python environments: the same arrays,
