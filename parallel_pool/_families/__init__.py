@@ -22,6 +22,7 @@ families |= {
     "mujoco": Family(
         "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"
     ),
+    "procgen": Family("parallel_pool._families.procgen"),
     "robot": Family(
         "parallel_pool._families.robot", renderer="parallel_pool._families.mujoco_renderer"
     ),
