@@ -23,6 +23,7 @@ FAMILIES = {
     "classic-control": ("cartpole-", "engine-"),
     "toy-text": ("frozen-lake-", "taxi-"),
     "minigrid": ("minigrid-",),
+    "procgen": ("procgen-",),
     "box2d": ("lunar-lander-", "bipedal-walker-"),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),

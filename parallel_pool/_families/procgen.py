@@ -93,7 +93,7 @@ def _folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingDependencyError(
             f"Procgen's games need procgen-mirror, which is not installed: {INSTALL}"
-        )
+        ) from ModuleNotFoundError("No module named 'procgen'", name="procgen")
     return Path(spec.submodule_search_locations[0]).absolute()
 
 
