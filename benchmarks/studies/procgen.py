@@ -49,7 +49,10 @@ def parity(steps: int, num: int, games: Sequence[str]) -> int:
 
 def speed(threads: int, rounds: int, games: Sequence[str]) -> None:
     """Prints steps per second of both, and our part of the library's best."""
-    print(f"{'game':10} {'ours':>9} {'own loop, best':>15} {'ours / best':>12}   steps/s")
+    print(
+        f"{'game':10} {'ours':>9} {'own loop, best':>15} {'ours / best':>12}"
+        f" {'CPU, ours':>9} {'own, least':>14} {'ratio':>6}   steps/s, us/step"
+    )
     for game in games:
         task = Task(f"procgen-{game}-v0", NUM_ENVS, NUM_ENVS, threads, 15, 0)
         owns = {n: own_loop(task, n) for n in OWN_THREADS}
@@ -59,20 +62,29 @@ def speed(threads: int, rounds: int, games: Sequence[str]) -> None:
             steps |= {n: own.step for n, own in owns.items()}
             players = {name: _player(step, task) for name, step in steps.items()}
             times: dict[int | str, list[float]] = {name: [] for name in players}
+            work: dict[int | str, list[float]] = {name: [] for name in players}
             for _ in range(rounds + 1):
                 for name, play in players.items():
-                    start = time.perf_counter()
+                    start, busy = time.perf_counter(), time.process_time()
                     play()
                     times[name].append(time.perf_counter() - start)
+                    work[name].append(time.process_time() - busy)
         for own in owns.values():
             own.close()
         rate = {
             name: NUM_ENVS * BATCHES / statistics.median(each[1:]) for name, each in times.items()
         }
         best = max(OWN_THREADS, key=lambda n: rate[n])
+        cost = {
+            name: 1e6 * statistics.median(each[1:]) / (NUM_ENVS * BATCHES)
+            for name, each in work.items()
+        }
+        least = min(OWN_THREADS, key=lambda n: cost[n])
         print(
             f"{game:10} {rate['ours']:9,.0f} {rate[best]:9,.0f} ({best:2})"
-            f" {rate['ours'] / rate[best]:13.2f}",
+            f" {rate['ours'] / rate[best]:13.2f}"
+            f" {cost['ours']:9.1f} {cost[least]:9.1f} ({least:2})"
+            f" {cost[least] / cost['ours']:6.2f}",
             flush=True,
         )
 
