@@ -111,6 +111,25 @@ $(VENV)/docs-site: pyproject.toml | $(VENV)/.pip-25.1
 	@echo 'installing the program for the site into $@'
 	@rm -rf $@ $@.partial && $(PIP) --target $@.partial --group docs && mv $@.partial $@ && touch $@
 
+# Procgen's games, for tests and benchmarks. Its metadata ask for NumPy 1 and gym, which its library
+# does not need, so no group can name it. Only Python 3.11 and 3.12 have a wheel; tests of it are
+# skipped elsewhere, which is no reason to have no environment.
+$(VENV)/.dev $(VENV)/.bench: | $(VENV)/.procgen-0.10.7
+
+$(VENV)/.procgen-%: | $(VENV)/.tools
+	@echo 'installing procgen-mirror $*'
+	@$(PIP) --no-deps procgen-mirror==$* || echo 'there is no Procgen for this Python'
+	@touch $@
+
+# What importing procgen needs, for comparisons in processes of their own.
+$(VENV)/.dev $(VENV)/.bench: | $(VENV)/procgen-reference
+
+$(VENV)/procgen-reference: | $(VENV)/.tools
+	@echo "installing what Procgen's own loop needs into $@"
+	@rm -rf $@.partial && \
+	  $(PIP) --no-deps --target $@.partial gym3==0.3.3 gym==0.23.1 gym-notices==0.1.0 && \
+	  mv $@.partial $@
+
 # A second checker of types, for tests/package/test_typing.py. Its tests are skipped where npm can't
 # install it, which is no reason to have no environment.
 $(VENV)/.dev: | $(VENV)/pyright-1.1.414

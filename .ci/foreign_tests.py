@@ -33,7 +33,8 @@ PACKAGES = (
 )
 # tests that import one of these are skipped
 MISSING = (
-    *("Box2D", "cv2", "envpool", "jax", "multi_agent_ale_py", "ray", "stable_baselines3", "torch"),
+    *("Box2D", "cv2", "envpool", "jax", "multi_agent_ale_py", "procgen", "ray"),
+    *("stable_baselines3", "torch"),
 )
 # Debian 12's
 PYTHON_SOURCE = f"{foreign_root.MIRROR}/pool/main/p/python3.11/python3.11_3.11.2.orig.tar.gz"

@@ -23,7 +23,7 @@ from parallel_pool._bench.outcome import Outcome
 from parallel_pool._command import count, folder, missing, until_interrupted
 from parallel_pool._engine.arguments import named
 
-FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
+FAMILIES = ("envpool", "gymnasium", "ale", "bare", "procgen", *python_scenes.FAMILIES)
 RACES = (*native_scenes.RACES, *python_scenes.RACES)
 CREATIONS = {each.name: each for each in creation.CREATIONS}
 SPECIAL = {each.name: each.title for each in creation.CREATIONS}

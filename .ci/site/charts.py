@@ -14,6 +14,7 @@ GROUPS = {
     "Python environments": r"cartpole-python|image|exponential|workers|idle-workers",
     "Classic control": r"cartpole|engine-overhead",
     "Toy text": r"frozen-lake|taxi",
+    "Procgen": r"procgen",
     "Atari": r"pong|breakout|atari|create-pong",
     "MuJoCo": r"ant|halfcheetah|hopper|walker2d|humanoid|create-ant",
     "Box2D": r"lunar-lander|bipedal-walker",

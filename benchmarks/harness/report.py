@@ -24,6 +24,7 @@ FAMILIES = {
     "toy-text": ("frozen-lake-", "taxi-"),
     "minigrid": ("minigrid-",),
     "box2d": ("lunar-lander-", "bipedal-walker-", "car-racing-"),
+    "procgen": ("procgen-",),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }

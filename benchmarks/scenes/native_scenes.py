@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from benchmarks.scenes import mujoco_bare
 from benchmarks.scenes.newest_envpool import newest_envpool
+from benchmarks.scenes.procgen_own import procgen_loop
 from parallel_pool._bench.contender import Task
 from parallel_pool._bench.rivals import (
     ale,
@@ -193,6 +194,15 @@ RACES = (
         rivals=(*ENVPOOLS, gymnasium_sync),
         bars={ENVPOOL: 20, SYNC: 400},
         notes=("ours and Gymnasium's return missions as strings, EnvPool's as bytes",),
+    ),
+    Scene(
+        name="procgen-coinrun-64",
+        title="CoinrunHard-v0, 64 envs, 2 threads, sync",
+        task=Task("CoinrunHard-v0", 64, 64, 2, 15, max_episode_steps=1000),
+        ours=(envpool_api,),
+        rivals=(*ENVPOOLS, procgen_loop),
+        bars={ENVPOOL: 1.2, procgen_loop.name: 0.95},
+        notes=("EnvPool 1.2.5 needs the system's Qt 5 for these games",),
     ),
     Scene(
         name="pong-32-16",

@@ -27,6 +27,7 @@ families |= {
         can_refuse=True,
         renderer="parallel_pool._families.racing_renderer",
     ),
+    "procgen": Family("parallel_pool._families.procgen"),
     "robot": Family(
         "parallel_pool._families.robot", renderer="parallel_pool._families.mujoco_renderer"
     ),

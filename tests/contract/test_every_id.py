@@ -16,9 +16,9 @@ from parallel_pool._testing import contract, guards, speed
 from tests.support.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "mujoco")
-# all Atari games of one API share the code that is tested here: these stand for all
-VARIANTS = {"pong", "breakout", "adventure"}
+EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "mujoco", "procgen")
+# all games of one API share the code that is tested here: these stand for all of Atari and Procgen
+VARIANTS = {"pong", "breakout", "adventure", "coinrun", "CoinrunEasy"}
 # the older ids of a MuJoCo task are the newest with other options: those of two tasks stand for all
 OLDER = re.compile(r"(?!Hopper-|Reacher-).*-v[234]$")
 # particle worlds share nearly all of it, too: these differ in spaces, messages and random numbers
@@ -40,8 +40,10 @@ SAMPLED = {
     *("atari/pong_v3", "classic/connect_four_v3", "mpe/simple_speaker_listener_v4"),
     *("Blackjack-v1", "Catch-v0", "Taxi-v4", "MiniGrid-Dynamic-Obstacles-8x8-v0"),
     "BabyAI-BossLevel-v0",
+    "procgen-coinrun-v0",
 }
-CASES = sampled(IDS, {env for env in IDS if registry.find(env).family == "test"} | SAMPLED)
+QUICK = {env for env in IDS if registry.find(env).family == "test"} | SAMPLED
+CASES = sampled(IDS, QUICK)
 # those whose definition has step_many
 IN_RUNS = [env for env in IDS if registry.find(env).raw.step_many]
 QUICK_RUNS = {
@@ -61,6 +63,8 @@ ENDING = {"CartPole-v0", "CartPole-v1", "test/Duel-v0", "test/Heap-v0", "test/Te
 }
 # it counts its calls over all episodes
 COUNTING = {"test/Fault-v0"}
+# its levels depend on the environment's number, as EnvPool's do
+NUMBERED = {"CoinrunEasy-v0"}
 # nothing in them is random
 CONSTANT = COUNTING | {
     "CliffWalking-v1",
@@ -170,7 +174,7 @@ def test_results_depend_on_the_seed_alone(env: str) -> None:
 
 
 @few_quick
-@pytest.mark.parametrize("env", CASES)
+@pytest.mark.parametrize("env", sampled([env for env in IDS if env not in NUMBERED], QUICK))
 def test_neighbours_change_nothing(env: str) -> None:
     contract.neighbours(env, few=is_expensive(env))
 

@@ -30,6 +30,7 @@ FEW = {
     "atari_players": ["atari/pong_v3"],
     "box2d": ["BipedalWalker-v3", "LunarLander-v3"],
     "mujoco": ["Ant-v5", "Reacher-v5"],
+    "procgen": ["procgen-coinrun-v0"],
 }
 # in make check: ids of each family, snapshots of each id, and families that share a process
 QUICK_IDS, QUICK_COUNT, FAMILIES_TOGETHER = 3, 40, 4

@@ -15,11 +15,11 @@
 #include "base/fail.h"
 #include "base/half.h"
 #include "base/random.h"
+#include "base/record.h"
 #include "base/sincos.h"
 #include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
-#include "record.h"
 #include "terrain.h"
 #include "world.h"
 
@@ -83,7 +83,7 @@ struct walker {
   int64_t episode; /* since the environment was made, for pictures */
   /* what plays the episode again, with the world's free nodes */
   pp_rng first_rng;
-  box2d_record actions;
+  pp_record actions;
 };
 
 /* what all environments share */
@@ -415,7 +415,7 @@ static int init(pp_env *env) {
   it->ray = (ray){.functions = shared->ray_functions, .of = it};
   int status = box2d_world_init(&it->world, &shared->library);
   if (status < 0) return status;
-  return box2d_record_init(&it->actions, sizeof(commands), env->error);
+  return pp_record_init(&it->actions, sizeof(commands), env->error);
 }
 
 static void fini(pp_env *env) {
@@ -442,7 +442,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   walker *it = *(walker **)env->state;
   element efforts[MOTORS];
   void *record;
-  int status = box2d_record_add(&it->actions, &record, env->error);
+  int status = pp_record_add(&it->actions, &record, env->error);
 
   if (status < 0) return status;
   commands *wanted = record;
@@ -496,7 +496,7 @@ static int64_t save(pp_env *env, void *bytes) {
   bool has_episode = it->actions.count >= 0;
   const snapshot_end end = {it->first_rng, it->actions.count,
                             has_episode ? it->world.num_nodes : 0};
-  size_t size = box2d_record_bytes(&it->actions);
+  size_t size = pp_record_bytes(&it->actions);
   size_t nodes = box2d_nodes_bytes(end.num_nodes);
 
   if (bytes) {
@@ -543,9 +543,9 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
   int status = begin_episode(it, shared, &rng, error);
   while (status >= 0 && it->actions.count < count) {
     pp_result result = {.reward = &reward};
-    const void *wanted = box2d_record_entry(&it->actions, it->actions.count++);
+    const void *wanted = pp_record_entry(&it->actions, it->actions.count++);
     status = advance(it, shared, wanted, &result, error);
-    if (status >= 0 && result.terminated) status = box2d_record_end(&it->actions, count, error);
+    if (status >= 0 && result.terminated) status = pp_record_end(&it->actions, count, error);
   }
   return status;
 }
@@ -554,7 +554,7 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
 
   if (read_end(saved->state, saved->size, &end)) {
-    return box2d_record_check(end.num_actions, saved->phase, env->error);
+    return pp_record_check(end.num_actions, saved->phase, env->error);
   }
   return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
                  (long long)saved->size);
@@ -566,13 +566,13 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   snapshot_end end;
 
   memcpy(&end, (const char *)bytes + (size - (int64_t)sizeof(end)), sizeof(end));
-  int status = box2d_record_reserve(&it->actions, end.num_actions, env->error);
+  int status = pp_record_reserve(&it->actions, end.num_actions, env->error);
   if (status < 0) return status;
   end_world(it);
   it->first_rng = end.first_rng;
   it->actions.count = end.num_actions;
   if (end.num_actions < 0) return PP_OK;
-  size_t actions = box2d_record_bytes(&it->actions);
+  size_t actions = pp_record_bytes(&it->actions);
   memcpy(it->actions.entries, bytes, actions);
   it->world.num_nodes = (int32_t)end.num_nodes;
   memcpy(it->world.free_nodes, (const char *)bytes + actions, box2d_nodes_bytes(end.num_nodes));

@@ -13,13 +13,13 @@
 #include "base/fail.h"
 #include "base/idle.h"
 #include "base/random.h"
+#include "base/record.h"
 #include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
 #include "racing/car.h"
 #include "racing/track.h"
 #include "racing/view.h"
-#include "record.h"
 #include "world.h"
 
 /* ------------------------------------------------------------------------------- constants -- */
@@ -62,7 +62,7 @@ struct racer {
   pp_rng first_rng;
   view_colors first_colors;
   bool randomizes;
-  box2d_record actions; /* of car_controls */
+  pp_record actions; /* of car_controls */
 };
 
 /* what all environments share */
@@ -376,7 +376,7 @@ static int init(pp_env *env) {
   it->library = &shared->library;
   int status = box2d_world_init(&it->world, &shared->library);
   if (status < 0) return status;
-  return box2d_record_init(&it->actions, sizeof(car_controls), env->error);
+  return pp_record_init(&it->actions, sizeof(car_controls), env->error);
 }
 
 static void fini(pp_env *env) {
@@ -412,7 +412,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const rules *shared = env->shared;
   racer *it = *(racer **)env->state;
   void *wanted;
-  int status = box2d_record_add(&it->actions, &wanted, env->error);
+  int status = pp_record_add(&it->actions, &wanted, env->error);
 
   if (status < 0) return status;
   *(car_controls *)wanted = shared->is_continuous ? read_pedals(env, action) : read_key(action);
@@ -505,7 +505,7 @@ static int64_t save(pp_env *env, void *bytes) {
   bool has_episode = it->actions.count >= 0;
   const snapshot_end end = {it->first_rng, it->first_colors, it->randomizes, it->actions.count,
                             has_episode ? it->world.num_nodes : 0};
-  size_t size = box2d_record_bytes(&it->actions);
+  size_t size = pp_record_bytes(&it->actions);
   size_t nodes = box2d_nodes_bytes(end.num_nodes);
 
   if (bytes) {
@@ -557,9 +557,9 @@ static int replay(racer *it, const rules *shared, int64_t count, pp_error *error
   int status = begin_episode(it, shared, &rng, error);
   while (status >= 0 && it->actions.count < count) {
     pp_result result = {.reward = &reward};
-    const void *wanted = box2d_record_entry(&it->actions, it->actions.count++);
+    const void *wanted = pp_record_entry(&it->actions, it->actions.count++);
     drive(it, wanted, &result);
-    if (result.terminated) status = box2d_record_end(&it->actions, count, error);
+    if (result.terminated) status = pp_record_end(&it->actions, count, error);
   }
   return status;
 }
@@ -568,7 +568,7 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
   snapshot_end end;
 
   if (read_end(saved->state, saved->size, &end)) {
-    return box2d_record_check(end.num_actions, saved->phase, env->error);
+    return pp_record_check(end.num_actions, saved->phase, env->error);
   }
   return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
                  (long long)saved->size);
@@ -580,7 +580,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   snapshot_end end;
 
   memcpy(&end, (const char *)bytes + (size - (int64_t)sizeof(end)), sizeof(end));
-  int status = box2d_record_reserve(&it->actions, end.num_actions, env->error);
+  int status = pp_record_reserve(&it->actions, end.num_actions, env->error);
   if (status < 0) return status;
   end_world(it);
   it->first_rng = end.first_rng;
@@ -590,7 +590,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   it->lap_complete_percent = env->options[LAP_COMPLETE_PERCENT].f;
   it->actions.count = end.num_actions;
   if (end.num_actions < 0) return PP_OK;
-  size_t actions = box2d_record_bytes(&it->actions);
+  size_t actions = pp_record_bytes(&it->actions);
   memcpy(it->actions.entries, bytes, actions);
   it->world.num_nodes = (int32_t)end.num_nodes;
   memcpy(it->world.free_nodes, (const char *)bytes + actions, box2d_nodes_bytes(end.num_nodes));

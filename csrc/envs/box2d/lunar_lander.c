@@ -14,11 +14,11 @@
 
 #include "base/fail.h"
 #include "base/random.h"
+#include "base/record.h"
 #include "base/sincos.h"
 #include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
-#include "record.h"
 
 /* ------------------------------------------------------------------------------- constants -- */
 
@@ -72,7 +72,7 @@ struct lander {
   float obs[OBSERVATION];
   /* what plays the episode again: the random generator at its beginning, and the actions since */
   pp_rng first_rng;
-  box2d_record actions;
+  pp_record actions;
 };
 
 /* what all environments share */
@@ -467,7 +467,7 @@ static int init(pp_env *env) {
   it->library = &shared->library;
   it->world = malloc((size_t)shared->library.world_size);
   if (!it->world) return PP_ERR_MEMORY;
-  return box2d_record_init(&it->actions, shared->action_size, env->error);
+  return pp_record_init(&it->actions, shared->action_size, env->error);
 }
 
 static void fini(pp_env *env) {
@@ -491,7 +491,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const rules *shared = env->shared;
   lander *it = *(lander **)env->state;
   void *record;
-  int status = box2d_record_add(&it->actions, &record, env->error);
+  int status = pp_record_add(&it->actions, &record, env->error);
 
   if (status < 0) return status;
   write_action(shared, env, action, record);
@@ -508,7 +508,7 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
 static int64_t save(pp_env *env, void *bytes) {
   const lander *it = *(lander **)env->state;
   const snapshot_end end = {it->first_rng, it->actions.count};
-  size_t size = box2d_record_bytes(&it->actions);
+  size_t size = pp_record_bytes(&it->actions);
 
   if (bytes) {
     memcpy(bytes, it->actions.entries, size);
@@ -538,7 +538,7 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
   int64_t count = actions_of(env->shared, saved->state, saved->size, &end);
 
   if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) {
-    return box2d_record_check(count, saved->phase, env->error);
+    return pp_record_check(count, saved->phase, env->error);
   }
   return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
                  (long long)saved->size);
@@ -557,7 +557,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
     it->actions.count = -1;
     return PP_OK;
   }
-  int status = box2d_record_reserve(&it->actions, count, env->error);
+  int status = pp_record_reserve(&it->actions, count, env->error);
   if (status < 0) return status;
   pp_rng rng = end.first_rng;
   read_options(it, env->options);
@@ -565,10 +565,9 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   if (count > 0) memcpy(it->actions.entries, bytes, (size_t)count * shared->action_size);
   while (status >= 0 && it->actions.count < count) {
     pp_result result = {.reward = &reward};
-    const void *action = box2d_record_entry(&it->actions, it->actions.count++);
+    const void *action = pp_record_entry(&it->actions, it->actions.count++);
     status = advance(it, shared, action, &rng, &result, env->error);
-    if (status >= 0 && result.terminated)
-      status = box2d_record_end(&it->actions, count, env->error);
+    if (status >= 0 && result.terminated) status = pp_record_end(&it->actions, count, env->error);
   }
   return keep(it, status);
 }

@@ -1,6 +1,6 @@
 /* The actions of an episode, which play it again: a growing array of entries of one size. */
-#ifndef PP_ENVS_BOX2D_RECORD_H
-#define PP_ENVS_BOX2D_RECORD_H
+#ifndef PP_BASE_RECORD_H
+#define PP_BASE_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,39 +8,46 @@
 #include "pp_env.h"
 
 /* The owner frees entries. */
-typedef struct box2d_record {
+typedef struct pp_record {
   char *entries;
   size_t entry_size; /* bytes */
   int64_t count;     /* of entries; -1: there is no episode to play */
   int64_t room;
-} box2d_record;
+} pp_record;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Makes an empty record without an episode. On failure there is nothing to free. */
-int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error);
+int pp_record_init(pp_record *record, size_t entry_size, pp_error *error);
 
 /* makes room for so many entries */
-int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error);
+int pp_record_reserve(pp_record *record, int64_t room, pp_error *error);
 
 /* Refuses a snapshot with a record of so many entries that is in the middle or at the end of an
  * episode, but has none. */
-int box2d_record_check(int64_t count, int32_t phase, pp_error *error);
+int pp_record_check(int64_t count, int32_t phase, pp_error *error);
 
 /* Adds an entry, which the caller writes, to an episode. Returns the status: there may be no
- * memory.
- */
-int box2d_record_add(box2d_record *record, void **entry, pp_error *error);
+ * memory. */
+int pp_record_add(pp_record *record, void **entry, pp_error *error);
 
 /* Says that the episode ends with the last entry, of `count` to be played. Returns the status: only
- * a forged record goes on, and what Box2D does then, no test covers. */
-int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error);
+ * a forged record goes on, and what the simulation does then, no test covers. */
+int pp_record_end(const pp_record *record, int64_t count, pp_error *error);
 
-static inline const void *box2d_record_entry(const box2d_record *record, int64_t i) {
+static inline const void *pp_record_entry(const pp_record *record, int64_t i) {
   return record->entries + (size_t)i * record->entry_size;
 }
 
 /* Returns the bytes of all entries. */
-static inline size_t box2d_record_bytes(const box2d_record *record) {
+static inline size_t pp_record_bytes(const pp_record *record) {
   return record->count > 0 ? (size_t)record->count * record->entry_size : 0;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,12 +7,12 @@
 
 enum { FIRST_ROOM = 128 };
 
-int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error) {
-  *record = (box2d_record){.entry_size = entry_size, .count = -1};
-  return box2d_record_reserve(record, FIRST_ROOM, error);
+int pp_record_init(pp_record *record, size_t entry_size, pp_error *error) {
+  *record = (pp_record){.entry_size = entry_size, .count = -1};
+  return pp_record_reserve(record, FIRST_ROOM, error);
 }
 
-int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
+int pp_record_reserve(pp_record *record, int64_t room, pp_error *error) {
   if (room <= record->room) return PP_OK;
   char *entries = realloc(record->entries, (size_t)room * record->entry_size);
   if (!entries) {
@@ -24,21 +24,21 @@ int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
   return PP_OK;
 }
 
-int box2d_record_add(box2d_record *record, void **entry, pp_error *error) {
+int pp_record_add(pp_record *record, void **entry, pp_error *error) {
   if (record->count == record->room) {
-    int status = box2d_record_reserve(record, 2 * record->room, error);
+    int status = pp_record_reserve(record, 2 * record->room, error);
     if (status < 0) return status;
   }
   *entry = record->entries + (size_t)record->count++ * record->entry_size;
   return PP_OK;
 }
 
-int box2d_record_check(int64_t count, int32_t phase, pp_error *error) {
+int pp_record_check(int64_t count, int32_t phase, pp_error *error) {
   if (count >= 0 || phase == PP_FRESH) return PP_OK;
   return pp_fail(error, PP_ERR_ARGUMENT, "it says that an episode goes on, and has none");
 }
 
-int box2d_record_end(const box2d_record *record, int64_t count, pp_error *error) {
+int pp_record_end(const pp_record *record, int64_t count, pp_error *error) {
   if (record->count == count) return PP_OK;
   return pp_fail(error, PP_ERR_ARGUMENT,
                  "the snapshot is damaged: its episode ends after %lld of %lld actions",

@@ -1,0 +1,223 @@
+"""Procgen's games equal the library's own loop, row by row: frames, rewards, ends and infos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from parallel_pool._engine.pool import Pool
+from parallel_pool.errors import StateError
+from tests.support.reference import procgen_player
+from tests.support.reference.procgen_player import Play
+from tests.support.sampling import thinned
+
+Array = npt.NDArray[Any]
+
+pytestmark = pytest.mark.skipif(
+    not procgen_player.is_installed(), reason="procgen-mirror is not installed here"
+)
+
+GAMES = (
+    *("bigfish", "bossfight", "caveflyer", "chaser", "climber", "coinrun", "dodgeball"),
+    *("fruitbot", "heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot"),
+)
+SPECIAL_MODES = {
+    "extreme": ("chaser", "dodgeball", "leaper", "starpilot"),
+    "memory": ("caveflyer", "dodgeball", "heist", "jumper", "maze", "miner"),
+    "exploration": (
+        *("caveflyer", "climber", "coinrun", "heist", "jumper", "leaper", "maze", "ninja"),
+    ),
+}
+TASKS = [
+    *((game, mode) for game in GAMES for mode in ("easy", "hard")),
+    *((game, mode) for mode, games in SPECIAL_MODES.items() for game in games),
+]
+# one that moves the agent, one that shows the velocity, and so on; each with a game that shows it
+OPTIONS: list[tuple[str, str, Mapping[str, Any]]] = [
+    ("coinrun", "easy", {"num_levels": 3, "start_level": 17}),
+    ("coinrun", "hard", {"num_levels": 1, "start_level": 2**31 - 2}),
+    ("coinrun", "hard", {"debug_mode": 14}),
+    ("ninja", "easy", {"use_sequential_levels": True, "num_levels": 5}),
+    ("leaper", "easy", {"use_sequential_levels": True}),
+    ("caveflyer", "hard", {"center_agent": False}),
+    ("climber", "hard", {"use_backgrounds": False}),
+    ("fruitbot", "hard", {"use_monochrome_assets": True}),
+    ("jumper", "hard", {"restrict_themes": True}),
+    ("miner", "easy", {"use_generated_assets": True}),
+    ("chaser", "hard", {"paint_vel_info": True}),
+]
+
+
+def ours(play: Play, autoreset: str = "same_step", *, is_vector: bool = False) -> Array:
+    """Returns our rows."""
+    rows = np.zeros((1 + play.steps, play.num), procgen_player.ROW)
+    with make(play, autoreset, is_vector=is_vector) as pool:
+        read(pool.reset(), rows[0])
+        # the library calls the beginning the end of an episode before
+        rows[0]["first"] = True
+        for row, action in zip(rows[1:], play.actions(), strict=True):
+            read(pool.step(action), row)
+    return rows
+
+
+def make(play: Play, autoreset: str = "same_step", *, is_vector: bool = False, **more: Any) -> Pool:
+    return Pool(
+        f"procgen-{play.game}-v0",
+        play.num,
+        num_threads=2,
+        seed=play.seed,
+        autoreset=autoreset,
+        options={"distribution_mode": play.mode, "vector_seeds": is_vector, **play.options, **more},
+    )
+
+
+def read(result: Any, row: Array) -> None:
+    row["frame"] = procgen_player.checksums(result.obs)
+    row["reward"], row["first"] = result.reward, result.terminated
+    for name in ("prev_level_seed", "prev_level_complete", "level_seed"):
+        row[name] = getattr(result, name)
+    assert not result.truncated.any()
+
+
+def check(actual: Array, expected: Array) -> None:
+    """Fails at the first row that differs, and names it."""
+    if np.array_equal(actual, expected):
+        return
+    step, env_id = np.argwhere(actual != expected)[0]
+    raise AssertionError(
+        f"step {step}, environment {env_id}: {actual[step, env_id]} should be"
+        f" {expected[step, env_id]}, columns {actual.dtype.names}"
+    )
+
+
+# ------------------------------------------------------------------------------------- steps --
+
+
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 10), ids="-".join)
+def test_one_environment_is_the_same(game: str, mode: str) -> None:
+    play = Play(game, mode, seed=5, steps=500, run=3)
+    check(ours(play), procgen_player.expected(play))
+
+
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 17), ids="-".join)
+def test_a_vector_is_the_same(game: str, mode: str) -> None:
+    play = Play(game, mode, num=64, seed=2**31 - 1, steps=40, run=5)
+    check(ours(play, is_vector=True), procgen_player.expected(play))
+
+
+@pytest.mark.parametrize(
+    ("game", "mode", "options"),
+    thinned(OPTIONS, 4),
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else value,
+)
+def test_options_are_the_same(game: str, mode: str, options: Mapping[str, Any]) -> None:
+    play = Play(game, mode, seed=11, steps=400, run=6, options=options)
+    check(ours(play), procgen_player.expected(play))
+
+
+def test_options_change_what_is_seen() -> None:
+    """So that a comparison of two that both ignored an option would not pass."""
+    frames = {
+        ours(Play(game, mode, seed=11, steps=30, run=6, options=options))["frame"].tobytes()
+        for game, mode, given in OPTIONS
+        for options in (given, {})
+    }
+    # the velocity's square, generated textures and so on; {} twice for ninja, leaper and coinrun
+    assert len(frames) >= 2 * len(OPTIONS) - 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+def test_long_runs_are_the_same(game: str) -> None:
+    play = Play(game, "easy", num=4, seed=3, steps=3000, run=4)
+    rows = procgen_player.expected(play)
+    assert rows["first"].sum() > 4
+    check(ours(play, is_vector=True), rows)
+
+
+# ------------------------------------------------------------------------------------ resets --
+
+
+def test_a_reset_after_an_end_changes_nothing() -> None:
+    """The last row of an episode has the next level already, and so has the row of the reset."""
+    play = Play("leaper", "easy", seed=4, steps=250, run=4)
+    rows = iter(procgen_player.expected(play))
+    row = np.zeros(1, procgen_player.ROW)
+    ends = 0
+    with make(play, "next_step") as pool:
+        result = pool.reset()
+        actions = iter(play.actions())
+        next(rows)
+        for expected in rows:
+            if result.terminated[0]:
+                before, result = result, pool.step([0])
+                assert np.array_equal(result.obs, before.obs) and result.reward[0] == 0
+                ends += 1
+            result = pool.step(next(actions))
+            read(result, row)
+            check(row[None], expected[None])
+    assert ends
+
+
+def test_a_reset_within_an_episode_goes_on_to_the_next_level() -> None:
+    """The library's own way to end an episode is the action -1."""
+    play = Play("coinrun", "easy", num=2, seed=9, steps=20)
+    with make(play) as pool:
+        levels = [pool.reset().level_seed.copy()]
+        # before the first step nothing has begun
+        assert np.array_equal(pool.reset().level_seed, levels[0])
+        for _ in range(3):
+            pool.step([7, 7])
+            result = pool.reset()
+            assert np.array_equal(result.prev_level_seed, levels[-1])
+            levels.append(result.level_seed.copy())
+        assert len(np.unique(levels)) == 8
+        assert np.array_equal(pool.reset(seed=9).level_seed, levels[0])
+
+
+# --------------------------------------------------------------------------------- snapshots --
+
+
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 10), ids="-".join)
+def test_a_snapshot_goes_on_as_the_original(game: str, mode: str) -> None:
+    """Also from the first row of a level, and after other episodes of the same handle."""
+    play = Play(game, mode, num=4, seed=8, steps=400, run=5)
+    with make(play) as pool, make(play) as other:
+        result = pool.reset()
+        other.reset(seed=99)
+        for step, action in enumerate(play.actions()):
+            if result.terminated.any() or step % 60 == 0:
+                other.set_state(pool.get_state())
+                for mine, theirs in zip(other.observe(), pool.observe(), strict=True):
+                    assert np.array_equal(mine, theirs), step
+            result, restored = pool.step(action), other.step(action)
+            for mine, theirs in zip(restored, result, strict=True):
+                assert np.array_equal(mine, theirs), step
+
+
+def test_generated_assets_have_no_snapshots() -> None:
+    with make(Play("miner", "easy"), use_generated_assets=True) as pool:
+        pool.reset()
+        with pytest.raises(StateError, match="use_generated_assets=True: there are no snapshots"):
+            pool.get_state()
+
+
+# ---------------------------------------------------------------------------------- pictures --
+
+
+def test_pictures_change_nothing_and_show_the_level() -> None:
+    play = Play("coinrun", "easy", num=2, seed=1, steps=40)
+    with make(play) as pool, make(play) as plain:
+        pool.reset(), plain.reset()
+        for action in play.actions():
+            first, _ = pool.render()
+            assert first.shape == (512, 512, 3)
+            result = pool.step(action)
+            assert np.array_equal(result.obs, plain.step(action).obs)
+        # the large picture, made smaller, is nearly the small one
+        small = pool.render()[0].reshape(64, 8, 64, 8, 3).mean((1, 3))
+        assert np.abs(small - result.obs[0]).mean() < 12

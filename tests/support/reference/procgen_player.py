@@ -1,0 +1,129 @@
+"""Plays Procgen's own ProcgenGym3Env, in a process that has gym3 and gym.
+
+    python -m tests.support.reference.procgen_player '{"game": "coinrun", ...}' rows.npy
+
+Importing procgen imports an old gym, which would change what our pools return, so this has a
+process of its own. It imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ROOT = Path(__file__).resolve().parents[3]
+# what the Makefile installs: gym3 and gym, without what they ask for
+FOLDER = Path(sys.prefix) / "procgen-reference"
+NUM_ACTIONS = 15
+
+Array = npt.NDArray[Any]
+
+# what a step returns for one environment; a frame is its checksum
+ROW = np.dtype(
+    [
+        ("frame", np.uint32),
+        ("reward", np.float32),
+        ("first", np.bool_),
+        ("prev_level_seed", np.int32),
+        ("prev_level_complete", np.uint8),
+        ("level_seed", np.int32),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Play:
+    """What is played: `num` environments of one ProcgenGym3Env.
+
+    Attributes:
+        run: steps for which an action is kept, 1 for random play. Longer runs get further.
+        options: of ProcgenGym3Env, besides its distribution_mode.
+    """
+
+    game: str
+    mode: str = "hard"
+    num: int = 1
+    seed: int = 0
+    steps: int = 100
+    run: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def actions(self) -> Array:
+        """Returns actions, int64 (steps, num)."""
+        random = np.random.default_rng(self.seed)
+        count = -(-self.steps // self.run)
+        drawn = random.integers(NUM_ACTIONS, size=(count, self.num))
+        return np.repeat(drawn, self.run, axis=0)[: self.steps]
+
+
+def checksums(frames: Array) -> list[int]:
+    """Returns one checksum for each frame of a batch."""
+    return [zlib.crc32(np.ascontiguousarray(frame)) for frame in frames]
+
+
+def expected(play: Play) -> Array:
+    """Returns the rows of the library's own loop, ROW (1 + steps, num), from another process."""
+    paths = [str(FOLDER)] if FOLDER.exists() else []
+    paths += filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = Path(folder, "rows.npy")
+        module = "tests.support.reference.procgen_player"
+        done = subprocess.run(
+            [sys.executable, "-m", module, json.dumps(asdict(play)), str(rows)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        assert done.returncode == 0, done.stderr + done.stdout
+        return np.asarray(np.load(rows))
+
+
+def main(job: str, target: str) -> None:
+    import procgen
+
+    play = Play(**json.loads(job))
+    env = procgen.ProcgenGym3Env(
+        num=play.num,
+        env_name=play.game,
+        rand_seed=play.seed,
+        distribution_mode=play.mode,
+        num_threads=0,
+        **play.options,
+    )
+    rows = np.zeros((1 + play.steps, play.num), ROW)
+    _read(env, rows[0])
+    for row, action in zip(rows[1:], play.actions(), strict=True):
+        env.act(action)
+        _read(env, row)
+    np.save(target, rows)
+
+
+def _read(env: Any, row: Array) -> None:
+    reward, observation, first = env.observe()
+    infos = env.get_info()
+    row["frame"] = checksums(observation["rgb"])
+    row["reward"], row["first"] = reward, first
+    for name in ("prev_level_seed", "prev_level_complete", "level_seed"):
+        row[name] = [info[name] for info in infos]
+
+
+def is_installed() -> bool:
+    """Returns whether Procgen and the reference's packages are there."""
+    return find_spec("procgen") is not None and (FOLDER.exists() or find_spec("gym3") is not None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
