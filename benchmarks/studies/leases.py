@@ -8,7 +8,9 @@ takes its time on a core, and "wait", whose step sleeps. Three questions:
 - cost: how much CPU time does this process use for a step, beside the batched pool's?
 - faults: how much longer do steps of the others take (median, p99) while one environment spins for
   ever and another is killed every second? The same tasks play without and with faults, and every
-  result is checked: no step may be lost or doubled.
+  result is checked: no step may be lost or doubled. As a control they also play without faults
+  beside a process that has nothing to do with the pool and spins: what that costs them is the
+  price of the core that a spinning environment takes, which no pool can give back.
 
 A task pauses between its steps in the last part, so that a given share of the cores is used.
 """
@@ -25,9 +27,10 @@ import random
 import resource
 import signal
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -177,6 +180,17 @@ async def throughput(makers: list[Callable[[], Any]], rounds: int, seconds: floa
 # ------------------------------------------------------------------------------------ faults --
 
 
+@contextlib.contextmanager
+def spinner() -> Iterator[None]:
+    """Runs a process of its own that spins."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
 async def kill_every_second(pool: LeasePool, victims: list[Player], end: float) -> int:
     """Kills the worker of one environment after the other, from outside; returns how many."""
     kills = 0
@@ -202,6 +216,8 @@ async def faults(makers: list[Callable[[], Any]], seconds: float, pause: float) 
 
         await play(time.perf_counter() + min(5.0, seconds / 4))
         calm = await play(time.perf_counter() + seconds)
+        with spinner():
+            control = await play(time.perf_counter() + seconds)
         end = time.perf_counter() + seconds
         spin = asyncio.create_task(spinning.env.step(SPIN, timeout=math.inf))
         killing = asyncio.create_task(kill_every_second(pool, victims, end))
@@ -223,7 +239,11 @@ async def faults(makers: list[Callable[[], Any]], seconds: float, pause: float) 
         "steps": len(stormy),
         "calm": milliseconds(calm),
         "with_faults": milliseconds(stormy),
+        "beside_a_spinner": milliseconds(control),
         "p99_ratio": round(float(np.percentile(stormy, 99) / np.percentile(calm, 99)), 3),
+        "p99_ratio_to_control": round(
+            float(np.percentile(stormy, 99) / np.percentile(control, 99)), 3
+        ),
     }
 
 

@@ -3,11 +3,15 @@
 Environments raise exceptions and end their process, workers are killed from outside, and calls are
 refused. Native environments beside them are restored from forged snapshots. No row may be lost,
 doubled or torn, and the memory of all processes together must not grow.
+
+With --leases, tasks play leases in place of batches; they miss deadlines, cancel calls and have
+workers killed (`scenes/leasing.py`).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import faulthandler
 import json
 import math
@@ -27,9 +31,12 @@ import numpy as np
 
 from benchmarks.harness import counting
 from benchmarks.harness.ledger import Ledger
+from benchmarks.scenes import leasing
 from benchmarks.scenes.forging import Forging
+from benchmarks.scenes.leasing import Leasing
 from benchmarks.scenes.refusing import Refusing
 from parallel_pool._bench import machine, tree
+from parallel_pool.leases import LeasePool
 
 # If two samples are further apart than this many seconds, restarts included, the pool has hung.
 HANGS_AFTER = 120
@@ -74,6 +81,7 @@ class Result:
     Attributes:
         accepted, refused: forged snapshots that were.
         refused_calls: calls that were refused, as they had to be.
+        events: of leases, how often each kind of fault was caused or met.
         faults: descriptions of all faults; empty if there were none.
     """
 
@@ -85,6 +93,7 @@ class Result:
     accepted: int = 0
     refused: int = 0
     refused_calls: int = 0
+    events: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
@@ -100,6 +109,8 @@ class Result:
             f"open files {first.files} and {last.files}; processes {first.processes} and"
             f" {last.processes}",
         ]
+        if self.events:
+            lines.append(f"events of leases: {self.events}")
         return "\n".join([*lines, *(f"FAULT: {fault}" for fault in self.faults or ())])
 
 
@@ -192,6 +203,33 @@ def soak(
     return made
 
 
+async def soak_leases(pool: LeasePool, steps: int, event_every: int, sample_every: int) -> Result:
+    """Plays leases of a pool of `leasing.factories`.
+
+    Args:
+        pool: the pool.
+        steps: how many.
+        event_every: see `Leasing`.
+        sample_every: steps between two samples of memory.
+    """
+    play, samples, start = Leasing(pool, event_every), [], time.monotonic()
+    while play.steps < steps and not play.faults:
+        alive()
+        await play.play(min(sample_every, steps - play.steps))
+        samples.append(Sample.take(play.steps))
+    events = play.events
+    restarts = events["deaths"] + events["crashes"] + events["missed"]
+    return Result(
+        play.steps,
+        time.monotonic() - start,
+        restarts,
+        events["kills"],
+        samples,
+        events=dict(events),
+        faults=play.faults + growth(samples),
+    )
+
+
 def alive() -> None:
     """Restarts the alarm, which prints the stack and ends the process if the soak test hangs."""
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
@@ -218,6 +256,9 @@ def parser() -> argparse.ArgumentParser:
         help="average steps of an environment between two crashes (20000); workers are killed every"
         " four times as many steps of all environments",
     )
+    made.add_argument(
+        "--leases", action="store_true", help="play leases; each has a worker of its own"
+    )
     made.add_argument("--out", type=Path, default=Path("out/bench/soak.json"), metavar="FILE")
     return made
 
@@ -225,6 +266,33 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns 1 if something was lost, doubled, torn, or grew."""
     options = parser().parse_args(arguments)
+    result = leases_result(options) if options.leases else batches_result(options)
+    moment, facts = machine.moment(), machine.facts()
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(
+        json.dumps({"machine": facts, "moment": moment, **asdict(result)}, indent=1) + "\n"
+    )
+    print(f"{result.summary()}\nwritten: {options.out}")
+    return 1 if result.faults else 0
+
+
+def leases_result(options: argparse.Namespace) -> Result:
+    """Runs the soak test of leases."""
+    pool = LeasePool(leasing.factories(options.envs, options.crash_every))
+    sample_every = max(1, options.steps // 50)
+    try:
+        result = asyncio.run(soak_leases(pool, options.steps, options.crash_every, sample_every))
+        workers = [pid for pid in pool.worker_pids if pid is not None]
+    finally:
+        alive()
+        pool.close()
+        faulthandler.cancel_dump_traceback_later()
+    result.faults += left_behind(workers)
+    return result
+
+
+def batches_result(options: argparse.Namespace) -> Result:
+    """Runs the soak test of batches."""
     from parallel_pool.compat.gymnasium import PoolVectorEnv
 
     env = PoolVectorEnv(
@@ -249,13 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         forging.close()
         faulthandler.cancel_dump_traceback_later()
     result.faults += left_behind(workers)
-    moment, facts = machine.moment(), machine.facts()
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(
-        json.dumps({"machine": facts, "moment": moment, **asdict(result)}, indent=1) + "\n"
-    )
-    print(f"{result.summary()}\nwritten: {options.out}")
-    return 1 if result.faults else 0
+    return result
 
 
 if __name__ == "__main__":

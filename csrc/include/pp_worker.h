@@ -4,7 +4,7 @@
  * the pool (the parent) sends turns to the workers through memory that both map; a turn is one
  * step or one reset of one environment. A worker repeats:
  *
- *     take -> step or reset each environment -> claim_row -> write its row -> deliver
+ *     take -> step or reset each environment -> write its row -> deliver
  *
  * and answers requests in between. One thread at a time may use a worker.
  *
@@ -30,6 +30,12 @@ enum pp_turn_kind {
 
 typedef struct pp_worker pp_worker;
 
+/* In place of the block of a turn's row: the row is in memory of the worker's own
+ * (pp_worker_staged). So it is in an unordered pool, where turns claim their rows as they finish:
+ * pp_worker_deliver claims a row of the pool and copies the fields there at once, as a row that is
+ * claimed and not yet written delays all that follow. */
+enum { PP_STAGED = -1 };
+
 /* The turns that a worker has taken, and their results: entry i of each array belongs to turn i,
  * which is one environment's. Each array has an entry for each environment of the lane. The worker
  * writes the results (rewards, terminated, truncated, kinds, failed); pp_worker_deliver sets them
@@ -42,8 +48,8 @@ typedef struct pp_turns {
   bool is_traced;    /* the parent wants a trace, so the worker calls pp_worker_mark */
   int32_t *env_ids;
   int32_t *command; /* a pp_command */
-  int32_t *rows;    /* row in the block; in an unordered pool valid after pp_worker_claim_row */
-  int64_t *blocks;  /* offset of the block that holds the row; valid as rows is */
+  int32_t *rows;    /* row in the block */
+  int64_t *blocks;  /* offset of the block that holds the row, or PP_STAGED */
   double *rewards;
   uint8_t *terminated;
   uint8_t *truncated;
@@ -81,7 +87,7 @@ int32_t pp_worker_first_env(const pp_worker *worker);
 int32_t pp_worker_num_envs(const pp_worker *worker);
 
 /* Returns 1 if the pool is ordered: the parent assigns a row to each turn when it sends it. Returns
- * 0 if turns claim their rows as they finish, by pp_worker_claim_row. */
+ * 0 if turns claim their rows as they finish (PP_STAGED). */
 int32_t pp_worker_is_ordered(const pp_worker *worker);
 
 /* Returns the struct that every pp_worker_take fills in. The address and its arrays stay the same
@@ -96,8 +102,13 @@ void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes);
  * step, or -1, and the parent reads it to find out which environment hangs or killed its worker. */
 int32_t *pp_worker_current_env(pp_worker *worker);
 
-/* Returns the address in this process of a block of results (pp_turns.blocks). */
+/* Returns the address in this process of a block of results (pp_turns.blocks); not of PP_STAGED. */
 void *pp_worker_block(pp_worker *worker, int64_t offset);
+
+/* Unordered: returns the address of a column's staged rows, one for each environment of the lane:
+ * of a field or, if is_final, of the column that shows its final value in an ended episode. Returns
+ * null if there is no such column. */
+void *pp_worker_staged(pp_worker *worker, int32_t field, bool is_final);
 
 /* ----------------------------------------------------------------------------------- turns -- */
 
@@ -106,13 +117,8 @@ void *pp_worker_block(pp_worker *worker, int64_t offset);
  * Returns the number of turns taken; 0 if there is none, because time is up or because there is a
  * request (pp_worker_request); PP_ERR_CLOSED if the pool is being closed; or PP_ERR_FORKED in a
  * forked child of the worker. What such a child writes to the pool's memory stays its own, and
- * claim_row and deliver do nothing there. */
+ * deliver does nothing there. */
 int32_t pp_worker_take(pp_worker *worker, int64_t timeout);
-
-/* Claims a row of an unordered pool for a turn, unless the turn has one, and sets its rows and
- * blocks. Waits while the row is still being prepared by the parent. Does nothing in an ordered
- * pool. */
-void pp_worker_claim_row(pp_worker *worker, int32_t turn);
 
 /* Returns what pp_pool_delivered_steps returns for the environment of a turn. */
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn);
@@ -137,7 +143,8 @@ int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t 
 void pp_worker_mark(pp_worker *worker, int32_t turn, int32_t count);
 
 /* Delivers turns first .. first+count-1: writes the engine's columns of their rows, then publishes
- * the rows to the parent and wakes it when a batch is complete. */
+ * the rows to the parent and wakes it when a batch is complete. In an unordered pool it first
+ * claims their rows, and waits while a row is still being prepared by the parent. */
 void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count);
 
 /* -------------------------------------------------------------------------------- requests -- */

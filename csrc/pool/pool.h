@@ -33,6 +33,8 @@ struct pp_pool {
   uint32_t fork_generation;
   pp_gate *caller; /* where the caller sleeps: gate, or one that worker processes share */
   pp_gate gate;
+  /* Threads that wait for a send rather than for rows. Changed and read under the lock. */
+  int32_t waiting_for_send;
 
   /* Used by the receiving thread only: the one that has set receiving. */
   int32_t *failed; /* environments of the last batch with failures */

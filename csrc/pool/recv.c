@@ -98,8 +98,12 @@ static void wait_for_send(pp_pool *pool, int32_t enough, int64_t slice) {
   bool has_enough;
   pthread_mutex_lock(&pool->lock);
   has_enough = pp_pool_count(pool) >= enough;
+  pool->waiting_for_send++;
   pthread_mutex_unlock(&pool->lock);
   if (!has_enough && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, slice);
+  pthread_mutex_lock(&pool->lock);
+  pool->waiting_for_send--;
+  pthread_mutex_unlock(&pool->lock);
   pp_gate_leave(pool->caller);
 }
 

@@ -1,4 +1,5 @@
 /* Send: checks the arguments of sends and resets, and hands environments over to their lanes. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "error.h"
@@ -164,9 +165,14 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
   return status;
 }
 
-/* Another thread may be waiting for something to be in flight. All sleepers are woken: threads that
- * wait for an answer of a worker process sleep at the same gate, and one wake might reach only
- * those. */
+/* Returns whether another thread waits for something to be in flight. One that waits for rows is
+ * left asleep: a wake for each send would cost more than the send. */
+static bool must_wake_locked(const pp_pool *pool) {
+  return pool->waiting_for_send > 0;
+}
+
+/* All sleepers are woken: threads that wait for an answer of a worker process sleep at the same
+ * gate, and one wake might reach only those. */
 static void wake_receiver(pp_pool *pool) {
   pp_gate_wake(pool->caller, INT32_MAX);
 }
@@ -183,6 +189,7 @@ static void record_locked(pp_pool *pool, int32_t kind, int64_t start, int32_t co
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                  int32_t dtype, pp_error *error) {
   int32_t place = pp_pool_check(pool, error);
+  bool must_wake;
   int64_t start;
   if (place < 0) return place;
   pthread_mutex_lock(&pool->lock);
@@ -195,8 +202,9 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   } else {
     pool->ops.refuse_locked(pool, env_ids, count);
   }
+  must_wake = place >= 0 && must_wake_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  if (place >= 0) wake_receiver(pool);
+  if (must_wake) wake_receiver(pool);
   return place < 0 ? place : PP_OK;
 }
 
@@ -205,6 +213,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const pp_value *options, pp_error *error) {
   int status = pp_pool_check(pool, error);
   int32_t command = options ? PP_COMMAND_RESET_OPTIONS : PP_COMMAND_RESET, place = 0;
+  bool must_wake;
   int64_t start;
 
   if (status < 0) return status;
@@ -228,7 +237,8 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   } else {
     pool->ops.refuse_locked(pool, env_ids, count);
   }
+  must_wake = status >= 0 && must_wake_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  if (status >= 0) wake_receiver(pool);
+  if (must_wake) wake_receiver(pool);
   return status;
 }

@@ -197,9 +197,8 @@ void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_i
   atomic_store_explicit(&env->saved_copy, next, memory_order_release);
 }
 
-void pp_board_repeat_row(const pp_board *board, char *memory, int32_t row, int32_t env_id,
-                         bool is_final) {
-  const pp_layout *layout = &board->layout;
+void pp_board_repeat_row(const pp_board *board, const pp_layout *layout, char *memory, int32_t row,
+                         int32_t env_id, bool is_final) {
   int32_t first = is_final ? layout->final_fields : 0;
   const char *from = saved_fields_at(board, env_id, saved_copy_of(&board->envs[env_id]));
   for (int32_t i = 0; board->saved_bytes && i < layout->num_fields; i++) {

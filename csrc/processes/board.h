@@ -188,11 +188,12 @@ void pp_board_lane_envs(const pp_board *board, int32_t lane, int32_t *first, int
 int32_t pp_board_elapsed(const pp_board *board, int32_t env_id);
 
 /* Saves an environment's last row: the steps of its episode and, if the shape says so, the row's
- * fields. repeat_row copies the saved fields into another row: to the fields or, if is_final, to
- * the columns that show the final state of an ended episode. */
+ * fields. repeat_row copies the saved fields into another row, of memory with the columns that
+ * layout says: to the fields or, if is_final, to the columns that show the final state of an ended
+ * episode. */
 void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_id, int32_t elapsed);
-void pp_board_repeat_row(const pp_board *board, char *memory, int32_t row, int32_t env_id,
-                         bool is_final);
+void pp_board_repeat_row(const pp_board *board, const pp_layout *layout, char *memory, int32_t row,
+                         int32_t env_id, bool is_final);
 
 /* Wakes all threads of the parent, as one may wait for a batch while another waits for an answer.
  * For both sides. */

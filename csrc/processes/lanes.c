@@ -108,9 +108,7 @@ int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id) {
 static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t count,
                         pp_error *error) {
   const pp_processes *processes = pool->processes;
-  int32_t dead = 0;
-  for (int32_t i = 0; i < processes->num_lanes; i++) dead += processes->lanes[i].is_dead;
-  for (int32_t i = 0; dead && i < count; i++) {
+  for (int32_t i = 0; processes->num_dead && i < count; i++) {
     int32_t env_id = env_ids ? env_ids[i] : i;
     if (!processes->lanes[pp_processes_lane_of(pool, env_id)].is_dead) continue;
     pp_error_set(error, PP_ERR_STATE,
@@ -225,11 +223,23 @@ void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entri
   pp_board_push(&processes->board, lane, entries, count);
 }
 
+/* queue_locked for one environment, without looking at the lanes of others */
+static void queue_one_locked(pp_pool *pool, int32_t env_id, int32_t place) {
+  int32_t lane = pp_processes_lane_of(pool, env_id);
+  pp_entry entry = send_one(pool, env_id, pool->ring.is_ordered ? place : -1);
+  pp_processes_push_locked(pool, lane, &entry, 1);
+  pp_board_wake(&pool->processes->board, lane);
+}
+
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                          bool caller_helps) {
   pp_processes *processes = pool->processes;
   (void)caller_helps;
   pp_board_note_send(&processes->board);
+  if (count == 1) {
+    queue_one_locked(pool, env_ids ? env_ids[0] : 0, place);
+    return;
+  }
   for (int32_t l = 0; l < processes->num_lanes; l++) {
     const pp_process_lane *lane = &processes->lanes[l];
     int32_t end = lane->first + lane->count, queued = 0;

@@ -41,6 +41,7 @@ typedef struct pp_processes {
   pp_shared_heap *heap; /* lives as long as any of its blocks */
   pp_process_lane *lanes;
   int32_t num_lanes;
+  int32_t num_dead; /* lanes with is_dead */
   pp_process_env *envs;
   int32_t *owners;      /* by place; ordered: the environment that was sent for it */
   bool *is_queued;      /* by lane: room for one send */

@@ -52,6 +52,8 @@ struct pp_worker {
   pp_entry *entries;
   reply_block *reply_blocks; /* one for each environment, and one for answers */
   pp_turns turns;
+  char *staged; /* unordered: where turns write their rows (PP_STAGED); else null */
+  pp_layout staged_layout;
   pp_track *track; /* null: the turns are not traced */
   int64_t marked;  /* when the last mark was made, or the turns were taken */
 };
@@ -136,6 +138,20 @@ static void unregister_worker(pp_worker *worker) {
 
 /* -------------------------------------------------------------------------- open and close -- */
 
+/* makes room for a row of each environment */
+static int alloc_staged(pp_worker *worker) {
+  pp_layout *layout = &worker->staged_layout;
+  int64_t end = 0;
+  *layout = worker->board.layout;
+  for (int32_t i = 0; i < layout->count; i++) {
+    layout->columns[i].offset = end;
+    end += layout->columns[i].row_bytes * worker->count;
+    end = (end + PP_ALIGNMENT - 1) / PP_ALIGNMENT * PP_ALIGNMENT;
+  }
+  worker->staged = calloc(1, (size_t)end);
+  return worker->staged ? PP_OK : PP_ERR_MEMORY;
+}
+
 static int alloc_turns(pp_worker *worker) {
   size_t n = (size_t)worker->count;
   pp_turns *turns = &worker->turns;
@@ -150,6 +166,7 @@ static int alloc_turns(pp_worker *worker) {
   turns->truncated = calloc(n, 1);
   turns->kinds = calloc(n, 1);
   turns->failed = calloc(n, 1);
+  if (!worker->board.shape.is_ordered && alloc_staged(worker) < 0) return PP_ERR_MEMORY;
   return worker->entries && worker->reply_blocks && turns->env_ids && turns->command &&
                  turns->rows && turns->blocks && turns->rewards && turns->terminated &&
                  turns->truncated && turns->kinds && turns->failed
@@ -268,6 +285,7 @@ void pp_worker_close(pp_worker *worker) {
   free(turns->truncated);
   free(turns->kinds);
   free(turns->failed);
+  free(worker->staged);
   free(worker);
 }
 
@@ -306,6 +324,13 @@ int32_t *pp_worker_current_env(pp_worker *worker) {
 
 void *pp_worker_block(pp_worker *worker, int64_t offset) {
   return worker->board.base + offset;
+}
+
+void *pp_worker_staged(pp_worker *worker, int32_t field, bool is_final) {
+  const pp_layout *layout = &worker->staged_layout;
+  if (!worker->staged || field < 0 || field >= layout->num_fields) return NULL;
+  if (is_final && layout->final_fields < 0) return NULL;
+  return pp_layout_at(layout, worker->staged, field + (is_final ? layout->final_fields : 0), 0);
 }
 
 /* ------------------------------------------------------------------------------ take turns -- */
@@ -352,21 +377,13 @@ int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   for (int32_t i = 0; i < turns->count; i++) {
     turns->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
     turns->command[i] = worker->board.envs[turns->env_ids[i]].command;
+    turns->rows[i] = i;
+    turns->blocks[i] = PP_STAGED;
     if (worker->board.shape.is_ordered) set_place(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
   turns->is_whole = is_whole(worker, turns->count);
   find_track(worker, mailbox);
   return turns->count;
-}
-
-void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
-  const pp_turns *turns = &worker->turns;
-  int32_t place = worker->board.envs[turns->env_ids[turn]].place;
-
-  if (worker->board.shape.is_ordered || is_forked(worker)) return;
-  // the turn may have a row already, perhaps claimed by a former worker that died
-  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
-  set_place(worker, turn, place);
 }
 
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
@@ -375,8 +392,10 @@ int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
 
 void pp_worker_repeat_last(pp_worker *worker, int32_t turn, bool is_final) {
   const pp_turns *turns = &worker->turns;
-  pp_board_repeat_row(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
-                      turns->env_ids[turn], is_final);
+  bool is_staged = turns->blocks[turn] == PP_STAGED;
+  pp_board_repeat_row(&worker->board, is_staged ? &worker->staged_layout : &worker->board.layout,
+                      is_staged ? worker->staged : worker->board.base + turns->blocks[turn],
+                      turns->rows[turn], turns->env_ids[turn], is_final);
 }
 
 const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
@@ -442,6 +461,31 @@ int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t 
                      &worker->board.envs[env_id].reply, error);
 }
 
+/* copies the columns of fields, the first of which is given, from a staged row to a turn's own */
+static void copy_fields(const pp_worker *worker, int32_t turn, int32_t first, int32_t from) {
+  const pp_layout *layout = &worker->board.layout;
+  char *memory = worker->board.base + worker->turns.blocks[turn];
+  for (int32_t i = first; i < first + layout->num_fields; i++) {
+    memcpy(pp_layout_at(layout, memory, i, worker->turns.rows[turn]),
+           pp_layout_at(&worker->staged_layout, worker->staged, i, from),
+           (size_t)layout->columns[i].row_bytes);
+  }
+}
+
+/* Unordered: gives a turn its row of the pool, and copies what was staged there. */
+static void claim_row(pp_worker *worker, int32_t turn) {
+  const pp_turns *turns = &worker->turns;
+  const pp_layout *layout = &worker->board.layout;
+  int32_t place = worker->board.envs[turns->env_ids[turn]].place, staged = turns->rows[turn];
+
+  // the turn may have a row already, claimed by a former worker that died
+  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
+  set_place(worker, turn, place);
+  if (turns->failed[turn]) return;
+  copy_fields(worker, turn, 0, staged);
+  if (layout->final_fields >= 0) copy_fields(worker, turn, layout->final_fields, staged);
+}
+
 /* writes the engine's columns of one row, and saves the row */
 static void write_row(pp_worker *worker, int32_t turn) {
   pp_turns *turns = &worker->turns;
@@ -474,7 +518,9 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
   if (is_forked(worker)) return;
   for (int32_t i = first; i < first + count; i++) {
     pp_board_env *env = &worker->board.envs[turns->env_ids[i]];
-    int32_t slot = env->place / worker->board.shape.batch_size;
+    int32_t slot;
+    if (!worker->board.shape.is_ordered) claim_row(worker, i);
+    slot = env->place / worker->board.shape.batch_size;
     write_row(worker, i);
     PP_TEST_DIE(written);
     rows++;
@@ -482,8 +528,8 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
     atomic_store_explicit(&env->state, turns->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
-    // rows of one block are counted together
-    if (i + 1 == first + count ||
+    // rows of one block are counted together, but for those that are claimed one by one
+    if (!worker->board.shape.is_ordered || i + 1 == first + count ||
         worker->board.envs[turns->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
       pp_board_add_rows_done(&worker->board, worker->lane, slot, rows);
       rows = 0;

@@ -122,9 +122,9 @@ static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   memory = pp_ring_at(&pool->ring, place, &row)->memory;
   pp_row_blank(layout, memory, row, env_id);
   if (how == PP_DEATH_REPEAT) {
-    pp_board_repeat_row(&processes->board, memory, row, env_id, false);
+    pp_board_repeat_row(&processes->board, layout, memory, row, env_id, false);
     if (layout->final_fields >= 0) {
-      pp_board_repeat_row(&processes->board, memory, row, env_id, true);
+      pp_board_repeat_row(&processes->board, layout, memory, row, env_id, true);
     }
     pp_row_put(layout, memory, row, &values);
   }
@@ -195,6 +195,7 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
   worker = &pool->processes->lanes[lane];
   pthread_mutex_lock(&pool->lock);
   pp_board_clear_mailbox(&pool->processes->board, lane);
+  pool->processes->num_dead += (how == PP_DEATH_FAIL) - worker->is_dead;
   worker->is_dead = how == PP_DEATH_FAIL;
   for (int32_t i = worker->first; i < worker->first + worker->count; i++) {
     if (!pool->is_in_flight[i]) continue;

@@ -520,6 +520,37 @@ class BasePool(Uncopied):
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
 
+    def _recv_rows(
+        self, convert: Callable[[Views, int, Sequence[int]], T], timeout: float
+    ) -> T | None:
+        """Receives the rows that are there, and waits for the first; see `recv_rows`."""
+        state = self._receive_state
+        if state == BUSY:
+            self._raise_busy()
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
+        try:
+            ring, handle = self._ring, self._handle
+            rows = self._taken() if state == INTERRUPTED else 0
+            if not rows and self.is_async and lib.pp_pool_in_flight(handle):
+                rows = receive_some(handle, ring.next_memory, 1, -1, self._error)
+            elif not rows:
+                rows = receive(handle, ring.next_memory, int(timeout * 1e9), self._error)
+            failed: list[int] = []
+            if rows == lib.PP_ERR_ENV:
+                failed, rows = self._failed()
+            elif rows < 0:
+                raise_error(rows, self._error)
+            result = None
+            if rows:
+                result = convert(ring.oldest.views, rows, failed)
+                ring.swap()
+            self._receive_state = IDLE
+            return result
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+
     def _recv_beside_programs(
         self, timeout: float | None, min_rows: int, send: Callable[[bool], None] | None
     ) -> NamedBatch:
@@ -691,3 +722,22 @@ def recv_soon(pool: BasePool, convert: Callable[[Views], T], timeout: float) -> 
         ClosedError, BrokenPoolError: the pool can't be used.
     """
     return pool._recv_soon(convert, timeout)
+
+
+def recv_rows(
+    pool: BasePool, convert: Callable[[Views, int, Sequence[int]], T], timeout: float
+) -> T | None:
+    """Returns the result of `convert` for all rows that are there; None if there is none soon.
+
+    For the one thread that receives a pool's batches.
+
+    Args:
+        pool: the pool.
+        convert: called with functions that return the arrays of a batch, the number of rows in it,
+            and the ids of environments that have failed.
+        timeout: seconds; it may return None earlier or later, within 50 ms.
+
+    Raises:
+        ClosedError, BrokenPoolError: the pool can't be used.
+    """
+    return pool._recv_rows(convert, timeout)

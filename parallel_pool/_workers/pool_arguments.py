@@ -69,14 +69,16 @@ def listed(env_fns: Any) -> list[Any]:
     return fns
 
 
-def _is_name(fn: Any) -> bool:
-    """Returns whether an environment's function is given by its name, "module:function"."""
-    return isinstance(fn, str) and re.fullmatch(r"[\w.]+:\w+", fn) is not None
+def function_of(fn: Any) -> Any:
+    """Returns the function that a name, "module:function", stands for; anything else as it is."""
+    if isinstance(fn, str) and re.fullmatch(r"[\w.]+:\w+", fn):
+        return NamedFunction(fn)
+    return fn
 
 
 def check_functions(env_fns: Any) -> list[Callable[[], Any]]:
     """Returns env_fns as a list of functions; raises TypeError or ValueError."""
-    fns = [NamedFunction(fn) if _is_name(fn) else fn for fn in listed(env_fns)]
+    fns = [function_of(fn) for fn in listed(env_fns)]
     if not fns:
         raise ValueError("env_fns is empty: give one function for each environment")
     for i, fn in enumerate(fns):

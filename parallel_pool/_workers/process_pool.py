@@ -307,8 +307,12 @@ class ProcessPool(EnvCalls):
             size=0,
             fields=[],
             finals=[],
-            observation_space=None if self.leaves is None else self.single_observation_space,
-            action_space=None if self._packer is None else self.single_action_space,
+            observation_space=None
+            if self.leaves is None
+            else spaces.unseeded(self.single_observation_space),
+            action_space=None
+            if self._packer is None
+            else spaces.unseeded(self.single_action_space),
             autoreset=self.autoreset,
             recreates=self.on_error == "restart",
             keeps_types=self._keeps_types,

@@ -72,11 +72,10 @@ class Replies:
         A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
         environments, in the reply of the first of them.
         """
-        count = self._count
-        replied = lib.pp_pool_replied(self._handle, count)
-        if not count[0]:
+        env_ids = self.ids()
+        if not env_ids:
             return {}
-        replies = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
+        replies = {env_id: self._reply(env_id) for env_id in env_ids}
         for env_id, reply in replies.items():
             if INFOS in reply:
                 # Environments have replies of their own if a worker died before it delivered these
@@ -104,6 +103,18 @@ class Replies:
         if not self._restarts or lib.pp_pool_lane_of(self._handle, env_id) in self._supervisor.lost:
             return {}
         return {INFO: restart_info(self._supervisor.seeds.get(env_id))}
+
+    def ids(self) -> list[int]:
+        """Returns the environments that have replied with the last batch."""
+        replied = lib.pp_pool_replied(self._handle, self._count)
+        return ffi.unpack(replied, self._count[0]) if self._count[0] else []
+
+    def one(self, env_id: int) -> Reply:
+        """Returns what `by_env` returns for one environment; others can't make it fail."""
+        reply = self._reply(env_id)
+        if INFOS in reply:
+            return {INFO: dict(reply[INFOS].dicts())[env_id]}
+        return reply
 
     def of(self, env_id: int) -> Reply | None:
         """Returns the worker's reply; None if it died and this process wrote the row."""

@@ -13,6 +13,7 @@ from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._native import ffi, lib, raise_error
 from parallel_pool._workers.data.action_records import IN_PAYLOAD
 from parallel_pool._workers.data.messages import TurnCall
+from parallel_pool._workers.watch import failures
 from parallel_pool._workers.watch.supervisor import Supervisor
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def _send_turn(pool: ProcessPool, env_id: int, payload: bytes, records: Any) -> 
     """Queues a step of one environment with its record, or a reset if `records` is None."""
     if pool._supervisor.lost:
         pool._check_workers([env_id])
-    handle, ids, error = pool._handle, ffi.new("int32_t[1]", [env_id]), error_slot.raw
-    check(lib.pp_pool_set_payload(handle, env_id, payload, len(payload), error))
+    handle, ids, error = pool._handle, ffi.new("int32_t[1]", (env_id,)), error_slot.raw
+    if payload or records is None:
+        check(lib.pp_pool_set_payload(handle, env_id, payload, len(payload), error))
     if records is None:
         null = ffi.NULL
         status = lib.pp_pool_send_reset(handle, ids, 1, null, null, null, error)
@@ -76,6 +78,20 @@ def _send_turn(pool: ProcessPool, env_id: int, payload: bytes, records: Any) -> 
         status = lib.pp_pool_send(handle, ids, 1, data, code, error)
     if status < 0:
         raise_error(status, error)
+
+
+def failure_of(pool: ProcessPool, env_id: int) -> Exception:
+    """Returns the exception of an environment that has failed in the last batch.
+
+    Call this before sending again.
+    """
+    python = pool._shares[pool._lane_of(env_id)].interpreter
+    where = "" if python is None else f" in {python}"
+    what = f"{pool._name}: environment {env_id} failed{where}"
+    try:
+        failures.raise_failures(what, {env_id: pool._cause(env_id)}, (env_id,), ())
+    except Exception as error:
+        return error
 
 
 def kill_worker(pool: ProcessPool, env_id: int, reason: str) -> bool:

@@ -91,6 +91,9 @@ typedef struct test_worker {
 static void *field_at(const test_worker *h, int32_t turn, int32_t field) {
   const pp_turns *turns = pp_worker_turns(h->worker);
   const pp_column *column = &h->pool->c.columns[field];
+  if (turns->blocks[turn] == PP_STAGED) {
+    return (char *)pp_worker_staged(h->worker, field, 0) + column->row_bytes * turns->rows[turn];
+  }
   return (char *)pp_worker_block(h->worker, turns->blocks[turn]) + column->offset +
          column->row_bytes * turns->rows[turn];
 }
@@ -111,7 +114,6 @@ static void reply(test_worker *h, int32_t turn, int64_t action) {
 /* answers a PP_COMMAND_RESTART: the environment died with another worker, and begins anew */
 static void report_restart(test_worker *h, int32_t turn, int32_t i) {
   pp_turns *turns = pp_worker_turns(h->worker);
-  pp_worker_claim_row(h->worker, turn);
   pp_worker_repeat_last(h->worker, turn, 0);
   turns->truncated[turn] = 1;
   turns->rewards[turn] = 0;
@@ -130,7 +132,6 @@ static void take_turn(test_worker *h, int32_t turn) {
   }
   h->turns[i]++;
   reply(h, turn, action);
-  pp_worker_claim_row(h->worker, turn);
   obs = field_at(h, turn, 0);
   obs[0] = env_id;
   obs[1] = *(int64_t *)field_at(h, turn, 1) = h->turns[i];

@@ -340,10 +340,10 @@ TEST(the_last_row_of_each_environment_is_saved) {
     for (int32_t i = 0; i < 4; i++) {
       // into a row of the other block
       void *memory = block_of(&t, 7 - i, &row);
-      pp_board_repeat_row(&t.board, memory, row, i, 0);
+      pp_board_repeat_row(&t.board, &t.board.layout, memory, row, i, 0);
       check_row(&t, 7 - i, 10 * turn + i, 0);
       CHECK_EQ(pp_board_elapsed(&t.board, i), 5 * turn + i);
-      pp_board_repeat_row(&t.board, memory, row, 3 - i, 1);
+      pp_board_repeat_row(&t.board, &t.board.layout, memory, row, 3 - i, 1);
       check_row(&t, 7 - i, 10 * turn + 3 - i, 1);
       check_row(&t, 7 - i, 10 * turn + i, 0);
     }

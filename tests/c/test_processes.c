@@ -419,7 +419,6 @@ static int be_a_stray(pp_worker *worker) {
   if (pp_worker_take(worker, SECOND) != PP_ERR_FORKED) return 10;
   if (pp_worker_reply(worker, 0, "stray", 5, NULL) != PP_ERR_FORKED) return 11;
   if (pp_worker_answer(worker, "stray", 5, NULL) != PP_ERR_FORKED) return 12;
-  pp_worker_claim_row(worker, 0);
   pp_worker_deliver(worker, 0, 1);
   if (*(int64_t *)pp_worker_actions(worker, &size) != 7) return 13;
   memset(pp_worker_actions(worker, &size), 0xff, 8);

@@ -355,10 +355,10 @@ TEST(turns_that_are_lost_stop_the_pool) {
   close_wild(&x);
 }
 
-/* A worker that waits in a claim for a row that never becomes free still answers probes. */
-static void *claim_on(void *arg) {
+/* A worker that waits for a row that never becomes free still answers probes. */
+static void *deliver_one(void *arg) {
   test_worker *h = arg;
-  pp_worker_claim_row(h->worker, 0);
+  pp_worker_deliver(h->worker, 0, 1);
   return NULL;
 }
 
@@ -370,7 +370,7 @@ TEST(rows_that_are_never_ready_stop_the_pool) {
   test_pool_send(&x.w, NULL, 4, 0);
   CHECK_EQ(pp_worker_take(x.workers[0].worker, 0), 4);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_C(0xfffffff0) << 32);
-  pp_os_thread_start(&thread, claim_on, &x.workers[0], "claimer");
+  pp_os_thread_start(&thread, deliver_one, &x.workers[0], "deliverer");
   for (int i = 0; i < 10000 && !status; i++) {
     status = client_try(&x.w.c, 0);
     usleep(1000);

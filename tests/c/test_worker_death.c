@@ -36,8 +36,8 @@ enum { SOME = -1 };
 static const death deaths[] = {
     {"asleep", 0, 1, 4, 4, 1},     {"running", 0, 1, 4, 4, 0},    {"running", 2, 0, 4, 4, 0},
     {"taken", 0, 1, 4, 4, 0},      {"taken", 0, 0, 1, 4, 0},      {"claimed", 0, 0, 1, 4, 0},
-    {"claimed", 2, 0, 1, 2, 0},    {"claimed", 3, 0, 4, 4, 0},    {"placed", 1, 0, 1, 3, 0},
-    {"placed", 3, 0, 1, 1, 0},     {"placed", 1, 0, 4, 4, 0},     {"hinted", 0, 0, 1, 4, 0},
+    {"claimed", 2, 0, 1, 2, 0},    {"claimed", 3, 0, 4, 1, 0},    {"placed", 1, 0, 1, 3, 0},
+    {"placed", 3, 0, 1, 1, 0},     {"placed", 1, 0, 4, 3, 0},     {"hinted", 0, 0, 1, 4, 0},
     {"copied", 0, 1, 4, SOME, 0},  {"copied", 3, 0, 1, SOME, 0},  {"half_saved", 0, 1, 4, 4, 0},
     {"half_saved", 4, 1, 4, 2, 0}, {"half_saved", 2, 0, 1, 3, 0}, {"written", 0, 1, 4, 4, 0},
     {"written", 3, 0, 4, 1, 0},    {"done", 0, 1, 4, 3, 0},       {"done", 1, 0, 4, 2, 0},

@@ -17,12 +17,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 from parallel_pool import ProcessPool
 from parallel_pool._workers.start import interpreter
 from parallel_pool._workers.start.interpreter import Interpreter
+from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.errors import WorkerError
 from parallel_pool.leases import LeasePool
 from tests.support import interpreters
@@ -98,6 +101,31 @@ class Several(There):
     def show(self):
         draw = self.np_random
         return draw.integers(0, 3, 2), draw.integers(0, 2, 3).astype(np.int8)
+
+
+class Agents:
+    metadata = {}
+    possible_agents = ["a", "b"]
+
+    def observation_space(self, agent):
+        return spaces.Box(-1, 1, (2,), np.float64)
+
+    def action_space(self, agent):
+        return spaces.Discrete(2)
+
+    def where(self):
+        return sys.executable, list(sys.version_info[:2])
+
+    def reset(self, seed=None, options=None):
+        self.agents = self.possible_agents[:]
+        draw = np.random.default_rng(seed)
+        return {agent: draw.uniform(-1, 1, 2) for agent in self.agents}, {"a": {}, "b": {}}
+
+    def step(self, actions):
+        raise NotImplementedError
+
+    def close(self):
+        pass
 
 
 def fails():
@@ -285,3 +313,62 @@ def test_what_workers_import_is_python_3_9(tmp_path: Path) -> None:
         if "zip" in calls and file.name != "strict_zip.py":
             assert "import zip\n" in text, f"{file}: Python 3.9's zip has no strict"
         assert "from typing import TypeAlias" not in text.partition("if TYPE_CHECKING:")[0], file
+
+
+# -------------------------------------------------------------------------- the public classes --
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_vector_environments_run_in_other_interpreters(python: str, there: ModuleType) -> None:
+    names, actions = ["there:There"] * 2, np.zeros((2, 2), np.float32)
+    with_functions = PoolVectorEnv([there.There] * 2, num_workers=1)
+    envs = PoolVectorEnv(names, num_workers=1, python=python)
+    assert_same(envs.reset(seed=1), with_functions.reset(seed=1), "reset")
+    for i in range(9):
+        assert_same(envs.step(actions), with_functions.step(actions), f"step {i}")
+    assert [path for path, _ in envs.call("where")] == [python] * 2
+    envs.close(), with_functions.close()
+
+
+def test_make_vec_passes_the_interpreter_on(there: ModuleType) -> None:
+    gymnasium.register("There-v0", "there:There")
+    try:
+        envs = gymnasium.make_vec(
+            "There-v0",
+            1,
+            vectorization_mode="parallel_pool",
+            vector_kwargs={"python": sys.executable, "num_workers": 1},
+        )
+        assert envs.call("where")[0][0] == sys.executable
+        envs.close()
+    finally:
+        del gymnasium.registry["There-v0"]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_stable_baselines_runs_in_other_interpreters(python: str, there: ModuleType) -> None:
+    pytest.importorskip("stable_baselines3")
+    from parallel_pool.compat.sb3 import PoolVecEnv
+
+    actions = np.zeros((2, 2), np.float32)
+    own = PoolVecEnv([there.There] * 2, num_workers=1, seed=3)
+    envs = PoolVecEnv(["there:There"] * 2, num_workers=1, seed=3, python=[python] * 2)
+    assert_same(envs.reset(), own.reset(), "reset")
+    for i in range(9):
+        assert_same(envs.step(actions), own.step(actions), f"step {i}")
+    assert [path for path, _ in envs.env_method("where")] == [python] * 2
+    envs.close(), own.close()
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_agents_run_in_other_interpreters(batch_size: int | None, there: ModuleType) -> None:
+    python = sys.executable
+    pytest.importorskip("pettingzoo")
+    arguments: dict[str, Any] = {"num_workers": 1, "batch_size": batch_size}
+    own = PoolParallelEnv([there.Agents] * 2, **arguments)
+    envs = PoolParallelEnv(["there:Agents"] * 2, python=python, **arguments)
+    assert envs.possible_agents == own.possible_agents == ["a", "b"]
+    if batch_size is None:
+        assert_same(tuple(envs.reset(seed=1)), tuple(own.reset(seed=1)), "reset")
+    assert [path for path, _ in envs.pool.call("where")] == [python] * 2
+    envs.close(), own.close()

@@ -610,6 +610,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
     own: Any = SimpleNamespace(
         _handle=None, _count=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
+    own.ids = partial(Replies.ids, own)
     monkeypatch.setattr(replies, "lib", SimpleNamespace(pp_pool_replied=list_replied))
     assert Replies.in_columns(own)[0][INFOS].env_ids == (0, 1)
     own.in_columns = partial(Replies.in_columns, own)

@@ -24,6 +24,7 @@ from parallel_pool._engine.arguments import (
     quote,
 )
 from parallel_pool._engine.maker import Maker
+from parallel_pool._workers.pool_arguments import function_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
@@ -189,7 +190,7 @@ def check_allowed(requested: str, choice: Choice) -> Choice:
 
 
 def _check_functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ...]:
-    env_fns = tuple(env)
+    env_fns = tuple(map(function_of, env))
     for each in env_fns:
         if not callable(each):
             raise TypeError(

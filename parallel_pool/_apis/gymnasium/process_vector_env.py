@@ -84,6 +84,7 @@ class ProcessVectorEnv(AsyncCalls):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        python: Any = None,
     ) -> None:
         """Starts the worker processes and makes the environments in them.
 
@@ -111,6 +112,9 @@ class ProcessVectorEnv(AsyncCalls):
             on_error: "raise", or "restart": environments whose worker died, or that raised, are
                 made again with fresh seeds; their rows repeat the last observation, truncated, and
                 infos have "worker_restarted" and "restart_seed".
+            python: path of the Python interpreter in which workers run, such as that of a virtual
+                environment, or a list of one path, or None, for each environment; see
+                `parallel_pool.ProcessPool`.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -139,6 +143,7 @@ class ProcessVectorEnv(AsyncCalls):
             timeout=timeout,
             start_timeout=start_timeout,
             on_error=on_error,
+            python=python,
             # SyncVectorEnv always passes both
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,

@@ -22,17 +22,16 @@ from parallel_pool._apis.leases.slot import (
     RESET,
     STEP,
     Call,
+    Row,
     Slot,
 )
 from parallel_pool._apis.leases.waiters import Deliveries
-from parallel_pool._engine.base_pool import has_batch, recv_soon
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._workers.data.messages import LostEpisodeError
 from parallel_pool._workers.watch.watch import THREAD_SIGNALS
 from parallel_pool.errors import (
     BusyError,
     ClosedError,
-    EnvError,
     NotResetError,
     PoolError,
     PoolTimeoutError,
@@ -46,8 +45,9 @@ if TYPE_CHECKING:
 
 # seconds of one wait for a row, after which deadlines are looked at
 SLICE = 0.05
-# rows that are taken one after another before their results are delivered
-MAX_ROWS = 64
+# From so many rows at once on, seconds until the next receive: more rows are about to come, and one
+# receive of many costs less than many receives. Results are later by that at most.
+CROWD, PAUSE = 4, 0.0005
 # seconds in which nothing could be received, after which all calls fail
 MAX_BROKEN = 5.0
 
@@ -283,8 +283,9 @@ class Dispatcher:
         broken_since: float | None = None
         while self._has_calls():
             deliveries = Deliveries()
+            received = 0
             try:
-                self._receive(deliveries)
+                received = self._receive(deliveries)
                 broken_since = None
             except Exception as error:
                 now = time.monotonic()
@@ -297,6 +298,8 @@ class Dispatcher:
             if time.monotonic() >= self._earliest:
                 self._expire(deliveries)
             self._deliver(deliveries)
+            if received >= CROWD:
+                time.sleep(PAUSE)
 
     def _has_calls(self) -> bool:
         """Waits until a call is in flight; returns False once the pool is closed."""
@@ -309,51 +312,42 @@ class Dispatcher:
                 self._is_asleep = True
             self._wakeups.get()
 
-    def _receive(self, deliveries: Deliveries) -> None:
-        """Receives the rows that are there; waits for the first of them."""
+    def _receive(self, deliveries: Deliveries) -> int:
+        """Receives the rows that are there, and waits for the first of them; returns how many."""
         left = min(SLICE, max(0.0, self._earliest - time.monotonic()))
-        pool = self.envs.pool
-        for _ in range(MAX_ROWS):
-            try:
-                found = recv_soon(pool, self.envs.row, left)
-                if found is None:
-                    return
-                self._finish(*found, deliveries)
-            except Exception as error:
-                failure = error if isinstance(error, EnvError) else error.__cause__
-                if not isinstance(failure, EnvError) or not failure.env_ids:
-                    raise
-                self._finish_failed(failure.env_ids[0], error, deliveries)
-            if not has_batch(pool):
-                return
-            left = 0.0
-
-    def _finish(
-        self, env_id: int, row: Any, error: Exception | None, deliveries: Deliveries
-    ) -> None:
-        """Settles the call whose row has arrived; `error`: what it raises all the same."""
+        rows = self.envs.receive(left)
         with self.lock:
-            slot, call = self._over_locked(env_id)
-            value = None
-            if error is None:
-                value, error = self._value(slot, call, row)
-            elif call.kind != CALL:
-                slot.refusal = FAILED
-            self._settle_locked(slot, call, value, error, deliveries)
+            for row in rows:
+                if row.has_failed:
+                    self._finish_failed_locked(row, deliveries)
+                else:
+                    self._finish_locked(row, deliveries)
+        return len(rows)
 
-    def _finish_failed(self, env_id: int, error: Exception, deliveries: Deliveries) -> None:
-        """Settles the call of an environment that has failed, or whose worker has died."""
-        with self.lock:
-            slot, call = self._over_locked(env_id)
-            if self._may_repeat(slot, call, error):
-                with contextlib.suppress(PoolError):
-                    self._send_locked(slot, call)
-                    return
-            if isinstance(error, LostEpisodeError):
-                # the worker died after the last check
-                error = self._loss_of_episode(slot)
+    def _finish_locked(self, row: Row, deliveries: Deliveries) -> None:
+        """Settles the call whose row has arrived."""
+        slot, call = self._over_locked(row.env_id)
+        value, error = None, row.error
+        if error is None:
+            value, error = self._value(slot, call, row.value)
+        elif call.kind != CALL:
             slot.refusal = FAILED
-            self._settle_locked(slot, call, None, error, deliveries)
+        self._settle_locked(slot, call, value, error, deliveries)
+
+    def _finish_failed_locked(self, row: Row, deliveries: Deliveries) -> None:
+        """Settles the call of an environment that has failed, or whose worker has died."""
+        slot, call = self._over_locked(row.env_id)
+        error = row.error
+        assert error is not None
+        if self._may_repeat(slot, call, error):
+            with contextlib.suppress(PoolError):
+                self._send_locked(slot, call)
+                return
+        if isinstance(error, LostEpisodeError):
+            # the worker died after the last check
+            error = self._loss_of_episode(slot)
+        slot.refusal = FAILED
+        self._settle_locked(slot, call, None, error, deliveries)
 
     def _over_locked(self, env_id: int) -> tuple[Slot, Call]:
         """Returns an environment and its call, which is in flight no more."""

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.gymnasium.single_results import SingleResults
-from parallel_pool._apis.leases.slot import STEP
+from parallel_pool._apis.leases.slot import STEP, Row
+from parallel_pool._engine.base_pool import has_batch, recv_soon
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.views import all_arrays
 from parallel_pool._native import ffi, lib
-from parallel_pool.errors import StateError
+from parallel_pool.errors import EnvError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.slot import Call
     from parallel_pool._engine.views import Views
+
+
+# rows that are taken one after another before their results are delivered
+MAX_ROWS = 64
 
 
 class NativeEnvs:
@@ -61,10 +66,23 @@ class NativeEnvs:
         else:
             self.pool.send_reset([env_id], **call.argument)
 
-    def row(self, views: Views) -> tuple[int, Any, None]:
-        """Returns the environment of a batch, its row for `result`, and None: there is no error."""
+    def receive(self, timeout: float) -> list[Row]:
+        """Returns the rows that have arrived; waits for the first, 50 ms at most."""
+        rows: list[Row] = []
+        while len(rows) < MAX_ROWS and (not rows or has_batch(self.pool)):
+            try:
+                found = recv_soon(self.pool, self._row, 0.0 if rows else timeout)
+            except EnvError as error:
+                rows.append(Row(error.env_ids[0], None, error, True))
+                continue
+            if found is None:
+                break
+            rows.append(found)
+        return rows
+
+    def _row(self, views: Views) -> Row:
         arrays = all_arrays(views)
-        return int(arrays[self._env_id][0]), arrays, None
+        return Row(int(arrays[self._env_id][0]), arrays)
 
     def result(self, call: Call, row: Any) -> Any:
         """Returns what a call returns for its row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.waiters import Waiter
@@ -40,6 +40,22 @@ class Call:
         self.waiter: Waiter | None = waiter
         self.timeout = timeout
         self.due = math.inf if timeout is None else time.monotonic() + timeout
+
+
+class Row(NamedTuple):
+    """What has arrived for one environment.
+
+    Attributes:
+        env_id: the environment.
+        value: for `result` of what received it; None with an error.
+        error: what the call raises.
+        has_failed: the environment has failed, or its worker has died; else a call or its result.
+    """
+
+    env_id: int
+    value: Any
+    error: Exception | None = None
+    has_failed: bool = False
 
 
 class Slot:

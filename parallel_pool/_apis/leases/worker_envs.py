@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._apis.leases.slot import RESET, STEP
+from parallel_pool._apis.leases.slot import RESET, STEP, Row
+from parallel_pool._engine.base_pool import recv_rows
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers import single_turns
 from parallel_pool._workers.data.messages import ANSWER, FAILURE, INFO, OBSERVATION, TurnCall
 from parallel_pool._workers.data.spaces import Reader
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.replies import replies_of
 from parallel_pool._workers.watch import failures
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.slot import Call
     from parallel_pool._engine.views import Views
+    from parallel_pool._workers.data.messages import Reply
     from parallel_pool._workers.watch.failures import Death
+
+
+NO_REPLY: Reply = {}
+# most rows that one receive takes
+MAX_ROWS = 64
 
 
 class WorkerEnvs:
     """Environments in worker processes, each by default in its own.
 
     Attributes:
-        pool: the `ProcessPool`, whose batches have one row.
+        pool: the `ProcessPool`.
         can_kill: whether `kill` can end a step.
     """
 
@@ -42,7 +50,8 @@ class WorkerEnvs:
         self.pool = pool = ProcessPool(
             env_fns,
             num_workers=len(env_fns) if num_workers is None else num_workers,
-            batch_size=1,
+            # fewer than all, so that a row can be received before others are there
+            batch_size=max(1, min(len(env_fns) - 1, MAX_ROWS)),
             autoreset="disabled",
             start_method=start_method,
             start_timeout=start_timeout,
@@ -73,25 +82,41 @@ class WorkerEnvs:
         else:
             single_turns.send_reset(self.pool, env_id, call.argument)
 
-    def row(self, views: Views) -> tuple[int, Any, Exception | None]:
-        """Returns the environment of a batch, its row for `result`, and an error in its place."""
-        env_id = int(views[self._env_id]()[0])
-        try:
-            reply = self.pool.replies().get(env_id, {})
-            if FAILURE in reply:  # of a method
-                what = f"a call of environment {env_id} failed"
-                failures.raise_failure(reply[FAILURE], what, (env_id,), ())
-        except Exception as error:
-            return env_id, None, error
-        if ANSWER in reply:
-            return env_id, reply[ANSWER], None
-        observation = None
-        if OBSERVATION in reply:
-            observation = reply[OBSERVATION]
-        elif self._reader is not None:
-            observation = self._reader.row([views[i]() for i in self._leaves], 0)
-        reward, terminated, truncated = [views[i]()[0].item() for i in self._ends]
-        return env_id, (observation, reward, terminated, truncated, reply.get(INFO, {})), None
+    def receive(self, timeout: float) -> Sequence[Row]:
+        """Returns the rows that have arrived; waits for the first, 50 ms at most."""
+        return recv_rows(self.pool, self._rows, timeout) or ()
+
+    def _rows(self, views: Views, count: int, failed: Sequence[int]) -> list[Row]:
+        leaves = [views[i]() for i in self._leaves]
+        ends = [views[i]()[:count].tolist() for i in self._ends]
+        replied = set(replies_of(self.pool).ids())
+        rows = []
+        for at, env_id in enumerate(views[self._env_id]()[:count].tolist()):
+            if env_id in failed:
+                rows.append(Row(env_id, None, single_turns.failure_of(self.pool, env_id), True))
+                continue
+            try:
+                reply = self._reply(env_id) if env_id in replied else NO_REPLY
+                if ANSWER in reply:
+                    rows.append(Row(env_id, reply[ANSWER]))
+                    continue
+                if OBSERVATION in reply:
+                    observation = reply[OBSERVATION]
+                else:
+                    observation = self._reader and self._reader.row(leaves, at)
+                info = reply.get(INFO, {})
+                rows.append(Row(env_id, (observation, *[end[at] for end in ends], info)))
+            except Exception as error:
+                rows.append(Row(env_id, None, error))
+        return rows
+
+    def _reply(self, env_id: int) -> Reply:
+        """Returns the reply of an environment; raises what a method has raised."""
+        reply = replies_of(self.pool).one(env_id)
+        if FAILURE in reply:
+            what = f"a call of environment {env_id} failed"
+            failures.raise_failure(reply[FAILURE], what, (env_id,), ())
+        return reply
 
     def result(self, call: Call, row: Any) -> Any:
         """Returns what a call returns for its row."""

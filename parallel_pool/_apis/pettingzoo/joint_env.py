@@ -281,3 +281,8 @@ def _agents(env: Any) -> list[Any]:
 
 def _without_empty(infos: Mapping[Any, Any]) -> dict[str, Any]:
     return {key: info for key, info in infos.items() if not (isinstance(info, dict) and not info)}
+
+
+def groups_of(env: JointEnv) -> tuple[groups.AgentGroup, ...]:
+    """Returns the groups of an environment; here, as another interpreter can import this module."""
+    return env.groups

@@ -98,6 +98,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        python: Any = None,
         **options: Any,
     ) -> None:
         """Makes the environments.
@@ -127,6 +128,9 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             on_error: functions: "raise", or "restart": environments whose worker died, or that
                 raised, are made again with fresh seeds; all their live agents are truncated, with
                 reward 0, and infos have "worker_restarted" and "restart_seed".
+            python: functions: path of the Python interpreter in which workers run, or a list of one
+                path, or None, for each environment; see `parallel_pool.ProcessPool`. It needs a
+                Gymnasium as new as this process has.
             options: native: the environment's constructor options, and render_mode.
 
         Raises:
@@ -145,6 +149,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             "timeout": timeout,
             "start_timeout": start_timeout,
             "on_error": on_error,
+            "python": python,
         }
         threads = {"num_threads": num_threads, "thread_affinity_offset": thread_affinity_offset}
         self._agents: NativeAgents | ProcessAgents | AsyncNativeAgents | AsyncProcessAgents

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,12 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
-from parallel_pool._apis.pettingzoo.joint_env import JointEnv
+from parallel_pool._apis.pettingzoo.joint_env import JointEnv, groups_of
 from parallel_pool._engine import maker
+from parallel_pool._workers.pool_arguments import check_functions
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
+    from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine import seeds
     from parallel_pool._engine.buffers import Array
     from parallel_pool._workers.process_pool import ProcessPool
@@ -90,11 +91,9 @@ DIFFER = (
 
 
 def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
-    """Returns functions that make `JointEnv`s; what is not iterable is left for the pool."""
-    if not isinstance(env_fns, Iterable):
-        return env_fns
+    """Returns functions that make `JointEnv`s."""
     keeps_last_step = mode is AutoresetMode.SAME_STEP
-    return [_joint_function(fn, keeps_last_step) if callable(fn) else fn for fn in env_fns]
+    return [_joint_function(fn, keeps_last_step) for fn in check_functions(env_fns)]
 
 
 def _joint_function(env_fn: Any, keeps_last_step: bool) -> Any:
@@ -116,13 +115,9 @@ def joint_columns(pool: ProcessPool) -> JointColumns:
             raise RuntimeError(
                 f"{DIFFER}: environment {i} has possible_agents={agents}, environment 0 {lists[0]}"
             )
-    return JointColumns(lists[0], pool.apply(_groups_of, env_ids=[0])[0])
+    return JointColumns(lists[0], pool.apply(groups_of, env_ids=[0])[0])
 
 
 def by_group_number(blocks: Sequence[Any]) -> dict[str, Any]:
     """Returns the actions of each group under the keys of a `JointEnv`."""
     return {str(number): block for number, block in enumerate(blocks)}
-
-
-def _groups_of(env: JointEnv) -> tuple[AgentGroup, ...]:
-    return env.groups

@@ -16,7 +16,8 @@ from parallel_pool._engine.pool_checks import check_idle, check_reset
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
-from parallel_pool._workers.process_pool import ProcessPool, listed, send_objects
+from parallel_pool._workers.pool_arguments import check_functions
+from parallel_pool._workers.process_pool import ProcessPool, send_objects
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ class ProcessBackend:
         timeout: float | None,
         start_timeout: float | None,
         on_error: str,
+        python: Any,
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
         self.pool = pool = ProcessPool(
-            # the pool refuses anything that is not callable
-            [in_worker.CheckedEnvFn(fn) if callable(fn) else fn for fn in listed(env_fns)],
+            [in_worker.CheckedEnvFn(fn) for fn in check_functions(env_fns)],
             num_workers=num_workers,
             autoreset="same_step",
             reward_dtype="float32",
@@ -58,6 +59,7 @@ class ProcessBackend:
             timeout=timeout,
             start_timeout=start_timeout,
             on_error=on_error,
+            python=python,
             check_spaces=_check_spaces,
         )
         self.num_envs = pool.num_envs

@@ -96,6 +96,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        python: Any = None,
         seed: int | None = None,
         max_episode_steps: int | Each | EachReset | None = None,
         render_mode: str | None = None,
@@ -116,7 +117,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             env_fns: the functions, under the name in DummyVecEnv and SubprocVecEnv.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
-            start_method: for Python environments only, as the next four: how processes start:
+            start_method: for Python environments only, as the next five: how processes start:
                 "forkserver", "spawn" or "fork"; None for "forkserver".
             num_workers: processes; None for the cores this process may use. Each has the same
                 number of environments. 0: this process steps them, in the calling thread.
@@ -128,6 +129,9 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
                 made again with fresh seeds. Their episode counts as truncated, with reward 0 and
                 the last observation as "terminal_observation"; infos have "worker_restarted" and
                 "restart_seed".
+            python: path of the Python interpreter in which workers run, such as that of a virtual
+                environment, or a list of one path, or None, for each environment; see
+                `parallel_pool.ProcessPool`.
             max_episode_steps: for ids and specs only, as the next two: time limit in steps; None
                 for the spec's own, -1 for none.
             render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
@@ -156,6 +160,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             "timeout": timeout,
             "start_timeout": start_timeout,
             "on_error": on_error,
+            "python": python,
         }
         of_threads = {
             "max_episode_steps": max_episode_steps,

@@ -10,6 +10,7 @@ For every space the observations and actions are the same as with `SyncVectorEnv
 
 from __future__ import annotations
 
+import copy
 import math
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
@@ -133,6 +134,27 @@ def map_space(function: Callable[..., Any], space: Space, *trees: Any) -> Any:
         each = enumerate(space.spaces)
         return tuple(map_space(function, part, *(t[i] for t in trees)) for i, part in each)
     return function(space, *trees)
+
+
+def complete(space: Space) -> None:
+    """Adds what a space of an older Gymnasium, of another interpreter, lacks in this one's."""
+    if isinstance(space, spaces.Dict):
+        # the order that its keys have is kept
+        vars(space).setdefault("sort_keys", False)
+    if isinstance(space, TREES):
+        for _, part in _parts(space):
+            complete(part)
+
+
+def unseeded(space: Space) -> Space:
+    """Returns a copy without generators, which NumPy 1.26 and NumPy 2 pickle differently."""
+    found = copy.copy(space)
+    vars(found)["_np_random"] = None
+    if isinstance(found, spaces.Dict):
+        found.spaces = {key: unseeded(part) for key, part in found.spaces.items()}
+    elif isinstance(found, spaces.Tuple):
+        found.spaces = tuple(map(unseeded, found.spaces))
+    return found
 
 
 def fixed_leaves(space: Space) -> tuple[Leaf, ...]:

@@ -33,7 +33,7 @@ from parallel_pool._workers.data.messages import (
     Reply,
 )
 from parallel_pool._workers.run import env_requests
-from parallel_pool._workers.run.lane_memory import LaneMemory, claim
+from parallel_pool._workers.run.lane_memory import LaneMemory
 from parallel_pool._workers.run.make_env import make_env
 from parallel_pool._workers.start import stray_forks
 from parallel_pool.errors import StateError
@@ -91,6 +91,11 @@ class EnvRunner(LaneMemory):
         self._keeps_types = assignment.keeps_types
         # whether `_step_all` can do plain steps of all environments
         self._takes_all = bool(self._actions is not None and self._writer and not self._keeps_types)
+        # the only row of an unordered pool's turns if `_step_one` can do steps; else None
+        self._staged: Array | None = None
+        if self._actions is not None and self._writer is not None and not self._is_ordered:
+            own = self._own_rows(lib.PP_STAGED, 0, 1)
+            self._staged = own[0] if own else None
         count = len(envs)
         # the last observation of each environment
         self._last: list[Any] = [NOTHING] * count
@@ -139,6 +144,8 @@ class EnvRunner(LaneMemory):
             self._answer_request()
         elif self._takes_all and self._turns.is_whole:
             self._step_all(count)
+        elif count == 1 and self._staged is not None and self._commands[0] in STEPS:
+            self._step_one(self._staged)
         else:
             self._take_turns(count)
 
@@ -196,6 +203,50 @@ class EnvRunner(LaneMemory):
             self._reply_infos(infos)
         current[0] = -1
         deliver(self._worker, 0, count)
+
+    def _step_one(self, staged: Array) -> None:
+        """Does the only turn that was taken, a step of an unordered pool.
+
+        It does what `_take_turns` does, with fewer calls: with one environment in each of many
+        processes, little of their code stays in a core's cache from one step to the next.
+        """
+        env_id = self._env_ids[0]
+        i = env_id - self._first
+        if self._phases[i]:
+            self._take_turns(1)
+            return
+        self._current[0] = env_id
+        try:
+            assert self._actions is not None and self._writer is not None
+            is_record = self._commands[0] == COMMAND_STEP
+            result = self._steps[i](self._actions[i] if is_record else self._payload(0))
+            try:
+                observation, reward, terminated, truncated, info = result
+                self._rewards[0] = reward
+                ends = bool(terminated or truncated)
+            except Exception:
+                raise _wrong_step(result) from None
+            if not ends or not self._end_episode(0, i, observation, terminated, truncated, info):
+                dtype, shape = self._writer.plain
+                if (
+                    type(observation) is ndarray
+                    and observation.dtype is dtype
+                    and observation.shape == shape
+                ):
+                    staged[...] = observation
+                    self._last[i] = observation
+                    if info or type(info) is not dict:
+                        self._reply(0, {INFO: info})
+                else:
+                    self._write_row(0, *self._row_of(0), observation, _info_reply(info))
+        except BaseException as error:
+            self._recover(0, i, error)
+        if self._is_stray:
+            self._exit_stray()
+        mark(self._worker, 0)
+        # first, as one that dies after it has delivered the turn dies in no environment
+        self._current[0] = -1
+        deliver(self._worker, 0, 1)
 
     def _reply_infos(self, infos: Sequence[tuple[int, Any]]) -> None:
         """Replies with the infos of `_step_all`, in as few replies as possible."""
@@ -302,7 +353,7 @@ class EnvRunner(LaneMemory):
         except Exception:
             raise _wrong_step(result) from None
         if not ends or not self._end_episode(turn, i, observation, terminated, truncated, info):
-            arrays, row = self._claim_row(turn)
+            arrays, row = self._row_of(turn)
             self._write_row(turn, arrays, row, observation, _info_reply(info))
 
     def _end_episode(
@@ -328,8 +379,7 @@ class EnvRunner(LaneMemory):
         if reset_info:
             reply[INFO] = reset_info
         self._kinds[turn] = lib.PP_TURN_END
-        # claimed last, as a row that is claimed and not written delays all rows of its batch
-        arrays, row = self._claim_row(turn)
+        arrays, row = self._row_of(turn)
         for held, final in zip(self._final, self._block(self._blocks[turn])[1], strict=True):
             final[row] = held[0]
         self._write_row(turn, arrays, row, observation, reply)
@@ -349,7 +399,7 @@ class EnvRunner(LaneMemory):
         observation, info = self._reset(i, arguments)
         if more:
             info = {**info, **more}
-        arrays, row = self._claim_row(turn)
+        arrays, row = self._row_of(turn)
         self._write_row(turn, arrays, row, observation, _info_reply(info))
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_RESET
@@ -367,7 +417,6 @@ class EnvRunner(LaneMemory):
             # the turn has not failed: the episode goes on
             self._exit_stray()
             self._reply_failure(turn, error)
-        claim(self._worker, turn)
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_REPEAT
 
@@ -380,7 +429,7 @@ class EnvRunner(LaneMemory):
 
     def _repeat_observation(self, turn: int, i: int) -> None:
         """Writes a row that repeats the last observation; the environment is not called."""
-        arrays, row = self._claim_row(turn)
+        arrays, row = self._row_of(turn)
         if self._last[i] is not NOTHING:
             self._write_row(turn, arrays, row, self._last[i], {})
         elif self._has_observation(i):
@@ -480,14 +529,13 @@ class EnvRunner(LaneMemory):
         self._terminated[turn], self._truncated[turn] = 0, 1
         self._rewards[turn] = 0.0
         if not self._same_step:
-            self._claim_row(turn)
             lib.pp_worker_repeat_last(self._worker, turn, False)
             self._phases[i] = ENDED
             self._kinds[turn] = lib.PP_TURN_REPEAT
             self._reply(turn, {INFO: info})
             return
         observation, reset_info = self._reset(i, {})
-        arrays, row = self._claim_row(turn)
+        arrays, row = self._row_of(turn)
         lib.pp_worker_repeat_last(self._worker, turn, True)
         self._kinds[turn] = lib.PP_TURN_CUT
         reply = {INFO: {**reset_info, **info}, FINAL_INFO: {}}
@@ -513,7 +561,6 @@ class EnvRunner(LaneMemory):
         self._phases[i] = phase
         self._terminated[turn] = self._truncated[turn] = 0
         self._reply_failure(turn, error)
-        claim(self._worker, turn)
         self._failed[turn] = 1
 
     def _reply_failure(self, turn: int, error: BaseException) -> None:

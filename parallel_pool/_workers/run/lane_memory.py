@@ -46,9 +46,6 @@ NAMES = {
     ANSWER: "result",
 }
 
-# looked up once: every turn uses it
-claim = lib.pp_worker_claim_row
-
 
 class LaneMemory:
     """What a worker process maps to serve its lane: base class of `EnvRunner`."""
@@ -94,6 +91,8 @@ class LaneMemory:
             else None
         )
         self._leaves = self._writer.leaves if self._writer else ()
+        if not self._is_ordered:
+            self._arrays[lib.PP_STAGED] = self._staged_arrays(False), self._staged_arrays(True)
         self._actions = None if assignment.action_space is None else self._bind_actions(count)
         self._info_packer = InfoPacker()
 
@@ -102,6 +101,19 @@ class LaneMemory:
         records = lib.pp_worker_actions(self._worker, size)
         buffer = memoryview(ffi.buffer(records, size[0] * count))
         return ActionUnpacker(self._assignment.action_space).bind(buffer, count)
+
+    def _staged_arrays(self, is_final: bool) -> list[Array]:
+        """Returns the leaves' arrays in which the turns of an unordered pool have their rows."""
+        count: int = lib.pp_worker_num_envs(self._worker)
+        found = []
+        for at, leaf in enumerate(self._leaves):
+            address = lib.pp_worker_staged(self._worker, at, is_final)
+            if address:
+                raw = memoryview(ffi.buffer(address, leaf.nbytes * count))
+                found.append(
+                    np.frombuffer(raw, np.uint8).view(leaf.dtype).reshape(count, *leaf.shape)
+                )
+        return found
 
     def _block(self, offset: int) -> tuple[list[Array], list[Array]]:
         """Returns the leaves' arrays in a block, and those of final observations."""
@@ -143,9 +155,8 @@ class LaneMemory:
         made = self._row_views[offset, row] = list(array[row : row + count])
         return made
 
-    def _claim_row(self, turn: int) -> tuple[list[Array], int]:
-        """Claims a row for a turn that has none; returns the block's arrays and the row's index."""
-        claim(self._worker, turn)
+    def _row_of(self, turn: int) -> tuple[list[Array], int]:
+        """Returns the arrays in which a turn has its row, and the row's index."""
         return self._block(self._blocks[turn])[0], self._rows[turn]
 
     def _reply(self, turn: int, reply: Reply) -> None:

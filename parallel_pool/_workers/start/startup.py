@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import env_names
+from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import Failure, Task
 from parallel_pool._workers.start import (
     bootstrap,
@@ -161,6 +162,9 @@ def _read_description(message: Any, share: Share) -> Description:
         why = f"the worker process of {share} can't start: {message[2]}"
         raise WorkerError(why, share.env_ids, ()) from message[1]
     description: Description = message[1]
+    if share.interpreter is not None:
+        for space in (*description.observation_spaces, *description.action_spaces):
+            spaces.complete(space)
     return description
 
 
