@@ -243,7 +243,7 @@ class EnvRunner(LaneMemory):
             self._recover(0, i, error)
         if self._is_stray:
             self._exit_stray()
-        mark(self._worker, 0)
+        mark(self._worker, 0, 1)
         # first, as one that dies after it has delivered the turn dies in no environment
         self._current[0] = -1
         deliver(self._worker, 0, 1)
