@@ -65,7 +65,7 @@ def link() -> bytes:
     Raises:
         MissingDependencyError, UnprovenError: as `fill_options` does.
     """
-    path = _folder() / "data" / "prebuilt" / "libenv.so"
+    path = folder() / "data" / "prebuilt" / "libenv.so"
     _check(path)
     try:
         # the library stays loaded: nothing closes what ctypes opens
@@ -84,10 +84,10 @@ def link() -> bytes:
 
 def assets() -> str:
     """Returns the folder of pictures as the library wants it, with a slash at its end."""
-    return f"{_folder() / 'data' / 'assets'}{os.sep}"
+    return f"{folder() / 'data' / 'assets'}{os.sep}"
 
 
-def _folder() -> Path:
+def folder() -> Path:
     # importing procgen would import gym
     spec = importlib.util.find_spec("procgen")
     if spec is None or not spec.submodule_search_locations:

@@ -53,7 +53,7 @@ def test_another_build_is_refused(
 ) -> None:
     """Of the library one byte more, of the pictures one less, or none."""
     folder = tmp_path / "procgen"
-    shutil.copytree(procgen._folder(), folder)
+    shutil.copytree(procgen.folder(), folder)
     library = folder / "data" / "prebuilt" / "libenv.so"
     picture = next((folder / "data" / "assets").rglob("*.png"))
     if damage == "library":
@@ -64,7 +64,7 @@ def test_another_build_is_refused(
         picture.unlink()
     else:
         library.unlink()
-    monkeypatch.setattr(procgen, "_folder", lambda: folder)
+    monkeypatch.setattr(procgen, "folder", lambda: folder)
     error = MissingDependencyError if damage == "no library" else UnprovenError
     with pytest.raises(error, match=re.escape(procgen.INSTALL)):
         Pool(COINRUN, 1)

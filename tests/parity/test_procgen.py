@@ -97,13 +97,13 @@ def check(actual: Array, expected: Array) -> None:
 # ------------------------------------------------------------------------------------- steps --
 
 
-@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 10), ids="-".join)
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 17), ids=str)
 def test_one_environment_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, seed=5, steps=500, run=3)
     check(ours(play), procgen_player.expected(play))
 
 
-@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 17), ids="-".join)
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 25), ids=str)
 def test_a_vector_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, num=64, seed=2**31 - 1, steps=40, run=5)
     check(ours(play, is_vector=True), procgen_player.expected(play))
@@ -112,7 +112,7 @@ def test_a_vector_is_the_same(game: str, mode: str) -> None:
 @pytest.mark.parametrize(
     ("game", "mode", "options"),
     thinned(OPTIONS, 4),
-    ids=lambda value: "-".join(value) if isinstance(value, dict) else value,
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else str(value),
 )
 def test_options_are_the_same(game: str, mode: str, options: Mapping[str, Any]) -> None:
     play = Play(game, mode, seed=11, steps=400, run=6, options=options)
@@ -182,7 +182,7 @@ def test_a_reset_within_an_episode_goes_on_to_the_next_level() -> None:
 # --------------------------------------------------------------------------------- snapshots --
 
 
-@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 10), ids="-".join)
+@pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 17), ids=str)
 def test_a_snapshot_goes_on_as_the_original(game: str, mode: str) -> None:
     """Also from the first row of a level, and after other episodes of the same handle."""
     play = Play(game, mode, num=4, seed=8, steps=400, run=5)

@@ -1,13 +1,14 @@
 """Plays Procgen's own ProcgenGym3Env, in a process that has gym3 and gym.
 
-    python -m tests.support.reference.procgen_player '{"game": "coinrun", ...}' rows.npy
-
-Importing procgen imports an old gym, which would change what our pools return, so this has a
-process of its own. It imports nothing of ours.
+Its input has a line for each play, [{"game": "coinrun", ...}, "rows.npy"], and it answers when the
+rows are in the file. Importing procgen imports an old gym, which would change what our pools
+return, so this has a process of its own. It imports nothing of ours.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # what the Makefile installs: gym3 and gym, without what they ask for
 FOLDER = Path(sys.prefix) / "procgen-reference"
 NUM_ACTIONS = 15
+DONE = "the rows are written\n"
 
 Array = npt.NDArray[Any]
 
@@ -75,26 +77,49 @@ def checksums(frames: Array) -> list[int]:
 
 def expected(play: Play) -> Array:
     """Returns the rows of the library's own loop, ROW (1 + steps, num), from another process."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "rows.npy")
+        player = _player()
+        assert player.stdin is not None and player.stdout is not None
+        player.stdin.write(json.dumps([asdict(play), str(target)]) + "\n")
+        player.stdin.flush()
+        said = []
+        for line in player.stdout:
+            said.append(line)
+            if line == DONE:
+                return np.asarray(np.load(target))
+    raise AssertionError("".join(said))
+
+
+@functools.cache
+def _player() -> subprocess.Popen[str]:
+    """Starts the process, which plays all that is asked for: it loads the pictures once."""
     paths = [str(FOLDER)] if FOLDER.exists() else []
     paths += filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
-    with tempfile.TemporaryDirectory() as folder:
-        rows = Path(folder, "rows.npy")
-        module = "tests.support.reference.procgen_player"
-        done = subprocess.run(
-            [sys.executable, "-m", module, json.dumps(asdict(play)), str(rows)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
-        assert done.returncode == 0, done.stderr + done.stdout
-        return np.asarray(np.load(rows))
+    player = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.reference.procgen_player"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+    )
+    # without input it ends
+    assert player.stdin is not None
+    atexit.register(player.stdin.close)
+    return player
 
 
-def main(job: str, target: str) -> None:
+def main() -> None:
+    for line in sys.stdin:
+        job, target = json.loads(line)
+        np.save(target, _rows(Play(**job)))
+        print(DONE, end="", flush=True)
+
+
+def _rows(play: Play) -> Array:
     import procgen
 
-    play = Play(**json.loads(job))
     env = procgen.ProcgenGym3Env(
         num=play.num,
         env_name=play.game,
@@ -108,7 +133,7 @@ def main(job: str, target: str) -> None:
     for row, action in zip(rows[1:], play.actions(), strict=True):
         env.act(action)
         _read(env, row)
-    np.save(target, rows)
+    return rows
 
 
 def _read(env: Any, row: Array) -> None:
@@ -126,4 +151,4 @@ def is_installed() -> bool:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
