@@ -925,7 +925,7 @@ class Vectors(Probe):
         ]
 
 
-class Inner(Probe):
+class InnerFunctions(Probe):
     """Functions in a method, which read and change its variables."""
 
     size = 5
@@ -1027,7 +1027,7 @@ PROBES = (
     LinearAlgebra,
     NarrowInts,
     Vectors,
-    Inner,
+    InnerFunctions,
     Letters,
     Seeded,
 )
