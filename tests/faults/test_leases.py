@@ -102,6 +102,7 @@ async def call_with(env: AsyncLease, what: str, trouble: str, timeout: float) ->
     return await env.call("have", trouble, timeout=timeout)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize(("trouble", "text"), [("kill", "SIGKILL"), ("exit", "exit code 3")])
 def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str) -> None:
@@ -121,6 +122,7 @@ def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str
     run(play)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize("trouble", ["spin", "sleep"])
 def test_a_deadline_ends_what_would_last_for_ever(what: str, trouble: str) -> None:

@@ -140,6 +140,7 @@ def check(case: Case, mode: AutoresetMode) -> int:
     return ends
 
 
+@pytest.mark.slow
 def test_a_lap_can_be_finished() -> None:
     """A lap ends when the first tile is reached again, or nearly: Gymnasium's rule. The info is in
     no other step."""

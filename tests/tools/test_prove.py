@@ -73,6 +73,7 @@ def test_correct_ports_are_equal(name: str) -> None:
     assert all(text for _, text in proof.lines_missed)
 
 
+@pytest.mark.slow
 def test_what_was_covered_is_said() -> None:
     env = write(
         "glider",
@@ -90,6 +91,7 @@ def test_what_was_covered_is_said() -> None:
     assert "\nNever reached:\n" in proof.report and "it->height = 100;" in proof.report
 
 
+@pytest.mark.slow
 def test_coverage_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "gcov_command", lambda cpp: None)
     proof = testing.prove(write("cart"), "CartPole-v1", steps=300)
@@ -134,6 +136,7 @@ def test_a_difference_is_an_error_with_a_program() -> None:
     assert python("again.py").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_difference_is_shrunk() -> None:
     env = write("cart", ("it->x = it->x", "it->x = *(const int64_t *)action * 0.001 + it->x"))
     outcome = prove.run(env, "CartPole-v1", Settings(steps=STEPS, coverage=False))
@@ -196,6 +199,7 @@ def test_a_reference_that_can_not_draw_is_named() -> None:
     assert "the reference fails: RuntimeError: no display" in " ".join(proof.not_covered)
 
 
+@pytest.mark.slow
 def test_a_tolerance_is_kept_and_said() -> None:
     env = write("cart", ("it->x = it->x + 0.02 *", "it->x = it->x + 1e-9 + 0.02 *"))
     proof = testing.prove(env, "CartPole-v1", steps=600, tolerance=1e-4, coverage=False)
@@ -298,6 +302,7 @@ def test_the_command_writes_report_test_and_program(capsys: pytest.CaptureFixtur
     assert python("difference_cards.py").returncode == 1
 
 
+@pytest.mark.slow
 def test_the_command_takes_lists_of_options(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "Blackjack-v1", "--against", "Blackjack-v1", "--steps", "300"]
     assert cli.main([*arguments, "--option", "sab=True,False", "--report", "r.md"]) == 0

@@ -19,6 +19,7 @@ from tests.parity.test_mujoco_rendering import needs_opengl
 from tests.support.same import assert_same
 
 
+@pytest.mark.slow
 def test_stable_baselines3_trains() -> None:
     from stable_baselines3 import PPO
 
