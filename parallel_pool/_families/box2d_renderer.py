@@ -40,6 +40,7 @@ class Painter(Protocol):
 
     def follow(self, pool: Pool) -> bool:
         """Brings Gymnasium's to the present state. Returns whether a window shows it already."""
+        ...
 
 
 class Renderer:

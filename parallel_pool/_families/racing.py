@@ -78,7 +78,7 @@ def _proven(link: bytes, backend: str) -> Mapping[str, bytes] | str:
         kit = racing_kit.make()
     except box2d.NOT_FOUND as error:
         return f"{version} {error}"
-    hidden = dict(zip(HIDDEN, (link, kit), strict=True))
+    hidden: dict[str, bytes] = dict(zip(HIDDEN, (link, kit), strict=True))
     accepted.add((link, kit))
     try:
         for trial in TRIALS:
