@@ -7,6 +7,8 @@
 #ifndef PP_BASE_IDLE_H
 #define PP_BASE_IDLE_H
 
+#ifndef __cplusplus  // for C alone: C++ has other atomics
+
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -28,5 +30,7 @@ void *pp_idle_take(pp_idle *all);
 
 /* Leaves an object to other threads. Returns false if there are too many: free it. */
 bool pp_idle_put_back(pp_idle *all, void *object);
+
+#endif
 
 #endif

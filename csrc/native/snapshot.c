@@ -376,14 +376,39 @@ static int load(pp_natives *natives, int32_t env_id, const char *bytes, int64_t 
   return PP_OK;
 }
 
+/* Returns a snapshot of an environment, which the caller frees; null: it has none now. */
+static char *save_before(pp_natives *natives, int32_t env_id, int64_t *size) {
+  int64_t own = own_room(natives, env_id);
+  if (own < 0) return NULL;
+  *size = (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)) + own;
+  char *before = malloc((size_t)*size);
+  if (before && save(natives, env_id, before, own) < 0) {
+    free(before);
+    return NULL;
+  }
+  return before;
+}
+
+/* load, after whose failure the environment is as it was before. */
+static int load_or_go_back(pp_natives *natives, int32_t env_id, const char *bytes, int64_t size,
+                           const candidate *room) {
+  int64_t size_before = 0;
+  char *before = natives->def->load ? save_before(natives, env_id, &size_before) : NULL;
+  int status = load(natives, env_id, bytes, size, room);
+  // the state may be half restored
+  if (status < 0 && (!before || load(natives, env_id, before, size_before, room) < 0)) {
+    natives->fleet->phase[env_id] = PP_FRESH;
+  }
+  free(before);
+  return status;
+}
+
 static int load_all(pp_natives *natives, const int32_t *env_ids, int32_t count,
                     const void *const *snapshots, const int64_t *sizes, const candidate *room,
                     pp_error *error) {
   for (int32_t i = 0; i < count; i++) {
-    int status = load(natives, env_ids[i], snapshots[i], sizes[i], room);
+    int status = load_or_go_back(natives, env_ids[i], snapshots[i], sizes[i], room);
     if (status < 0) {
-      // the state may be half restored
-      natives->fleet->phase[env_ids[i]] = PP_FRESH;
       return pp_natives_explain_failure(natives, env_ids[i], status, "load", "restored", error);
     }
   }
