@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass
+@dataclass(frozen=True)
 class Lifted:
     """A function that was in a method.
 
@@ -30,16 +30,29 @@ def lift(method: ast.FunctionDef) -> tuple[ast.FunctionDef, list[Lifted]]:
     """Returns a method without the functions that can be lifted out of it, and these."""
     lifted: list[Lifted] = []
     while (inner := next(_inner(method), None)) is not None:
-        parts = _lifted(method, inner)
-        if parts is None:
-            return method, lifted
-        calls = _Calls(inner, parts.tree)
+        defaults, captured = _defaults(inner.args), _captured(method, inner)
+        if defaults is None or captured is None:
+            break
+        calls = _Calls(method, inner, captured)
+        lifted.append(Lifted(calls.method(inner), defaults))
         method = calls.visit(copy.deepcopy(method))
-        parts.tree = _as_method(calls, parts.tree)
-        for each in lifted:
-            each.tree = calls.visit(each.tree)
-        lifted.append(parts)
     return method, lifted
+
+
+def assigned(trees: Sequence[ast.AST]) -> Iterator[str]:
+    """Yields the names that statements assign; comprehensions and functions have their own."""
+    for tree in trees:
+        if isinstance(tree, ast.FunctionDef):
+            yield tree.name
+            continue
+        if isinstance(tree, ast.Name) and isinstance(tree.ctx, (ast.Store, ast.Del)):
+            yield tree.id
+        elif isinstance(tree, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and tree.name:
+            yield tree.name
+        if isinstance(tree, ast.comprehension):
+            yield from assigned([tree.iter, *tree.ifs])
+        else:
+            yield from assigned(list(ast.iter_child_nodes(tree)))
 
 
 def _inner(method: ast.FunctionDef) -> Iterator[ast.FunctionDef]:
@@ -49,39 +62,41 @@ def _inner(method: ast.FunctionDef) -> Iterator[ast.FunctionDef]:
                 yield each
 
 
-def _lifted(method: ast.FunctionDef, inner: ast.FunctionDef) -> Lifted | None:
-    """Returns a function as a method; None if it can't be one."""
-    every = list(ast.walk(inner))
-    own = inner.args
-    is_plain = not (inner.decorator_list or own.vararg or own.kwarg or own.posonlyargs)
+def _captured(method: ast.FunctionDef, inner: ast.FunctionDef) -> list[str] | None:
+    """Returns the variables of the method that a function reads; None if it can't be lifted."""
+    own, every = inner.args, list(ast.walk(inner))
     kinds = (ast.Nonlocal, ast.Global, ast.Yield, ast.YieldFrom, ast.Lambda)
-    if not is_plain or not method.args.args or any(isinstance(each, kinds) for each in every):
+    is_plain = not (inner.decorator_list or own.vararg or own.kwarg or own.posonlyargs)
+    holds_functions = any(isinstance(each, ast.FunctionDef) for each in every[1:])
+    if not is_plain or holds_functions or any(isinstance(each, kinds) for each in every):
         return None
-    if any(isinstance(each, ast.FunctionDef) and each is not inner for each in every):
-        return None
-    if not _is_only_called(method, inner.name):
-        return None
-    defaults = _defaults(own)
-    if defaults is None:
+    if not method.args.args or not _is_only_called(method, inner):
         return None
     first = method.args.args[0].arg
-    if first in _parameters(own):
+    mine = _parameters(own) | set(assigned(inner.body))
+    theirs = _parameters(method.args) | set(assigned(method.body))
+    read = {each.id for each in every if isinstance(each, ast.Name)} - mine
+    captured = (read & theirs) - {first, inner.name}
+    if first in mine or captured & _hidden(method, inner):
         return None
-    captured = (_loaded(inner) - _parameters(own) - _assigned(inner.body)) & (
-        _parameters(method.args) | _assigned(method.body)
-    )
-    made = copy.deepcopy(inner)
-    made.args.defaults, made.args.kw_defaults = [], [None] * len(made.args.kwonlyargs)
-    made.args.args.insert(0, ast.arg(first))
-    for name in sorted(captured - {first, inner.name}):
-        made.args.kwonlyargs.append(ast.arg(name))
-        made.args.kw_defaults.append(None)
-    made.name = f"{method.name}__{inner.name}"
-    return Lifted(made, defaults)
+    return sorted(captured)
 
 
-def _is_only_called(method: ast.FunctionDef, name: str) -> bool:
-    """Returns whether a name means one function, and is only called."""
+def _hidden(method: ast.FunctionDef, inner: ast.FunctionDef) -> set[str]:
+    """Returns the names that mean something else in parts of a method that may call a function."""
+    found: set[str] = set()
+    for each in ast.walk(method):
+        if isinstance(each, ast.comprehension):
+            found |= set(assigned([each.target]))
+        elif isinstance(each, ast.Lambda):
+            found |= _parameters(each.args)
+        elif isinstance(each, ast.FunctionDef) and each not in (method, inner):
+            found |= _parameters(each.args) | set(assigned(each.body))
+    return found
+
+
+def _is_only_called(method: ast.FunctionDef, inner: ast.FunctionDef) -> bool:
+    """Returns whether a name means one function, which is only called, and is there by then."""
     called = {
         id(each.func)
         for each in ast.walk(method)
@@ -89,9 +104,11 @@ def _is_only_called(method: ast.FunctionDef, name: str) -> bool:
         and not any(isinstance(argument, ast.Starred) for argument in each.args)
         and all(keyword.arg for keyword in each.keywords)
     }
-    meant = [each for each in ast.walk(method) if isinstance(each, ast.Name) and each.id == name]
-    defined = [each for each in _inner(method) if each.name == name]
-    return len(defined) == 1 and all(id(each) in called for each in meant)
+    names = [each for each in ast.walk(method) if isinstance(each, ast.Name)]
+    meant = [each for each in names if each.id == inner.name]
+    defined = [each for each in _inner(method) if each.name == inner.name]
+    is_known = inner in method.body and all(each.lineno > inner.lineno for each in meant)
+    return is_known and len(defined) == 1 and all(id(each) in called for each in meant)
 
 
 def _defaults(arguments: ast.arguments) -> dict[str, Any] | None:
@@ -112,61 +129,35 @@ def _parameters(arguments: ast.arguments) -> set[str]:
     return {each.arg for each in every}
 
 
-def _loaded(tree: ast.AST) -> set[str]:
-    found = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
-    return found
-
-
-def _assigned(body: list[ast.stmt]) -> set[str]:
-    """Returns the names that statements assign, without those of functions in them."""
-    found: set[str] = set()
-    left: list[ast.AST] = list(body)
-    while left:
-        tree = left.pop()
-        if isinstance(tree, ast.FunctionDef):
-            found.add(tree.name)
-            continue
-        if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Store):
-            found.add(tree.id)
-        if isinstance(tree, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            continue
-        left.extend(ast.iter_child_nodes(tree))
-    return found
-
-
 class _Calls(ast.NodeTransformer):
-    """Replaces calls of a function by calls of the method that it has become, and drops it."""
+    """Replaces calls of a function by calls of the method that it becomes, and drops it."""
 
-    def __init__(self, inner: ast.FunctionDef, made: ast.FunctionDef) -> None:
-        self._name, self._place = inner.name, (inner.lineno, inner.col_offset)
-        self._method, self._own = made.name, made.args.args[0].arg
-        before = _parameters(inner.args)
-        self._captured = [each.arg for each in made.args.kwonlyargs if each.arg not in before]
+    def __init__(
+        self, method: ast.FunctionDef, inner: ast.FunctionDef, captured: Sequence[str]
+    ) -> None:
+        self._function, self._own = inner.name, method.args.args[0].arg
+        self._method = f"{method.name}__{inner.name}"
+        self._captured = captured
+
+    def method(self, inner: ast.FunctionDef) -> ast.FunctionDef:
+        """Returns the function as a method, in which it calls itself as such."""
+        made = copy.deepcopy(inner)
+        made.name, made.body = self._method, [self.visit(each) for each in made.body]
+        own = made.args
+        own.args.insert(0, ast.arg(self._own))
+        own.kwonlyargs += [ast.arg(name) for name in self._captured]
+        own.defaults, own.kw_defaults = [], [None] * len(own.kwonlyargs)
+        return made
 
     def visit_FunctionDef(self, tree: ast.FunctionDef) -> ast.AST:
         self.generic_visit(tree)
-        if (tree.lineno, tree.col_offset) == self._place and tree.name == self._name:
-            return ast.copy_location(ast.Pass(), tree)
-        return tree
+        return ast.copy_location(ast.Pass(), tree) if tree.name == self._function else tree
 
     def visit_Call(self, tree: ast.Call) -> ast.AST:
         self.generic_visit(tree)
-        if not isinstance(tree.func, ast.Name) or tree.func.id != self._name:
+        if not isinstance(tree.func, ast.Name) or tree.func.id != self._function:
             return tree
-        own = ast.Name(self._own, ast.Load())
-        tree.func = ast.Attribute(own, self._method, ast.Load())
+        tree.func = ast.Attribute(ast.Name(self._own, ast.Load()), self._method, ast.Load())
         for name in self._captured:
             tree.keywords.append(ast.keyword(name, ast.Name(name, ast.Load())))
-        for each in ast.walk(tree.func):
-            ast.copy_location(each, tree)
-        for keyword in tree.keywords:
-            if not hasattr(keyword, "lineno"):
-                for each in ast.walk(keyword):
-                    ast.copy_location(each, tree)
-        return tree
-
-
-def _as_method(calls: _Calls, made: ast.FunctionDef) -> ast.FunctionDef:
-    """Returns the method, in which calls of itself are calls of the method, too."""
-    made.body = [calls.visit(each) for each in made.body]
-    return made
+        return ast.fix_missing_locations(tree)

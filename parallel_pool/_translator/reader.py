@@ -7,7 +7,7 @@ import functools
 import inspect
 import textwrap
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class Function:
     @functools.cached_property
     def locals(self) -> frozenset[str]:
         """The names that belong to the function, wherever in it they are assigned."""
-        return frozenset(_assigned(self.tree.body)) - {
+        return frozenset(lifting.assigned(self.tree.body)) - {
             name
             for each in ast.walk(self.tree)
             if isinstance(each, (ast.Global, ast.Nonlocal))
@@ -65,19 +65,6 @@ class Function:
 
 # of classes, the functions that were in their methods
 _LIFTED: weakref.WeakKeyDictionary[type, dict[str, Function]] = weakref.WeakKeyDictionary()
-
-
-def _assigned(trees: Sequence[ast.AST]) -> Iterator[str]:
-    """Yields the names that statements assign; a comprehension has its own."""
-    for tree in trees:
-        if isinstance(tree, ast.Name) and isinstance(tree.ctx, (ast.Store, ast.Del)):
-            yield tree.id
-        elif isinstance(tree, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and tree.name:
-            yield tree.name
-        if isinstance(tree, ast.comprehension):
-            yield from _assigned([tree.iter, *tree.ifs])
-        else:
-            yield from _assigned(list(ast.iter_child_nodes(tree)))
 
 
 def is_own(cls: type) -> bool:

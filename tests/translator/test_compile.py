@@ -81,6 +81,9 @@ REFUSED = {
     "value = [i for i in self.items if i][0:2:3]": "a slice of a list with a step",
     "self.observation_space = spaces.Discrete(2)": "self.observation_space",
     "def inner():\n    nonlocal value\n    value = 2": "inner is a function in a function",
+    # names that mean something else where the function is called
+    "k = 3\ndef inner(x): return x * k\nk += sum(inner(1) for k in range(3))": "inner is a function",
+    "k = 3\ndef inner(): return k\ndef other(k): return inner()\nk += other(1)": "inner is a function",
     "value = self.nothing": "self.nothing is assigned nowhere before this line",
     "with open('x') as file:\n    pass": "a with statement is not translated",
     "value = self.action_space.sample()": "draw from self.np_random",
