@@ -70,6 +70,7 @@ def run(folder: Path, body: str, steps: int = 3, name: str = "mine.py") -> Any:
         return batch.obs.copy()
 
 
+INNER = "inner is a function in a function"
 REFUSED = {
     "self.speed = 'fast'": "self.speed: a value is a float at one place and a str at another",
     "self.count = 0.5": "self.count is an int after reset(), and a float here: write a float from",
@@ -80,10 +81,10 @@ REFUSED = {
     "text = f'{self.speed}'": "texts that are made while the program runs are not translated",
     "value = [i for i in self.items if i][0:2:3]": "a slice of a list with a step",
     "self.observation_space = spaces.Discrete(2)": "self.observation_space",
-    "def inner():\n    nonlocal value\n    value = 2": "inner is a function in a function",
+    "def inner():\n    nonlocal value\n    value = 2": INNER,
     # names that mean something else where the function is called
-    "k = 3\ndef inner(x): return x * k\nk += sum(inner(1) for k in range(3))": "inner is a function",
-    "k = 3\ndef inner(): return k\ndef other(k): return inner()\nk += other(1)": "inner is a function",
+    "k = 3\ndef inner(x): return x * k\nk += sum(inner(1) for k in range(3))": INNER,
+    "k = 3\ndef inner(): return k\ndef other(k): return inner()\nk += other(1)": INNER,
     "value = self.nothing": "self.nothing is assigned nowhere before this line",
     "with open('x') as file:\n    pass": "a with statement is not translated",
     "value = self.action_space.sample()": "draw from self.np_random",
