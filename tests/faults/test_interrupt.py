@@ -28,6 +28,9 @@ class Interrupter:
         # the call of sys.setprofile that removes this profiler
         if argument is sys.setprofile:
             return
+        # no Ctrl-C arrives there
+        if signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+            return
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
