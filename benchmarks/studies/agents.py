@@ -8,26 +8,24 @@ it is installed.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import importlib.util
 import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
+from benchmarks.harness.scene_race import SceneRace
 from parallel_pool import PoolParallelEnv
-from parallel_pool._bench import machine, tree
+from parallel_pool._bench import tree
 from parallel_pool._bench.python_players import started_since
-from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
+from parallel_pool._bench.rounds import Player
 from parallel_pool._command import until_interrupted
 
 OURS = "PoolParallelEnv.step_arrays"
@@ -36,9 +34,6 @@ LOOP = "a Python loop"
 LOOPS = "a Python loop on each core"
 SUPERSUIT = "SuperSuit, 2 workers"
 WORLDS = 256
-HEADER = (
-    "| scene | player | steps of games/s | stacked arrays are faster |\n| --- | --- | ---: | ---: |"
-)
 
 
 class Stacked:
@@ -226,52 +221,16 @@ SCENES: Mapping[str, Callable[[], Mapping[str, Callable[[], Player]]]] = {
 }
 
 
-def times(spread: Spread) -> str:
-    """Returns a ratio with its quartiles, for the table."""
-    return f"{spread.median:,.2f} ({spread.low:,.2f}-{spread.high:,.2f})"
-
-
-def measure(scene: str, rounds: int, seconds: float) -> list[str]:
-    """Plays a scene; returns the rows of the table."""
-    with ExitStack() as stack:
-        players = {
-            name: stack.enter_context(closing(make())) for name, make in SCENES[scene]().items()
-        }
-        samples = interleave(players, rounds, seconds, turns=3)
-    rows = []
-    for name, own in samples.items():
-        rate = Spread.of(each.rate for each in own).median
-        faster = "" if name == OURS else times(ratio(samples[OURS], own))
-        rows.append(f"| {scene} | {name} | {rate:,.0f} | {faster} |")
-    return rows
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies.agents", description=__doc__
-    )
-    parser.add_argument("scenes", nargs="*", metavar="WORD", help="scenes with one of these words")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each player in a round (1)")
-    parser.add_argument("--out", type=Path, help="file for the table")
-    options = parser.parse_args(arguments)
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    chosen = [
-        scene
-        for scene in SCENES
-        if not options.scenes or any(word in scene for word in options.scenes)
-    ]
-    lines = [f"{machine.cpu_name()}, commit {machine.commit()}\n", HEADER]
-    print("\n".join(lines), flush=True)
-    for scene in chosen:
-        rows = measure(scene, options.rounds, options.seconds)
-        print("\n".join(rows), flush=True)
-        lines += rows
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
-    return 0
-
+RACE = SceneRace(
+    "benchmarks.studies.agents",
+    __doc__,
+    SCENES,
+    OURS,
+    "steps of games/s",
+    "stacked arrays are faster",
+    digits=2,
+)
+main = RACE.main
 
 if __name__ == "__main__":
     sys.exit(until_interrupted(main))

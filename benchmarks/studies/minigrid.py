@@ -8,14 +8,10 @@ are: medians of the rounds, quartiles in brackets. The last scene is a picture o
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -23,13 +19,12 @@ import numpy as np
 from minigrid.wrappers import ImgObsWrapper, RGBImgPartialObsWrapper
 
 import parallel_pool
-from parallel_pool._bench import machine
-from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
+from benchmarks.harness.scene_race import SceneRace
+from parallel_pool._bench.rounds import Player
 from parallel_pool._command import until_interrupted
 
 OURS, ENVPOOL, SYNC = "parallel_pool, Gymnasium's API", "EnvPool", "SyncVectorEnv"
 NUM_ENVS, THREADS, BATCHES_OF_ACTIONS = 1024, 2, 16
-HEADER = "| scene | player | steps/s | ours are faster |\n| --- | --- | ---: | ---: |"
 IDS = (
     *(f"MiniGrid-{name}-v0" for name in ("DoorKey-8x8", "FourRooms", "MultiRoom-N6")),
     *("MiniGrid-Dynamic-Obstacles-8x8-v0", "BabyAI-GoToLocal-v0", "BabyAI-BossLevel-v0"),
@@ -106,52 +101,10 @@ SCENES: Mapping[str, Callable[[], Mapping[str, Callable[[], Player]]]] = {
 }
 
 
-def times(spread: Spread) -> str:
-    """Returns a ratio with its quartiles, for the table."""
-    return f"{spread.median:,.1f} ({spread.low:,.1f}-{spread.high:,.1f})"
-
-
-def measure(scene: str, rounds: int, seconds: float) -> list[str]:
-    """Plays a scene; returns the rows of the table."""
-    with ExitStack() as stack:
-        players = {
-            name: stack.enter_context(closing(make())) for name, make in SCENES[scene]().items()
-        }
-        samples = interleave(players, rounds, seconds, turns=3)
-    rows = []
-    for name, own in samples.items():
-        rate = Spread.of(each.rate for each in own).median
-        faster = "" if name == OURS else times(ratio(samples[OURS], own))
-        rows.append(f"| {scene} | {name} | {rate:,.0f} | {faster} |")
-    return rows
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies.minigrid", description=__doc__
-    )
-    parser.add_argument("scenes", nargs="*", metavar="WORD", help="scenes with one of these words")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each player in a round (1)")
-    parser.add_argument("--out", type=Path, help="file for the table")
-    options = parser.parse_args(arguments)
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    chosen = [
-        scene
-        for scene in SCENES
-        if not options.scenes or any(word in scene for word in options.scenes)
-    ]
-    lines = [f"{machine.cpu_name()}, commit {machine.commit()}\n", HEADER]
-    print("\n".join(lines), flush=True)
-    for scene in chosen:
-        rows = measure(scene, options.rounds, options.seconds)
-        print("\n".join(rows), flush=True)
-        lines += rows
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
-    return 0
-
+RACE = SceneRace(
+    "benchmarks.studies.minigrid", __doc__, SCENES, OURS, "steps/s", "ours are faster", digits=1
+)
+main = RACE.main
 
 if __name__ == "__main__":
     sys.exit(until_interrupted(main))

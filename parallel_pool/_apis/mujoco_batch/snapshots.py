@@ -70,7 +70,7 @@ class Snapshots:
         return b"".join([self._header(), _packed(generator), *rows])
 
     def check(self, state: bytes) -> None:
-        """Raises ValueError for what is no snapshot of such a world."""
+        """Raises ValueError unless the bytes are a snapshot of such a world."""
         header = self._header()
         sizes = [array[0].nbytes for _, array in self._arrays()]
         if state[: len(header)] != header:

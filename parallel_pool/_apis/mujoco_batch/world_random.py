@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,10 +46,7 @@ class WorldRandom:
 
     def random(self, size: Size = ()) -> Array:
         """Returns float64 numbers from 0 to 1, 1 excluded, (worlds, *size)."""
-        drawn = self._room(size)
-        for generator, row in zip(self.generators, drawn.reshape(len(self), -1), strict=True):
-            generator.random(out=row)
-        return drawn
+        return self._filled(size, lambda generator, row: generator.random(out=row))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = ()) -> Array:
         """Returns float64 numbers from low to high, (worlds, *size).
@@ -65,10 +62,7 @@ class WorldRandom:
 
     def standard_normal(self, size: Size = ()) -> Array:
         """Returns float64 numbers of mean 0 and deviation 1, (worlds, *size)."""
-        drawn = self._room(size)
-        for generator, row in zip(self.generators, drawn.reshape(len(self), -1), strict=True):
-            generator.standard_normal(out=row)
-        return drawn
+        return self._filled(size, lambda generator, row: generator.standard_normal(out=row))
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = ()) -> Array:
         """Returns float64 numbers of mean loc and deviation scale, (worlds, *size).
@@ -92,9 +86,12 @@ class WorldRandom:
         drawn = [generator.integers(low, high, _shape(size)) for generator in self.generators]
         return np.array(drawn, np.int64).reshape(len(self), *_shape(size))
 
-    def _room(self, size: Size) -> Array:
-        room: Array = np.empty((len(self), *_shape(size)))
-        return room
+    def _filled(self, size: Size, fill: Callable[[np.random.Generator, Array], Any]) -> Array:
+        """Returns float64 numbers, those of each world filled in from its own generator."""
+        drawn: Array = np.empty((len(self), *_shape(size)))
+        for generator, row in zip(self.generators, drawn.reshape(len(self), -1), strict=True):
+            fill(generator, row)
+        return drawn
 
 
 def _shape(size: Size) -> tuple[int, ...]:

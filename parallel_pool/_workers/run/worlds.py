@@ -81,7 +81,7 @@ class Worlds(Protocol):
         ...
 
     def check_state(self, state: bytes) -> None:
-        """Raises ValueError for what is no snapshot of such an environment."""
+        """Raises ValueError unless the bytes are a snapshot of such an environment."""
 
     def set_states(self, env_ids: Sequence[int], states: Sequence[bytes]) -> None:
         """Restores snapshots, which were checked."""
