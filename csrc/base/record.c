@@ -33,6 +33,11 @@ int pp_record_add(pp_record *record, void **entry, pp_error *error) {
   return PP_OK;
 }
 
+int pp_record_refuse(int64_t size, pp_error *error) {
+  return pp_fail(error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
+                 (long long)size);
+}
+
 int pp_record_check(int64_t count, int32_t phase, pp_error *error) {
   if (count >= 0 || phase == PP_FRESH) return PP_OK;
   return pp_fail(error, PP_ERR_ARGUMENT, "it says that an episode goes on, and has none");

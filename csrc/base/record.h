@@ -25,6 +25,9 @@ int pp_record_init(pp_record *record, size_t entry_size, pp_error *error);
 /* makes room for so many entries */
 int pp_record_reserve(pp_record *record, int64_t room, pp_error *error);
 
+/* Refuses a snapshot of so many bytes that is no record. */
+int pp_record_refuse(int64_t size, pp_error *error);
+
 /* Refuses a snapshot with a record of so many entries that is in the middle or at the end of an
  * episode, but has none. */
 int pp_record_check(int64_t count, int32_t phase, pp_error *error);

@@ -431,7 +431,8 @@ struct pp_env_def {
   int (*seed)(pp_env *env, const pp_seed *seed);
 
   /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
-   * the size, and writes so many bytes unless bytes is null. */
+   * the size, and writes so many bytes unless bytes is null. If load fails, a load of what save has
+   * written before follows; without that the environment begins a new episode. */
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
 

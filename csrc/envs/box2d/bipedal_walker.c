@@ -556,8 +556,7 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
   if (read_end(saved->state, saved->size, &end)) {
     return pp_record_check(end.num_actions, saved->phase, env->error);
   }
-  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
-                 (long long)saved->size);
+  return pp_record_refuse(saved->size, env->error);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */
@@ -574,8 +573,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   if (end.num_actions < 0) return PP_OK;
   size_t actions = pp_record_bytes(&it->actions);
   memcpy(it->actions.entries, bytes, actions);
-  it->world.num_nodes = (int32_t)end.num_nodes;
-  memcpy(it->world.free_nodes, (const char *)bytes + actions, box2d_nodes_bytes(end.num_nodes));
+  box2d_world_set_nodes(&it->world, (const char *)bytes + actions, end.num_nodes);
   return keep(it, replay(it, env->shared, end.num_actions, env->error));
 }
 

@@ -540,8 +540,7 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
   if (count >= -1 && pp_state_check_rng(&end.first_rng, count >= 0)) {
     return pp_record_check(count, saved->phase, env->error);
   }
-  return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
-                 (long long)saved->size);
+  return pp_record_refuse(saved->size, env->error);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning */

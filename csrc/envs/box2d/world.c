@@ -74,6 +74,11 @@ void box2d_world_write_nodes(box2d_world *it) {
   free_all_nodes(it);
 }
 
+void box2d_world_set_nodes(box2d_world *it, const char *bytes, int64_t count) {
+  it->num_nodes = (int32_t)count;
+  memcpy(it->free_nodes, bytes, box2d_nodes_bytes(count));
+}
+
 bool box2d_nodes_check(const char *bytes, int64_t size, int64_t count) {
   bool seen[BOX2D_MOST_NODES] = {false};
   // Box2D doubles the memory of a tree

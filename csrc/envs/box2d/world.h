@@ -39,6 +39,9 @@ int box2d_world_read_nodes(box2d_world *it, pp_error *error);
 /* Makes the tree of a new world hand out nodes in the order of free_nodes. */
 void box2d_world_write_nodes(box2d_world *it);
 
+/* Sets free_nodes; they have been checked. */
+void box2d_world_set_nodes(box2d_world *it, const char *bytes, int64_t count);
+
 /* Returns whether bytes are such an order of count nodes. */
 bool box2d_nodes_check(const char *bytes, int64_t size, int64_t count);
 

@@ -323,10 +323,7 @@ int procgen_check_state(const pp_env *env, const pp_saved *saved) {
   const shared_data *shared = env->shared;
   snapshot_end end;
 
-  if (!read_end(saved->state, saved->size, &end)) {
-    return pp_fail(env->error, PP_ERR_ARGUMENT, "%lld bytes are not the record of an episode",
-                   (long long)saved->size);
-  }
+  if (!read_end(saved->state, saved->size, &end)) return pp_record_refuse(saved->size, env->error);
   if (!pp_state_check_range(env, "index", end.index, 0, MOST_INDEX)) return PP_ERR_ARGUMENT;
   if (end.num_actions >= 0 &&
       (!pp_state_check_bytes(env, "actions", saved->state, end.num_actions,
