@@ -7,7 +7,7 @@
 #ifndef PP_BASE_IDLE_H
 #define PP_BASE_IDLE_H
 
-#ifndef __cplusplus  // for C alone: C++ has other atomics
+#ifndef __cplusplus /* for C alone: C++ has other atomics */
 
 #include <stdatomic.h>
 #include <stdbool.h>
