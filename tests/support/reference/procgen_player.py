@@ -102,7 +102,8 @@ def _player() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        # no sanitizer of ours: its reports would be about the library alone
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LD_PRELOAD": ""},
     )
     # without input it ends
     assert player.stdin is not None
