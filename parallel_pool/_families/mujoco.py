@@ -235,8 +235,12 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def import_mujoco() -> Any:
-    """Returns the package; raises MissingDependencyError if it can't be imported."""
+def import_mujoco(install: str = INSTALL) -> Any:
+    """Returns the package; raises MissingDependencyError if it can't be imported.
+
+    Args:
+        install: the command that installs it.
+    """
     try:
         import mujoco  # type: ignore[import-untyped]
     # mujoco imports the backend of MUJOCO_GL; PyOpenGL raises AttributeError for missing libraries
@@ -247,7 +251,7 @@ def import_mujoco() -> Any:
                 f"mujoco can't be imported with MUJOCO_GL={backend}"
                 f" ({type(error).__name__}: {error}): {OPENGL}"
             ) from error
-        raise MissingDependencyError(mismatch() or _why_not(error)) from error
+        raise MissingDependencyError(mismatch() or _why_not(error, install)) from error
     return mujoco
 
 
@@ -280,11 +284,11 @@ def _packages(version: str) -> tuple[str, ...]:
     return PACKAGES if int(version.partition(".")[0]) >= 4 else PACKAGES[:1]
 
 
-def _why_not(error: Exception) -> str:
+def _why_not(error: Exception, install: str) -> str:
     """Returns why mujoco can't be imported, and the command that mends it."""
     version = _installed("mujoco")
     if version is None or (isinstance(error, ModuleNotFoundError) and error.name == "mujoco"):
-        return f"MuJoCo is not installed ({error}): {INSTALL}"
+        return f"MuJoCo is not installed ({error}): {install}"
     packages = " ".join(f"'{name}=={version}'" for name in _packages(version))
     reason = " ".join(str(error).split())
     return (

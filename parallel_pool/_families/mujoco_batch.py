@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # the first version of MuJoCo with mujoco.batch
 OLDEST = "4.0"
+INSTALL = "pip install 'parallel_pool[mujoco-batch]'"
 # warnings after which MuJoCo has reset a simulation
 DIVERGENCES = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 # the number of warnings, in the last axis of `Batch.warning`
@@ -33,7 +34,7 @@ def import_batch() -> Any:
     Raises:
         MissingDependencyError: MuJoCo is missing, or older than 4.0.
     """
-    mujoco = family.import_mujoco()
+    mujoco = family.import_mujoco(INSTALL)
     # a broken installation may have the file of another version
     is_older = int(mujoco.__version__.partition(".")[0]) < int(OLDEST.partition(".")[0])
     try:
@@ -43,7 +44,7 @@ def import_batch() -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             f"tasks on mujoco.batch need MuJoCo {OLDEST} or newer, and {mujoco.__version__} is"
-            " installed: pip install 'parallel_pool[mujoco-batch]'"
+            f" installed: {INSTALL}"
         ) from error
     return batch
 
