@@ -64,14 +64,18 @@ def compare(
             one, other = getattr(theirs, name), getattr(ours, name)
             if one != other:
                 raise ContractError(f"{name} is {other}, and in Python {one}")
-        _check(theirs.reset(seed=seed), ours.reset(seed=seed), "reset", NAMES[::4])
+        difference = _difference(theirs.reset(seed=seed), ours.reset(seed=seed), NAMES[::4])
+        if difference:
+            raise ContractError(f"reset: {difference}")
         theirs.action_space.seed(seed)
         is_once = is_reseeded(cls, options or {})
         for step in range(steps):
             action = theirs.action_space.sample()
-            what = f"step {step} of seed {seed}, with the actions {action}"
             expected, found = theirs.step(action), ours.step(action)
-            _check(expected, found, what, NAMES)
+            difference = _difference(expected, found, NAMES)
+            if difference:
+                what = f"step {step} of seed {seed}, with the actions {action}"
+                raise ContractError(f"{what}: {difference}")
             if is_once and (expected[2] | expected[3]).any():
                 return
     finally:
@@ -79,14 +83,16 @@ def compare(
         theirs.close()
 
 
-def _check(
-    expected: tuple[Any, ...], found: tuple[Any, ...], what: str, names: tuple[str, ...]
-) -> None:
+def _difference(
+    expected: tuple[Any, ...], found: tuple[Any, ...], names: tuple[str, ...]
+) -> str | None:
+    """Returns what differs, or None."""
     for name, one, other in zip(names, expected, found, strict=True):
         if name == "info":
             one, other = _with_floats(one, other)
         if not is_same(one, other):
-            raise ContractError(f"{what}: {name} is\n{other}\nand in Python\n{one}")
+            return f"{name} is\n{other}\nand in Python\n{one}"
+    return None
 
 
 def _with_floats(expected: Any, found: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.studies import minigrid
 
 
+@pytest.mark.slow
 def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "minigrid.md"
     assert minigrid.main(["pictures", "--rounds", "2", "--seconds", "0.01", "--out", str(out)]) == 0

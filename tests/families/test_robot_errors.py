@@ -59,6 +59,7 @@ def test_a_name_that_is_not_in_the_model(folder: Path) -> None:
         parallel_pool.load_source(folder / "quadruped.c")
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [

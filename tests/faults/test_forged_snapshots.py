@@ -58,6 +58,9 @@ OWN_GAMES = {
 }
 # BabyAI's levels differ in what a reset makes; a key in a box is the only thing that only some have
 BABYAI = {"BabyAI-BossLevel-v0", "BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carrying-v0"}
+# A snapshot of Procgen holds a seed and actions, which the library plays again: no byte reaches a
+# game's own state. So one game of each kind of distribution mode stands for all
+PROCGEN = {"procgen-coinrun-v0", "CaveflyerMemory-v0", "LeaperExploration-v0"}
 # ids that share a process
 TOGETHER = 6
 
@@ -71,6 +74,8 @@ def has_own_code(env: str) -> bool:
         return env.endswith("-v5") and not env.startswith("HumanoidStandup")
     if env.startswith("BabyAI-"):
         return env in BABYAI
+    if definition.family == "procgen":
+        return env in PROCGEN
     return True
 
 

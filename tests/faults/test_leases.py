@@ -41,6 +41,7 @@ async def noticed(pool: LeasePool, env_id: int, pid: int | None) -> None:
         await asyncio.sleep(0.001)
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("is_noticed", [False, True])
 @pytest.mark.parametrize("steps", [-1, 0, 2])
 def test_a_worker_killed_between_two_calls(steps: int, is_noticed: bool) -> None:
@@ -102,7 +103,7 @@ async def call_with(env: AsyncLease, what: str, trouble: str, timeout: float) ->
     return await env.call("have", trouble, timeout=timeout)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize(("trouble", "text"), [("kill", "SIGKILL"), ("exit", "exit code 3")])
 def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str) -> None:
@@ -122,7 +123,7 @@ def test_an_environment_that_kills_its_worker(what: str, trouble: str, text: str
     run(play)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize("trouble", ["spin", "sleep"])
 def test_a_deadline_ends_what_would_last_for_ever(what: str, trouble: str) -> None:

@@ -286,6 +286,7 @@ def test_a_fork_can_make_a_pool_of_its_own(method: str) -> None:
         assert_steps(pool, 1)
 
 
+@pytest.mark.slow
 def test_a_multiprocessing_child_exits_normally() -> None:
     with pool_of("forkserver") as pool:
 

@@ -313,7 +313,6 @@ def test_module_exports_only_its_init_function() -> None:
 # ------------------------------------------------------------------------------------- Python --
 
 
-@cache
 def imports(path: Path, *, in_functions: bool = True) -> list[str]:
     """Returns the full names of what a Python file imports; imports for type checkers do not count.
 
@@ -321,15 +320,29 @@ def imports(path: Path, *, in_functions: bool = True) -> list[str]:
         path: the file.
         in_functions: whether imports inside functions count; the others happen when it is loaded.
     """
+    when_loaded, later = all_imports(path)
+    return when_loaded + later * in_functions
+
+
+@cache
+def all_imports(path: Path) -> tuple[list[str], list[str]]:
+    """Returns what a file imports when it is loaded, and what its functions import."""
+    functions: list[ast.AST] = []
+    when_loaded = imported(path, [ast.parse(path.read_text())], functions)
+    return when_loaded, imported(path, functions, None)
+
+
+def imported(path: Path, waiting: list[ast.AST], functions: list[ast.AST] | None) -> list[str]:
+    """Returns what these parts of a file import; with a list, it gets the functions instead."""
     package = path.relative_to(ROOT).parent.parts
     found: list[str] = []
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             waiting += node.orelse
             continue
-        if isinstance(node, ast.FunctionDef) and not in_functions:
+        if isinstance(node, ast.FunctionDef) and functions is not None:
+            functions.append(node)
             continue
         waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):

@@ -56,7 +56,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 # ------------------------------------------------------------------------------------- equal --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Pendulum-v1", "Taxi-v4"])
 def test_built_in_environments_equal_gymnasiums(env_id: str) -> None:
     proof = testing.prove(env_id, env_id, steps=STEPS)
@@ -110,6 +110,7 @@ def test_the_same_seed_plays_the_same() -> None:
     assert one.observations != third.observations
 
 
+@pytest.mark.slow
 def test_a_translated_class_equals_itself() -> None:
     Path("gliding.py").write_text((PORTS / "glider.py").read_text())
     Path("gliding.py").write_text(

@@ -17,7 +17,7 @@ def test_there_are_enough() -> None:
     assert len(PLANTED) >= 20 and len({each.port for each in PLANTED}) >= 3
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda it: it.name)
 def test_a_planted_difference_is_found_and_repeated(
     planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -147,6 +147,7 @@ def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
         assert_same_as_sync(each, env_id)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "registered, given",
     [

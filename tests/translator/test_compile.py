@@ -120,6 +120,7 @@ RAISED = {
 }
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("number, body", enumerate(RAISED))
 def test_an_exception_names_environment_kind_file_and_line(
     number: int, body: str, tmp_path: Path

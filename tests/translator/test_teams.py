@@ -60,7 +60,7 @@ def compiled(module: str, name: str) -> tuple[Any, str]:
     return cls, env_id
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("module, name", CLASSES)
 def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
     cls, env_id = compiled(module, name)
@@ -68,6 +68,7 @@ def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
         twins.compare(cls, env_id, steps=200, seed=seed)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "module, name, options",
     [

@@ -45,7 +45,7 @@ def test_a_part_of_the_language_gives_the_same_bits(cls: Any) -> None:
     twins.compare(cls, env_id)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(
     "module, name, limit", [(m, n, limit) for m, n, _, limit in CLASSES if m not in REFUSED]
 )

@@ -150,6 +150,7 @@ def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     yield module
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("python", PYTHONS)
 def test_results_are_those_of_this_process(python: str, maker: str, there: ModuleType) -> None:
@@ -345,6 +346,7 @@ def test_make_vec_passes_the_interpreter_on(there: ModuleType) -> None:
         del gymnasium.registry["There-v0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 def test_stable_baselines_runs_in_other_interpreters(python: str, there: ModuleType) -> None:
     pytest.importorskip("stable_baselines3")
@@ -360,6 +362,7 @@ def test_stable_baselines_runs_in_other_interpreters(python: str, there: ModuleT
     envs.close(), own.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [None, 1])
 def test_agents_run_in_other_interpreters(batch_size: int | None, there: ModuleType) -> None:
     python = sys.executable

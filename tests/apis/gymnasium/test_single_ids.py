@@ -84,6 +84,7 @@ def test_several_players_are_refused_with_the_class_to_use(native_id: str) -> No
         gymnasium.make(registered_id(native_id))
 
 
+@pytest.mark.slow
 def test_every_id_of_one_player_can_be_made() -> None:
     """One id of each family that no other test here makes."""
     first: dict[str, str] = {}

@@ -57,6 +57,7 @@ def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:
         assert not (envs.batch.expand("body_mass").sum(axis=1) == masses).any()
 
 
+@pytest.mark.slow
 def test_a_start_trains(tmp_path: Path) -> None:
     from stable_baselines3 import PPO
 
