@@ -30,11 +30,6 @@ needs_pyright = pytest.mark.skipif(
     reason=f"needs node and {PYRIGHT}, which make installs where npm is",
 )
 
-# in parts, as pyright takes two minutes for the whole package
-APIS = ROOT / "parallel_pool" / "_apis"
-FILES = [path for path in sorted(APIS.parent.rglob("*.py")) if not path.is_relative_to(APIS)]
-PARTS: dict[str, list[Path]] = {"apis": [APIS], "others": FILES}
-
 WRONG = """
 from typing import assert_type
 import parallel_pool
@@ -83,9 +78,8 @@ def test_pyright_finds_no_error() -> None:
 
 @pytest.mark.slow
 @needs_pyright
-@pytest.mark.parametrize("part", PARTS)
-def test_pyright_finds_no_error_in_the_package(part: str) -> None:
-    assert run_pyright(*PARTS[part]) == []
+def test_pyright_finds_no_error_in_the_package() -> None:
+    assert run_pyright(ROOT / "parallel_pool") == []
 
 
 @pytest.mark.slow
