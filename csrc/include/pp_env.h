@@ -85,10 +85,11 @@ enum pp_follow {
   PP_INT64_ON_RESET = 8
 };
 
-/* A field's Gymnasium space. PP_DISCRETE_TUPLE is for the only observation of an environment: an
- * array of one axis in C, EnvPool's API and dm_env's, as PP_MULTI_DISCRETE, and in Gymnasium's API
- * a Tuple of Discretes. PP_TEXT is for observations of environments with one player: a row holds a
- * code, one integer or several, and Gymnasium's API makes a string of it with pp_field.text. */
+/* A field's Gymnasium space. PP_DISCRETE_TUPLE is for the only observation of an environment, and
+ * for the action of one with one player: an array of one axis in C, EnvPool's API and dm_env's, as
+ * PP_MULTI_DISCRETE, and in Gymnasium's API a Tuple of Discretes. PP_TEXT is for observations and infos of environments with one player: a
+ * row holds a code, one integer or several, and Gymnasium's API makes a string of it with
+ * pp_field.text. */
 enum pp_space {
   PP_BOX,
   PP_DISCRETE,
@@ -143,7 +144,9 @@ typedef struct pp_error {
  *   "given": what the step or reset has returned for the player, for references that leave players
  *   out, or truncate them one by one: see pp_given. Without it all is given to those who live. */
 typedef struct pp_field {
-  const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
+  /* "obs" for a single observation, otherwise its key; no engine column's name. Of dicts in dicts
+   * the keys, with dots between them. */
+  const char *name;
   bool is_info;     /* false: part of the observation (or the action) */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */
@@ -155,8 +158,8 @@ typedef struct pp_field {
   double high;
   const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
-  int64_t n;           /* Discrete: 0 .. n-1; Text: the most characters */
-  const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element */
+  int64_t n;           /* Discrete: low .. low + n-1; Text: the most bytes */
+  const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element, from lows (low) on */
 
   /* rarely needed */
   int32_t follows; /* infos of floats: pp_follow; 0: the dtype is always the field's */
@@ -167,8 +170,9 @@ typedef struct pp_field {
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
    * action. null: the spaces of all players are equal. */
   const int64_t *player_sizes;
-  /* Text: writes the text that a row's code stands for, ASCII without a zero at its end, and
-   * returns its length, at most n. It runs on any thread, and depends on nothing but the code. */
+  /* Text: writes the text that a row's code stands for, without a zero at its end, and returns its
+   * length in bytes, at most n. An observation is ASCII. An info is UTF-8, and None if the length
+   * is negative. It runs on any thread, and depends on nothing but the code. */
   int32_t (*text)(const void *code, char *out);
   const char *charset; /* Text: the characters of texts; null: all printable ASCII */
 } pp_field;

@@ -11,21 +11,29 @@
 
 /* ------------------------------------------------------------------------------- Discrete -- */
 
-/* Converts count elements to int64. Returns the index of the first one outside 0 .. n-1, or -1. The
- * first loop has no exit, so that the compiler can use vector instructions, and only collects sign
- * bits: x or n-1-x is negative if x is outside. The second loop finds the bad value. */
-#define DEFINE_DISCRETE(name, type)                                              \
-  static int64_t name(int64_t *to, const type *from, int64_t count, int64_t n) { \
-    uint64_t bad = 0;                                                            \
-    for (int64_t i = 0; i < count; i++) {                                        \
-      uint64_t value = (uint64_t)(int64_t)from[i];                               \
-      to[i] = (int64_t)value;                                                    \
-      bad |= value | ((uint64_t)n - 1 - value);                                  \
-    }                                                                            \
-    for (int64_t i = 0; bad >> 63 && i < count; i++) {                           \
-      if ((uint64_t)to[i] >= (uint64_t)n) return i;                              \
-    }                                                                            \
-    return -1;                                                                   \
+/* the values of an element: low .. low + n-1, modulo 2^64 */
+typedef struct range {
+  uint64_t low;
+  uint64_t n;
+} range;
+
+/* Converts count elements to int64. Returns the index of the first one outside its range, or -1.
+ * The first loop has no exit, so that the compiler can use vector instructions, and only collects
+ * sign bits: with x counted from low, x or n-1-x is negative if x is outside. The second loop finds
+ * the bad value. */
+#define DEFINE_DISCRETE(name, type)                                               \
+  static int64_t name(int64_t *to, const type *from, int64_t count, range of) {   \
+    uint64_t bad = 0;                                                             \
+    for (int64_t i = 0; i < count; i++) {                                         \
+      uint64_t value = (uint64_t)(int64_t)from[i];                                \
+      to[i] = (int64_t)value;                                                     \
+      value -= of.low;                                                            \
+      bad |= value | (of.n - 1 - value);                                          \
+    }                                                                             \
+    for (int64_t i = 0; bad >> 63 && i < count; i++) {                            \
+      if ((uint64_t)to[i] - of.low >= of.n) return i;                             \
+    }                                                                             \
+    return -1;                                                                    \
   }
 
 DEFINE_DISCRETE(discrete_uint8, uint8_t)
@@ -33,24 +41,14 @@ DEFINE_DISCRETE(discrete_int8, int8_t)
 DEFINE_DISCRETE(discrete_int32, int32_t)
 DEFINE_DISCRETE(discrete_int64, int64_t)
 
-static int64_t store_discrete(int64_t *to, const void *from, int64_t count, int64_t n,
+static int64_t store_discrete(int64_t *to, const void *from, int64_t count, range of,
                               int32_t dtype) {
   switch (dtype) {
-    case PP_UINT8: return discrete_uint8(to, from, count, n);
-    case PP_INT8: return discrete_int8(to, from, count, n);
-    case PP_INT32: return discrete_int32(to, from, count, n);
-    default: return discrete_int64(to, from, count, n);
+    case PP_UINT8: return discrete_uint8(to, from, count, of);
+    case PP_INT8: return discrete_int8(to, from, count, of);
+    case PP_INT32: return discrete_int32(to, from, count, of);
+    default: return discrete_int64(to, from, count, of);
   }
-}
-
-/* MultiDiscrete: each element has its own n. Returns the index of the first bad one, or -1. */
-static int64_t store_multi(int64_t *to, const void *from, int64_t count, const int64_t *nvec,
-                           int32_t dtype) {
-  int64_t size = pp_dtype_size(dtype);
-  for (int64_t i = 0; i < count; i++) {
-    if (store_discrete(to + i, (const char *)from + size * i, 1, nvec[i], dtype) >= 0) return i;
-  }
-  return -1;
 }
 
 /* ------------------------------------------------------------------------------------ Box -- */
@@ -93,16 +91,24 @@ static bool is_integer(int32_t dtype) {
 }
 
 static bool is_discrete(const pp_field *action) {
-  return action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
+  return action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE ||
+         action->space == PP_DISCRETE_TUPLE;
 }
 
-/* Returns the n of each element of a row of actions, and the number of elements in a row, or null
- * if n is the same for all elements: a Discrete whose n no player changes. */
-static const int64_t *ns_of_row(const pp_natives *natives, int64_t *width) {
+/* Returns how many elements of a row of actions have ranges of their own: 1 if all have the same,
+ * as those of a Discrete whose n no player changes. */
+static int64_t num_ranges(const pp_natives *natives) {
   const pp_field *action = &natives->fleet->config.action;
-  *width =
-      action->space == PP_DISCRETE ? natives->fleet->num_players : pp_field_elements(action, 1);
-  return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
+  if (action->space != PP_DISCRETE) return pp_field_elements(action, 1);
+  return action->player_sizes ? natives->fleet->num_players : 1;
+}
+
+/* returns the range of an element of a row, whose place is below num_ranges */
+static range range_of(const pp_field *action, int64_t at) {
+  bool is_one = action->space == PP_DISCRETE;
+  const int64_t *ns = is_one ? action->player_sizes : action->nvec;
+  double low = !is_one && action->lows ? action->lows[at] : action->low;
+  return (range){(uint64_t)(int64_t)low, (uint64_t)(ns ? ns[at] : action->n)};
 }
 
 static int check_dtype(const pp_natives *natives, int32_t dtype, pp_error *error) {
@@ -120,18 +126,18 @@ static int check_dtype(const pp_natives *natives, int32_t dtype, pp_error *error
 /* fills in the error about the bad element at this index of a stored action */
 static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_error *error) {
   const char *stored = pp_natives_action(natives, env_id);
-  int64_t width;
-  const int64_t *ns = ns_of_row(natives, &width);
-  if (natives->fleet->config.action.space == PP_BOX) {
+  const pp_field *action = &natives->fleet->config.action;
+  if (action->space == PP_BOX) {
     bool is_nan = natives->def->action_numbers == PP_INFINITE;
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "the action of environment %d is %s (element %lld): send %snumbers", env_id,
                         is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
   }
+  range of = range_of(action, at % num_ranges(natives));
   return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "action %lld of environment %d is outside its space: choose 0 to %lld",
-                      (long long)((const int64_t *)stored)[at], env_id,
-                      (long long)(ns ? ns[at % width] : natives->fleet->config.action.n) - 1);
+                      "action %lld of environment %d is outside its space: choose %lld to %lld",
+                      (long long)((const int64_t *)stored)[at], env_id, (long long)of.low,
+                      (long long)(of.low + of.n - 1));
 }
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
@@ -182,17 +188,18 @@ static int64_t first_refused(const pp_natives *natives, const void *stored, int3
 static int64_t store(const pp_natives *natives, int32_t first, const void *from, int32_t dtype,
                      int64_t envs) {
   const pp_field *action = &natives->fleet->config.action;
-  int64_t elements = natives->action_elements, rows, width, bad;
+  int64_t elements = natives->action_elements, width, bad;
   void *to = pp_natives_action(natives, first);
 
   if (is_discrete(action)) {
-    const int64_t *ns = ns_of_row(natives, &width);
-    if (!ns) return store_discrete(to, from, elements * envs, action->n, dtype);
-    rows = elements * envs / (width ? width : 1);
-    for (int64_t i = 0; i < rows; i++) {
-      bad = store_multi((int64_t *)to + i * width,
-                        (const char *)from + i * width * pp_dtype_size(dtype), width, ns, dtype);
-      if (bad >= 0) return i * width + bad;
+    width = num_ranges(natives);
+    if (width == 1) return store_discrete(to, from, elements * envs, range_of(action, 0), dtype);
+    for (int64_t row = 0; row < elements * envs; row += width) {
+      for (int64_t at = 0; at < width; at++) {
+        const char *one = (const char *)from + (row + at) * pp_dtype_size(dtype);
+        bad = store_discrete((int64_t *)to + row + at, one, 1, range_of(action, at), dtype);
+        if (bad >= 0) return row + at;
+      }
     }
     return -1;
   }
@@ -210,16 +217,14 @@ static int64_t store(const pp_natives *natives, int32_t first, const void *from,
  * first bad element, or -1. */
 static int64_t store_one(const pp_natives *natives, int32_t env_id, const double *from) {
   const pp_field *action = &natives->fleet->config.action;
-  int64_t width;
-  const int64_t *ns = ns_of_row(natives, &width);
   int64_t *to = pp_natives_action(natives, env_id);
 
   if (!is_discrete(action)) return store(natives, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < natives->action_elements; i++) {
-    int64_t n = ns ? ns[i % width] : action->n;
+    range of = range_of(action, i % num_ranges(natives));
     // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
-    if ((uint64_t)to[i] >= (uint64_t)n) return i;
+    if ((uint64_t)to[i] - of.low >= of.n) return i;
   }
   return -1;
 }

@@ -244,14 +244,21 @@ static int check_bounds(const subject *s, const pp_field *field) {
   return PP_OK;
 }
 
-/* checks the n of one element, whose values are 0 .. n-1 */
-static int check_n(const subject *s, const pp_field *field, const char *member, int64_t n) {
+/* the largest integer up to which all are exact as doubles */
+static const double most_exact = 0x1p53;
+
+/* checks the range of one element, whose values are low .. low + n-1 */
+static int check_n(const subject *s, const pp_field *field, const char *member, double low,
+                   int64_t n) {
   double least, most;
   dtype_range(field->dtype, &least, &most);
   if (n < 1) return refuse(s, "%s=%lld: choose 1 or more", member, (long long)n);
-  if ((double)(n - 1) > most) {
-    return refuse(s, "%s=%lld: choose at most %.0f, which its dtype can hold", member, (long long)n,
-                  most + 1);
+  if (!(fabs(low) <= most_exact) || low != floor(low)) {
+    return refuse(s, "low=%g: choose an integer, the first value of a Discrete", low);
+  }
+  if (low < least || (double)(n - 1) > most - low) {
+    return refuse(s, "low=%.0f, %s=%lld: choose numbers that its dtype can hold, %.0f to %.0f", low,
+                  member, (long long)n, least, most);
   }
   return PP_OK;
 }
@@ -284,14 +291,15 @@ static int check_space(const subject *s, const pp_field *field) {
     if (field->ndim) {
       return refuse(s, "ndim=%d: choose 0 for PP_DISCRETE, or PP_MULTI_DISCRETE", field->ndim);
     }
-    return check_n(s, field, "n", field->n);
+    return check_n(s, field, "n", field->low, field->n);
   }
   if (field->space == PP_TEXT) return check_codes(s, field);
   if (!field->ndim) return refuse(s, "ndim=0: choose 1 or more for this space");
   if (field->space == PP_MULTI_BINARY) return PP_OK;
   if (!field->nvec) return refuse(s, "nvec is null: give one n for each element");
   for (int64_t i = 0; i < pp_field_elements(field, 1); i++) {
-    int status = check_n(s, field, "nvec's element", field->nvec[i]);
+    double low = field->lows ? field->lows[i] : field->low;
+    int status = check_n(s, field, "nvec's element", low, field->nvec[i]);
     if (status < 0) return status;
   }
   return PP_OK;
@@ -350,8 +358,8 @@ static int check_order(const subject *s, const pp_config *config, int32_t at) {
 /* checks whether the environment can have a field of this space */
 static int check_place(const subject *s, const pp_config *config, int32_t at) {
   const pp_field *field = &config->fields[at];
-  if (field->space == PP_TEXT && (field->is_info || field->per_player || config->num_players > 1)) {
-    return refuse(s, "it is a PP_TEXT: make it an observation of an environment with one player");
+  if (field->space == PP_TEXT && (field->per_player || config->num_players > 1)) {
+    return refuse(s, "it is a PP_TEXT: only environments with one player have texts");
   }
   bool is_alone = config->num_fields == 1 || config->fields[1].is_info;
   bool is_fit = at == 0 && is_alone && !field->is_info && !field->per_player && field->ndim == 1;
@@ -381,17 +389,24 @@ static int check_fields(const char *who, const pp_config *config, pp_error *erro
 static int check_action(const char *who, const pp_config *config, pp_error *error) {
   subject s = {who, "action", -1, config->action.name, error};
   // callbacks always get Discrete actions as int64, whatever the caller sends
-  bool is_discrete =
-      config->action.space == PP_DISCRETE || config->action.space == PP_MULTI_DISCRETE;
-  if (config->action.space == PP_DISCRETE_TUPLE || config->action.space == PP_TEXT) {
-    return refuse(&s, "space=%d: choose PP_MULTI_DISCRETE for an action", config->action.space);
+  bool is_tuple = config->action.space == PP_DISCRETE_TUPLE;
+  bool is_discrete = is_tuple || config->action.space == PP_DISCRETE ||
+                     config->action.space == PP_MULTI_DISCRETE;
+  if (config->action.space == PP_TEXT) return refuse(&s, "it is a PP_TEXT: send its code instead");
+  if (is_tuple && (config->action.ndim != 1 || config->num_players > 1)) {
+    return refuse(&s, "it is a PP_DISCRETE_TUPLE: choose one axis, one player, or"
+                      " PP_MULTI_DISCRETE");
   }
   pp_field action = config->action;
   action.is_info = false;
   if (is_discrete && action.dtype != PP_INT64) {
     return refuse(&s, "dtype=%d: choose PP_INT64 for a Discrete action", action.dtype);
   }
-  return check_field(&s, &action, config->num_players);
+  int status = check_field(&s, &action, config->num_players);
+  // the actions of players that do not act are 0
+  if (status < 0 || !is_discrete || config->num_players == 1) return status;
+  if (action.low == 0 && !action.lows) return PP_OK;
+  return refuse(&s, "low=%g: choose 0, as the environment has several players", action.low);
 }
 
 static int check_player_names(const char *who, const pp_config *config, pp_error *error) {

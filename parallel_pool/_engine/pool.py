@@ -360,12 +360,15 @@ class Pool(BasePool):
             check(lib.pp_pool_observe(self._handle, env_id, rows, error_slot.raw))
         return batch_class(field_names(seen))._make(arrays)
 
-    def texts(self, name: str, codes: Any) -> tuple[str, ...]:
+    def texts(self, name: str, codes: Any) -> tuple[Any, ...]:
         """Returns the strings that codes of a text stand for, such as a mission's.
 
         Args:
-            name: of the observation.
+            name: of the observation or info.
             codes: (rows, *shape) of its dtype, as batches have them.
+
+        Returns:
+            One string for each row; of an info None where it has none.
 
         Raises:
             ValueError: these environments have no text of that name, or codes has another shape.
@@ -374,7 +377,7 @@ class Pool(BasePool):
             >>> pool.texts("mission", batch.mission)
             ('get a red key', 'fetch a blue ball')
         """
-        known = {field.name: field for field in self.spec.observations if field.texts is not None}
+        known = {field.name: field for field in self.spec.fields if field.texts is not None}
         if name not in known:
             has = ", ".join(known) or "none"
             raise ValueError(f"{self._name} has no text {quote(name)}: its texts are: {has}")

@@ -15,6 +15,7 @@ import numpy as np
 from parallel_pool._engine.arguments import a_type, is_number, quote
 from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.texts import Texts
+from parallel_pool._engine.trees import nest
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 
 if TYPE_CHECKING:
@@ -262,7 +263,8 @@ class Field:
         space_kind: "box", "discrete", "multi_discrete", "multi_binary", or "discrete_tuple": an
             array here, and in Gymnasium's API a tuple; or "text": codes here, and in Gymnasium's
             API strings.
-        low, high: bounds of a Box, scalars or arrays of `shape`.
+        low, high: bounds of a Box, scalars or arrays of `shape`; of discrete spaces low is where
+            values start.
         n: of a Discrete space.
         nvec: of a MultiDiscrete space, or of the Discretes of a Tuple.
         follows: 0: an info's dtype does not depend on the action's. Otherwise 1 more than the code
@@ -299,6 +301,11 @@ class Field:
         is_always = self.is_info and self.on_step and self.on_reset
         dtype = np.int64 if self.name == "given" else np.bool_
         return is_always and self.per_player and self.dtype == dtype and not self.shape
+
+    @property
+    def start(self) -> npt.NDArray[np.int64]:
+        """Where the values of a discrete space start: a scalar, or an array of `shape`."""
+        return np.broadcast_to(np.asarray(self.low, np.int64), self.shape)
 
     @staticmethod
     def read(raw: CData, num_players: int = 1) -> Field:
@@ -382,13 +389,14 @@ class Field:
         from gymnasium import spaces
 
         if self.space_kind == "discrete":
-            return spaces.Discrete(self.n)
+            return spaces.Discrete(self.n, start=int(self.start))
         if self.space_kind == "discrete_tuple":
             assert self.nvec is not None
-            return spaces.Tuple([spaces.Discrete(n) for n in self.nvec.tolist()])
+            each = zip(self.nvec.tolist(), self.start.tolist(), strict=True)
+            return spaces.Tuple([spaces.Discrete(n, start=start) for n, start in each])
         if self.space_kind == "multi_discrete":
             assert self.nvec is not None
-            return spaces.MultiDiscrete(self.nvec)
+            return spaces.MultiDiscrete(self.nvec, start=self.start)
         if self.texts is not None and self.space_kind == "text":
             return spaces.Text(self.texts.most, min_length=0, charset=self.texts.charset)
         if self.space_kind == "multi_binary":
@@ -521,6 +529,15 @@ class Definition:
             lib.pp_config_fini(self.raw, config)
 
 
+def dict_space(tree: Mapping[str, Any]) -> gymnasium.Space[Any]:
+    """Returns the space of a dict of spaces, and of dicts of such."""
+    from gymnasium import spaces
+
+    return spaces.Dict(
+        {name: dict_space(it) if isinstance(it, dict) else it for name, it in tree.items()}
+    )
+
+
 # By family, the module whose function `text_space(spec, field)` makes the space of its texts, or
 # returns None for Gymnasium's own Text; `parallel_pool._families` adds them.
 text_spaces: dict[str, str] = {}
@@ -555,12 +572,17 @@ class Spec:
         self.action = Field.read(config.action, self.num_players)
 
     def observation_space(self) -> gymnasium.Space[Any]:
-        """Returns one environment's observation space; a Dict if there are several observations."""
-        if len(self.observations) == 1:
+        """Returns one environment's observation space; a Dict if observations have keys."""
+        if not self.has_keys:
             return self._with_players(self.observations[0])
-        from gymnasium import spaces
+        return dict_space(
+            nest({field.name: self._with_players(field) for field in self.observations})
+        )
 
-        return spaces.Dict({field.name: self._with_players(field) for field in self.observations})
+    @property
+    def has_keys(self) -> bool:
+        """Whether an observation is a dict; its only array is called "obs" otherwise."""
+        return len(self.observations) > 1 or self.observations[0].name != "obs"
 
     def action_space(self) -> gymnasium.Space[Any]:
         """Returns one environment's action space."""
@@ -576,7 +598,8 @@ class Spec:
         from gymnasium.vector.utils import batch_space
 
         if field.space_kind == "discrete" and field.player_sizes is not None:
-            return spaces.MultiDiscrete(list(field.player_sizes))
+            sizes = np.array(field.player_sizes)
+            return spaces.MultiDiscrete(sizes, start=np.full_like(sizes, field.start))
         return batch_space(field.space(), self.num_players)
 
     def _text_space(self, field: Field) -> gymnasium.Space[Any]:

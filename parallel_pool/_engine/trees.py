@@ -1,4 +1,8 @@
-"""Trees: arrays in dicts and tuples, at any depth, as spaces nest them."""
+"""Trees: arrays in dicts and tuples, at any depth, as spaces nest them.
+
+A flat dict stands for a tree of dicts: its names are paths of keys with dots between them, as
+EnvPool's names and those of fields in C.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,27 @@ def map_leaves(function: Callable[..., Any], *trees: Any) -> Any:
         make = getattr(first, "_make", tuple)
         return make(parts)
     return function(*trees)
+
+
+def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns {"a.b": x} as {"a": {"b": x}}."""
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        *path, last = name.split(".")
+        branch = tree
+        for step in path:
+            branch = branch.setdefault(step, {})
+        branch[last] = value
+    return tree
+
+
+def names_of(tree: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names that `nest` made a tree of, in its order."""
+    found: list[str] = []
+    for key, value in tree.items():
+        inner = names_of(value) if isinstance(value, Mapping) else ()
+        found += [f"{key}.{name}" for name in inner] or [key]
+    return tuple(found)
 
 
 def row_of(tree: Any, row: int) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.specs import Definition
+from parallel_pool._engine.trees import nest
 from parallel_pool._testing.play import SEED, Row, Run, require, same, same_rows
 from parallel_pool.errors import ClosedError, StateError
 
@@ -79,10 +80,12 @@ def _check_observation(
     seen = (
         values["obs"]
         if single
-        else {
-            name: value if isinstance(value, str) else np.asarray(value)[()]
-            for name, value in values.items()
-        }
+        else nest(
+            {
+                name: value if isinstance(value, str) else np.asarray(value)[()]
+                for name, value in values.items()
+            }
+        )
     )
     if space.contains(seen):
         return

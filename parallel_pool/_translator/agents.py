@@ -97,6 +97,11 @@ class Definition(definition.Definition):
         sizes = tuple(_size(field) for field in fields)
         widest = fields[sizes.index(max(sizes))]
         for agent, field, size in zip(self.names, fields, sizes, strict=True):
+            if len(field.key) > 1:
+                raise Refusal(
+                    f"the {what} space of {agent} has a Dict in a Dict, which is not translated for"
+                    " several agents: write one Dict"
+                )
             if isinstance(field.space, spaces.Tuple):
                 raise Refusal(
                     f"the {what} space of {agent} is a Tuple, which is not translated for several"
@@ -120,6 +125,11 @@ class Definition(definition.Definition):
             ):
                 kind = type(space).__name__
                 raise Refusal(f"a {kind} as action space, of {agent}, is not translated")
+            if np.any(getattr(space, "start", 0)):
+                raise Refusal(
+                    f"the action space {space}, of {agent}, is not translated: let it start at 0,"
+                    " and add in step()"
+                )
         return self._of_all("action", [self._observation("action", (), each) for each in acts])
 
     def _action(self) -> tuple[Value, str, str]:
@@ -311,22 +321,13 @@ class Definition(definition.Definition):
     # ---------------------------------------------------------------------------- each agent --
 
     def _observed(self, body: Body, player: str, value: Value) -> None:
-        if isinstance(self.observations[0].key, tuple) and self.observations[0].key:
-            record = body.record(value)
-            if record is None:
-                raise body.refuse(f"an observation is {value.type}, and its space a Dict")
-            for field in self.observations:
-                if field.key[0] not in record.keys:
-                    raise body.refuse(f"an observation has no key {field.key[0]!r}")
-                item = record.items[record.keys.index(field.key[0])]
-                self._write_of(body, field, player, item)
-        else:
-            if body.record(value) is not None:
-                raise body.refuse(
-                    f"an observation is {value.type}, and its space"
-                    f" {self.observations[0].space}: return what observation_space() says"
-                )
-            self._write_of(body, self.observations[0], player, value)
+        if not self.observations[0].key and body.record(value) is not None:
+            raise body.refuse(
+                f"an observation is {value.type}, and its space {self.observations[0].space}:"
+                " return what observation_space() says"
+            )
+        for field in self.observations:
+            self._write_of(body, field, player, self._part(body, value, field))
         self._mark(body, player, OBSERVED)
 
     def _write_of(self, body: Body, field: Field, player: str, value: Value) -> None:
@@ -377,6 +378,11 @@ class Definition(definition.Definition):
         """Stores an info of one player."""
         if key in MARKS:
             raise body.refuse(f"an info can't be named {key!r}: choose another name")
+        if definition.is_text(value):
+            raise body.refuse(
+                f"the info {key!r} is {value.type}, and infos of agents are numbers and arrays:"
+                " write a number for each text"
+            )
         field, value = self._info(body, key, value, is_reset)
         field.on_step = field.on_reset = True
         at = list(self.infos).index(key) - len(MARKS)
@@ -401,5 +407,6 @@ def _is_part(space: Any, widest: Any, size: int) -> bool:
         return bool(space.start == widest.start)
     if len(space.shape) != 1:
         return bool(space == widest)
-    names = {spaces.Box: ("low", "high"), spaces.MultiDiscrete: ("nvec",)}.get(type(space), ())
-    return all(np.array_equal(getattr(space, name), getattr(widest, name)[:size]) for name in names)
+    names = {spaces.Box: ("low", "high"), spaces.MultiDiscrete: ("nvec", "start")}
+    parts = names.get(type(space), ())
+    return all(np.array_equal(getattr(space, name), getattr(widest, name)[:size]) for name in parts)

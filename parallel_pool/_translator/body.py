@@ -660,7 +660,7 @@ class Body:
             it = value.list_type
             return it.holding(it.item)
         if isinstance(value, Mapping):
-            return Map(value.map_type.key, value.map_type.item)
+            return value.map_type.holding(value.map_type.key, value.map_type.item)
         return unbounded(value.type)
 
     # ---------------------------------------------------------------------------------- flow --

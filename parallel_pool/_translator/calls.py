@@ -14,6 +14,7 @@ import gymnasium
 import numpy as np
 
 from parallel_pool._translator import (
+    defaults,
     library,
     math_calls,
     methods,
@@ -134,7 +135,12 @@ def _one_of_functions(
     return chosen.value()
 
 
-FUNCTIONS = {**python_calls.FUNCTIONS, **math_calls.FUNCTIONS}
+FUNCTIONS = {
+    **python_calls.FUNCTIONS,
+    **math_calls.FUNCTIONS,
+    defaultdict: ("factory? mapping? | **", defaults.new_default_dict),
+    Counter: ("iterable? | **", defaults.new_counter),
+}
 # functions whose result does not depend on the order of what they are given
 ORDERLESS = (sorted, min, max, any, all, set, frozenset, len)
 
@@ -155,8 +161,6 @@ def _is_set_of_ints(value: Value) -> bool:
 
 # classes of the library that people use for what else can be written
 UNKNOWN: dict[Any, str] = {
-    defaultdict: "a defaultdict is not translated: make a dict, and read it by .get(key, 0)",
-    Counter: "a Counter is not translated: make a dict, and read it by .get(key, 0)",
     OrderedDict: "an OrderedDict is not translated: a dict keeps its order, too",
 }
 

@@ -451,12 +451,44 @@ def widened(body: Body, value: Value, wider: Wider) -> Lst:
     if value.root is not None and value.root[0] == "parameter":
         raise Wider(value.c, wider.item)
     names = [n for n, held in body.names.items() if isinstance(held, Lst) and held.c == value.c]
-    if not names:
+    found: Value | None = _widened_part(body, value, wider)
+    if found is None and not names:
         raise body.refuse(f"{value.type} gets {wider.item}: make all its items of one type")
-    body.assign(names[0], as_list(body, value, value.list_type.holding(wider.item)))
+    if found is None:
+        body.assign(names[0], as_list(body, value, value.list_type.holding(wider.item)))
+        found = body.names[names[0]]
     for name in names:
-        body.names[name] = body.names[names[0]]
-    found = body.names[names[0]]
+        body.names[name] = found
+    assert isinstance(found, Lst)
+    return found
+
+
+def _widened_part(body: Body, value: Lst, wider: Wider) -> Lst | None:
+    """Returns a list in a list or dict that has a name, after that can hold its items.
+
+    None: it is in no such.
+    """
+    owner, is_part, at = value.c.rpartition("->v[")
+    names = [
+        name
+        for name, held in body.names.items()
+        if is_part and isinstance(held, (Lst, Mapping)) and held.c == owner
+    ]
+    if not names:
+        return None
+    held = body.names[names[0]]
+    if isinstance(held, Mapping):
+        item: Type = value.list_type.holding(wider.item)
+        body.assign(names[0], as_map(body, held, held.map_type.holding(held.map_type.key, item)))
+    else:
+        assert isinstance(held, Lst)
+        item = value.list_type.holding(wider.item)
+        body.assign(names[0], as_list(body, held, held.list_type.holding(item)))
+    whole = body.names[names[0]]
+    for name in names:
+        body.names[name] = whole
+    assert isinstance(whole, (Lst, Mapping))
+    found = storage.load(body, item, f"{whole.c}->v[{at}", whole.root)
     assert isinstance(found, Lst)
     return found
 
@@ -476,7 +508,7 @@ def _moved(body: Body, value: Lst, of: List) -> Lst:
 
 
 def new_map(body: Body, of: Map) -> Mapping:
-    of = Map(of.key, of.item)
+    of = of.holding(of.key, of.item)
     struct = body.program.types.struct(of)
     name = body.variable("d", of)
     body.emit(f"{name} = pp_python_memory(c, sizeof({struct}));")
@@ -509,9 +541,10 @@ def _map_moved(body: Body, value: Mapping, of: Map) -> Mapping:
     return made
 
 
-def copied_map(body: Body, value: Mapping) -> Mapping:
-    """Returns a new dict with the same items."""
-    made = _map_moved(body, value, Map(value.map_type.key, value.map_type.item))
+def copied_map(body: Body, value: Mapping, *, is_plain: bool = False) -> Mapping:
+    """Returns a new dict with the same items; is_plain: a dict in any case."""
+    of = value.map_type
+    made = _map_moved(body, value, Map(of.key, of.item) if is_plain else of)
     body.items_shared(made, value)
     return made
 
@@ -697,7 +730,7 @@ def entry(body: Body, value: Mapping, key: Value) -> str:
     return f"{value.c}->v[{at}]"
 
 
-def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping:
+def wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping:
     """Returns a dict that can hold a key and an item."""
     of = value.map_type
     key_type = storage.join_items(of.key, storage.item_type(key))
@@ -710,7 +743,7 @@ def _wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping
         raise body.refuse("a function puts the first key into this dict: return a dict")
     names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
     if names:
-        body.assign(names[0], as_map(body, value, Map(key_type, item_type)))
+        body.assign(names[0], as_map(body, value, of.holding(key_type, item_type)))
         for name in names:
             body.names[name] = body.names[names[0]]
         found = body.names[names[0]]
@@ -726,7 +759,7 @@ def update(body: Body, value: Mapping, other: Value) -> None:
     found = record(body, other)
     if found is not None:
         for key, item in zip(found.keys, found.items, strict=True):
-            value = _wide_enough(body, value, Fixed(key), item)
+            value = wide_enough(body, value, Fixed(key), item)
             set_entry(body, value, Fixed(key), item)
         return
     if not isinstance(other, Mapping):
@@ -734,7 +767,7 @@ def update(body: Body, value: Mapping, other: Value) -> None:
     index = body.c_variable("i", "int64_t")
     key = storage.load(body, other.map_type.key, f"{other.c}->k[{index}]")
     item = storage.load(body, other.map_type.item, f"{other.c}->v[{index}]")
-    value = _wide_enough(body, value, key, item)
+    value = wide_enough(body, value, key, item)
     with body.block(f"for ({index} = 0; {index} < {other.c}->count; {index}++) {{"):
         set_entry(body, value, key, item)
 
@@ -742,7 +775,7 @@ def update(body: Body, value: Mapping, other: Value) -> None:
 def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
     if isinstance(key, Opt) and not isinstance(value.map_type.key, (Empty, Optional)):
         key = body.plain(key)
-    value = _wide_enough(body, value, key, item)
+    value = wide_enough(body, value, key, item)
     of = value.map_type
     key, item = body.kept(key), body.kept(item)
     body.items_moved(value)
@@ -771,6 +804,17 @@ def set_entry(body: Body, value: Mapping, key: Value, item: Value) -> None:
     storage.store(body, of.item, f"{value.c}->v[{at}]", item, "an entry")
 
 
+def set_default(body: Body, value: Mapping, key: Value, default: Value) -> Value:
+    """Returns what is under a key, which is put there with a default if it is new."""
+    value = wide_enough(body, value, key, default)
+    key = body.kept(key)
+    at = find_key(body, value, key)
+    with body.block(f"if ({at} < 0) {{"):
+        set_entry(body, value, key, default)
+        body.emit(f"{at} = {value.c}->count - 1;")
+    return storage.load(body, value.map_type.item, f"{value.c}->v[{at}]", value.root)
+
+
 def remove_key(body: Body, value: Mapping, at: str) -> None:
     body.items_moved(value)
     body.emit(f"{value.c}->count--;")
@@ -791,6 +835,10 @@ def delete(body: Body, target: ast.expr) -> None:
             return
         if isinstance(value, Mapping):
             at = find_key(body, value, body.value(target.slice))
+            if value.map_type.is_counter:
+                with body.block(f"if ({at} >= 0) {{"):
+                    remove_key(body, value, at)
+                return
             body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
             remove_key(body, value, at)
             return

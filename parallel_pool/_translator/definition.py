@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -42,9 +42,12 @@ from parallel_pool._translator.values import (
     Arr,
     Fixed,
     Num,
+    Opt,
     Rec,
     SeedArgument,
     Self,
+    Tup,
+    Txt,
     Uni,
     Value,
     as_number,
@@ -77,6 +80,7 @@ class Field:
         key: the keys that lead to it; () for the only observation.
         item, shape: what it holds.
         space: None for infos.
+        is_text: it holds the number of a text, -1 for None.
         on_step, on_reset: infos: the rows that have it.
         players: of a class of several agents, their number: the field has so many such values.
         sizes: the length of each player's own value, of one axis; None: all have the shape.
@@ -91,6 +95,7 @@ class Field:
     on_reset: bool = False
     players: int = 0
     sizes: tuple[int, ...] | None = None
+    is_text: bool = False
 
     @property
     def size(self) -> int:
@@ -159,19 +164,22 @@ class Definition:
         return self._observations(self.template.env.observation_space)
 
     def _observations(self, space: Any) -> list[Field]:
-        if isinstance(space, spaces.Dict):
-            found = []
-            for key, each in space.spaces.items():
-                if isinstance(each, spaces.Dict):
-                    raise Refusal("a Dict in a Dict as observation space is not translated")
-                found.append(self._observation(str(key), (key,), each))
-            return found
-        return [self._observation("obs", (), space)]
+        if not isinstance(space, spaces.Dict):
+            return [self._observation("obs", (), space)]
+        found = [self._observation(".".join(path), path, each) for path, each in _leaves(space)]
+        if [field.name for field in found] == ["obs"]:
+            raise Refusal(
+                "an observation space Dict whose only key is 'obs' is not translated: choose"
+                " another key, or write the space itself"
+            )
+        return found
 
     def _observation(self, name: str, key: tuple[Any, ...], space: Any) -> Field:
         if isinstance(space, spaces.Tuple):
-            if key or not all(isinstance(each, spaces.Discrete) for each in space.spaces):
-                raise Refusal("a Tuple of other spaces than Discrete is not translated")
+            if key or not _has_discretes(space):
+                raise Refusal(
+                    f"the observation space {space} is not translated: write a Dict of its parts"
+                )
             return Field(name, key, Number("i", 64, True), (len(space.spaces),), space)
         if not isinstance(
             space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
@@ -187,16 +195,19 @@ class Definition:
 
     def _write_observation(self, body: Body, value: Value) -> None:
         value = body.plain(value)
-        if not isinstance(self.template.env.observation_space, spaces.Dict):
-            self._write_field(body, self.observations[0], value)
-            return
-        record = body.record(value)
-        if record is None:
-            raise body.refuse("the observation is no dict, as its space says")
         for field in self.observations:
-            if field.key[0] not in record.keys:
-                raise body.refuse(f"the observation has no key {field.key[0]!r}")
-            self._write_field(body, field, record.items[record.keys.index(field.key[0])])
+            self._write_field(body, field, self._part(body, value, field))
+
+    def _part(self, body: Body, value: Value, field: Field) -> Value:
+        """Returns what an observation has under the keys of a field."""
+        for key in field.key:
+            record = body.record(body.plain(value))
+            if record is None:
+                raise body.refuse(f"the observation is {value.type}, and its space a Dict")
+            if key not in record.keys:
+                raise body.refuse(f"the observation has no key {key!r}")
+            value = record.items[record.keys.index(key)]
+        return value
 
     def _write_field(self, body: Body, field: Field, value: Value) -> None:
         """Stores an observation in the state, or in a row that is wanted."""
@@ -256,7 +267,8 @@ class Definition:
         if record is None:
             raise body.refuse("the info is no dict with known keys")
         for key, item in zip(record.keys, record.items, strict=True):
-            self._write_info(body, key, body.plain(item), is_reset)
+            value = item if is_text(item) else body.plain(item)
+            self._write_info(body, key, value, is_reset)
         seen = set(record.keys)
         for field in self.infos.values():
             has = field.on_reset if is_reset else field.on_step
@@ -279,6 +291,8 @@ class Definition:
         """Returns the field of an info, and the value that it gets."""
         if not isinstance(key, str):
             raise body.refuse("the keys of infos must be texts")
+        if is_text(value):
+            return self._info_field(body, key, Number("i", 32), (), is_reset, True), value
         item: Number | None = None
         shape: tuple[int, ...] = ()
         number = as_number(value)
@@ -289,7 +303,8 @@ class Definition:
                 array = body.array(value)
             except Refusal:
                 raise body.refuse(
-                    f"the info {key!r} is {value.type}: only numbers and arrays are translated"
+                    f"the info {key!r} is {value.type}: only numbers, texts and arrays are"
+                    " translated"
                 ) from None
             item = array.item
             if not all(isinstance(dim, int) for dim in array.dims):
@@ -301,12 +316,24 @@ class Definition:
             shape = tuple(array.dims)  # type: ignore[arg-type]
         if item.dtype.name not in DTYPES:
             raise body.refuse(f"infos of {item.dtype.name} are not translated")
+        return self._info_field(body, key, item, shape, is_reset, False), value
+
+    def _info_field(
+        self,
+        body: Body,
+        key: str,
+        item: Number,
+        shape: tuple[int, ...],
+        is_reset: bool,
+        is_text: bool,
+    ) -> Field:
+        """Returns the field of an info that holds such values, and notes who has it."""
         field = self.infos.get(key)
         if field is None:
             if key in RESERVED:
                 raise body.refuse(f"an info can't be named {key!r}: choose another name")
             made = Field(key, (key,), item, shape, None, not is_reset, is_reset, self.num_players)
-            self.infos[key] = made
+            self.infos[key] = replace(made, is_text=is_text)
             raise Restart
         if not (field.on_reset if is_reset else field.on_step):
             if is_reset:
@@ -314,6 +341,11 @@ class Definition:
             else:
                 field.on_step = True
             raise Restart
+        if field.is_text != is_text:
+            raise body.refuse(
+                f"the info {key!r} is a text or None at one place, and a number at another: write"
+                " texts at all places, or numbers, as -1 for None"
+            )
         if field.item.dtype != item.dtype or field.shape != shape:
             if (field.item.kind in "ib" and item.kind == "f") or (
                 field.item.kind == "f" and (item.kind in "ib")
@@ -323,15 +355,28 @@ class Definition:
                     raise Restart
             else:
                 raise body.refuse(f"the info {key!r} has other types or shapes at other places")
-        return field, value
+        return field
 
     def _write_value(self, body: Body, field: Field, value: Value, place: str) -> None:
+        if field.is_text:
+            self.program.shows_texts = True
+            body.emit(f"{place}[0] = {self._code(body, value)};")
+            return
         number = as_number(value)
         if number is not None:
             body.emit(f"{place}[0] = {cast(number.c, field.item, number.number)};")
             return
         memory = storage.memory_array(field.item, field.shape, place)
         body.copy_elements(body.array(value), memory)
+
+    def _code(self, body: Body, value: Value) -> str:
+        """Returns the number of a text, as C's pp_field.text takes it."""
+        if isinstance(value, Opt):
+            inner = self._code(body, storage.held(body, value))
+            return f"{value.some} ? {inner} : -1"
+        if isinstance(value, Fixed) and value.value is None:
+            return "-1"
+        return self.program.text_id(value)
 
     # ----------------------------------------------------------------------------- functions --
 
@@ -479,11 +524,13 @@ class Definition:
         """Returns the action as a value, its C type, and its pp_field."""
         space = self.template.env.action_space
         if isinstance(space, spaces.Discrete):
-            start = int(space.start)
-            if start:
-                raise Refusal("an action space Discrete that does not start at 0 is not translated")
-            field = f'{{.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = {space.n}}}'
+            field = self._space_field("action", Number("i", 64, True), (), space)
             return Num(Number("i", 64, True), "action[0]"), "int64_t *", field
+        if isinstance(space, spaces.Tuple) and _has_discretes(space):
+            integer, count = Number("i", 64, True), len(space.spaces)
+            field = self._space_field("action", integer, (count,), space)
+            parts = tuple(Num(integer, f"action[{i}]") for i in range(count))
+            return Tup(parts), "int64_t *", field
         if isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)):
             item = of_dtype(space.dtype)
             if item is None or item.dtype.name not in DTYPES:
@@ -492,7 +539,10 @@ class Definition:
             array.is_place, array.is_read_only = False, True
             field = self._space_field("action", item, space.shape, space)
             return array, f"{item.c} *", field
-        raise Refusal(f"a {type(space).__name__} as action space is not translated")
+        raise Refusal(
+            f"the action space {space} is not translated: write a Box, a Discrete, a MultiDiscrete,"
+            " a MultiBinary, or a Tuple of Discretes"
+        )
 
     def _space_field(
         self, name: str, item: Number, shape: Any, space: Any, of: Field | None = None
@@ -514,19 +564,16 @@ class Definition:
                 self.program.tables.append(f"static const double {table}[] = {{{text or '0'}}};")
                 parts.append(f".{side} = {table}")
         elif isinstance(space, spaces.Discrete):
-            parts += [".space = PP_DISCRETE", f".n = {space.n}"]
-            if int(space.start):
-                raise Refusal("a Discrete that does not start at 0 is not translated")
+            parts += [".space = PP_DISCRETE", f".n = {space.n}", f".low = {space.start}"]
         elif isinstance(space, (spaces.MultiDiscrete, spaces.Tuple)):
-            if isinstance(space, spaces.MultiDiscrete):
-                kind, counts = "PP_MULTI_DISCRETE", np.asarray(space.nvec)
-            else:
-                kind = "PP_DISCRETE_TUPLE"
-                counts = np.array([getattr(each, "n", 0) for each in space.spaces])
-            word = re.sub(r"\W", "_", name)
-            text = ", ".join(map(str, np.asarray(counts).ravel().tolist()))
-            self.program.tables.append(f"static const int64_t nvec_{word}[] = {{{text}}};")
-            parts += [f".space = {kind}", f".nvec = nvec_{word}"]
+            is_tuple = isinstance(space, spaces.Tuple)
+            parts.append(f".space = {'PP_DISCRETE_TUPLE' if is_tuple else 'PP_MULTI_DISCRETE'}")
+            discretes: Any = space.spaces if isinstance(space, spaces.Tuple) else [space]
+            counts = np.ravel([each.n if is_tuple else each.nvec for each in discretes])
+            starts = np.ravel([each.start for each in discretes])
+            for member, kind, numbers in (("nvec", "i", counts), ("lows", "f", starts)):
+                table = self.program.fixed_table(Number(kind, 64), numbers.tolist())
+                parts.append(f".{member} = {table}")
         elif isinstance(space, spaces.MultiBinary):
             parts.append(".space = PP_MULTI_BINARY")
         return "{" + ", ".join(parts) + "}"
@@ -652,6 +699,8 @@ class Definition:
         space = self.template.env.action_space
         if isinstance(space, spaces.Discrete):
             return "1"
+        if isinstance(space, spaces.Tuple):
+            return str(len(space.spaces))
         return str(int(np.prod(space.shape, dtype=np.int64)))
 
     def _kept_fields(self) -> list[Field]:
@@ -846,6 +895,8 @@ class Definition:
             if field.shape:
                 parts.append(f".ndim = {len(field.shape)}")
                 parts.append(f".shape = {{{', '.join(map(str, field.shape))}}}")
+            if field.is_text:
+                parts += [".space = PP_TEXT", ".n = LONGEST_TEXT", ".text = write_text"]
             if field.item.kind == "f":
                 parts += [".low = -INFINITY", ".high = INFINITY"]
             lines.append(f"    {{{', '.join(parts)}}},")
@@ -886,6 +937,34 @@ class Definition:
             )
             defaults[name] = value
         return "\n".join(lines), defaults
+
+
+def _leaves(space: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Returns the spaces in a Dict, and in the Dicts in it, with the keys that lead to them."""
+    if not isinstance(space, spaces.Dict):
+        return [(path, space)]
+    found = []
+    for key, each in space.spaces.items():
+        if not isinstance(key, str) or "." in key or not key:
+            raise Refusal(
+                f"the key {key!r} of an observation space is not translated: choose a text without"
+                " dots"
+            )
+        found += _leaves(each, (*path, key))
+    return found
+
+
+def _has_discretes(space: Any) -> bool:
+    """Returns whether a Tuple has Discretes, and nothing else."""
+    return bool(space.spaces) and all(isinstance(each, spaces.Discrete) for each in space.spaces)
+
+
+def is_text(value: Value) -> bool:
+    """Returns whether a value is a text or None, or may be either."""
+    if isinstance(value, Opt):
+        return isinstance(value.optional.item, Text)
+    known = isinstance(value, Fixed) and (value.value is None or isinstance(value.value, str))
+    return known or isinstance(value, Txt)
 
 
 def _with_shape(body: Body, key: str, array: Arr, shape: tuple[int, ...]) -> Arr:

@@ -16,6 +16,7 @@ from parallel_pool._translator import (
     arrays,
     calls,
     containers,
+    defaults,
     displays,
     methods,
     numpy_calls,
@@ -750,6 +751,8 @@ def element(body: Body, value: Value, index: list[Any]) -> Value:
     if isinstance(value, Lst):
         at = containers.place_in(body, value, key)
         return storage.load(body, value.list_type.item, f"{value.c}->v[{at}]", value.root)
+    if isinstance(value, Mapping) and value.map_type.missing is not None:
+        return defaults.item(body, value, key)
     if isinstance(value, Mapping):
         place = containers.entry(body, value, key)
         return storage.load(body, value.map_type.item, place, value.root)
@@ -1230,6 +1233,8 @@ def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[
     if isinstance(owner, Uni):
         body.each_type(owner, lambda array: _augment_element(body, tree, array, index))
         return
+    if isinstance(owner, Mapping) and owner.map_type.missing is not None:
+        owner = defaults.widened(body, owner, index[0] if len(index) == 1 else Tup(tuple(index)))
     old = _old(body, element(body, owner, list(index)), tree)
     value = body.value(tree.value)
     if is_number(old):

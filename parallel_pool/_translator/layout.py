@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from parallel_pool._native import ffi
+from parallel_pool._translator import missing
 from parallel_pool._translator.types import (
     Array,
     Constant,
@@ -58,7 +59,7 @@ def form(of: Type, name: Callable[[type], str]) -> Form:
     if isinstance(of, List):
         return [of.kind, of.capacity, of.most, form(of.item, name)]
     if isinstance(of, Map):
-        return ["map", of.capacity, form(of.key, name), form(of.item, name)]
+        return ["map", of.capacity, form(of.key, name), form(of.item, name), _missing(of)]
     if isinstance(of, Optional):
         return ["optional", form(of.item, name)]
     if isinstance(of, Union):
@@ -74,6 +75,10 @@ def form(of: Type, name: Callable[[type], str]) -> Form:
     if isinstance(of, Empty):
         return ["constant", None]
     return ["unknown", str(of)]
+
+
+def _missing(of: Map) -> Mapping[str, Any] | None:
+    return None if of.missing is None else missing.described(of.missing)
 
 
 def unknown(of: Form) -> str:
@@ -99,7 +104,7 @@ def dtype(of: Form) -> np.dtype[Any]:
             return struct([(f"f{i}", dtype(each), None) for i, each in enumerate(items)])
         case ["list" | "tuple" | "deque" | "set", capacity, _, item]:
             return struct([("count", np.dtype(np.int64), None), ("v", dtype(item), capacity)])
-        case ["map", capacity, key, item]:
+        case ["map", capacity, key, item, _]:
             parts = ("k", dtype(key), capacity), ("v", dtype(item), capacity)
             return struct([("count", np.dtype(np.int64), None), *parts])
         case ["optional", item]:
@@ -207,9 +212,10 @@ class Values:
     def _container(self, of: Form, held: Any) -> Any:
         count = int(held["count"])
         if of[0] == "map":
-            _, _, key, item = of
+            _, _, key, item, absent = of
             keys = [self.read(key, each) for each in held["k"][:count]]
-            return dict(zip(keys, self._items(item, held, count), strict=True))
+            found = dict(zip(keys, self._items(item, held, count), strict=True))
+            return found if absent is None else missing.made(absent, found)
         kind, _, most, item = of
         items = self._items(item, held, count)
         if kind == "deque":

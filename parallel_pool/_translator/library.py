@@ -127,6 +127,12 @@ def correlated(x: Any, mean: Any, cov: Any) -> Any:
     return mean + x @ (u * np.sqrt(s)).T
 
 
+def most_common(counts: Any, n: Any = None) -> Any:
+    """Returns what Counter.most_common returns."""
+    found = sorted(counts.items(), key=lambda pair: pair[1], reverse=True)
+    return found if n is None else found[:n]
+
+
 WRITTEN: dict[Any, Callable[..., Any]] = {
     np.cross: _cross,
     np.trace: _trace,

@@ -9,6 +9,7 @@ import numpy as np
 
 from parallel_pool._translator import (
     containers,
+    defaults,
     numpy_calls,
     operators,
     ordering,
@@ -67,6 +68,9 @@ METHODS = {
     "values": "",
     "items": "",
     "get": "key default?",
+    "setdefault": "key default",
+    "total": "",
+    "most_common": "n?",
 }
 
 
@@ -299,8 +303,12 @@ def _kind(of: List) -> str:
 
 def _of_map(body: Body, value: Mapping, name: str, given: list[Value]) -> Value:
     of = value.map_type
+    if of.is_counter and (own := defaults.method(body, value, name, given)) is not None:
+        return own
     if name in ("keys", "values", "items"):
         return Flat(name, (value,))
+    if name == "setdefault":
+        return containers.set_default(body, value, *given)
     if name in ("get", "pop"):
         if isinstance(of.key, Empty):
             return given[1] if len(given) > 1 else Fixed(None)

@@ -156,6 +156,8 @@ def _maps_equal(body: Body, one: Value, other: Value) -> str | bool | None:
         if known is None or known.cls is not None:
             return False
         other = body.as_map(known, one.map_type)
+    if one.map_type.is_counter or other.map_type.is_counter:
+        raise body.refuse("whether Counters are equal is not translated: compare dict(...) of them")
     if one.is_always_empty or other.is_always_empty:
         return f"({one.c}->count == {other.c}->count)"
     found, index = body.c_variable("t", "bool"), body.c_variable("i", "int64_t")

@@ -26,7 +26,7 @@ from parallel_pool._translator.aliasing import kind_of
 from parallel_pool._translator.reader import Function
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
-from parallel_pool._translator.types import INT, Array, DynamicArray, Number, Type
+from parallel_pool._translator.types import INT, Array, DynamicArray, Number, Type, is_filled
 from parallel_pool._translator.values import (
     Arr,
     Bound,
@@ -376,6 +376,17 @@ class _Reader:
         held = None if self.is_called else self.body.names.get(root[1])
         return self.is_called or not isinstance(held, (Num, Fixed, Opt))
 
+    def fills(self, tree: ast.Subscript) -> bool:
+        """Returns whether reading an element may put it there, as a defaultdict does."""
+        root = self.root(tree)
+        if root is not None and root[0] == "attribute":
+            of = self.body.program.template.state.get(root[1])
+            return of is not None and is_filled(of)
+        if self.is_called:
+            return any(map(is_filled, self.body.program.template.state.values()))
+        held = self.body.names.get(root[1]) if root is not None else None
+        return isinstance(held, Mapping) and held.map_type.is_filled
+
     def is_array(self, root: Root) -> bool:
         """Returns whether parts of an object are views, which an assignment fills."""
         if root[0] == "attribute":
@@ -398,6 +409,8 @@ def _of_function(reading: _Reader, trees: Sequence[ast.AST]) -> Effects:
                     found |= _of_target(reading, each)
             elif isinstance(each, ast.Call):
                 found |= _of_call(reading, each)
+            elif isinstance(each, ast.Subscript) and reading.fills(each):
+                found |= _changes(reading, reading.root(each))
     return found
 
 

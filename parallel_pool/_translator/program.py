@@ -88,6 +88,18 @@ LARGEST_TABLE = 16384
 LARGEST_ARGUMENT = 65536
 
 
+# pp_field.text
+_WRITER = """\
+static int32_t write_text(const void *code, char *out) {
+  int32_t at, length;
+  memcpy(&at, code, sizeof(at));
+  if (at < 0 || at >= NUM_TEXTS) return -1;
+  length = (int32_t)strlen(all_texts[at]);
+  memcpy(out, all_texts[at], (size_t)length);
+  return length;
+}"""
+
+
 @dataclass
 class Compiled:
     """A function in C.
@@ -130,7 +142,8 @@ class Program:
         self.text_tables: dict[tuple[int, ...], tuple[str, Callable[[str], int]]] = {}
         self.numpy_functions: list[tuple[str, str]] = []
         self.needs_distributions = False
-        self.reads_texts = False
+        # a field shows texts
+        self.shows_texts = False
         self.count = 0
         self._compiled: dict[Any, Compiled] = {}
         self._function_names: dict[Any, str] = {}
@@ -339,7 +352,7 @@ class Program:
         """Notes that a dict of an attribute has keys and items of other types, and begins anew."""
         template = self.template
         have = unbounded(template.state[name])
-        wanted = _replaced(have, unbounded(of), Map(key, item))
+        wanted = _replaced(have, unbounded(of), of.holding(key, item))
         template.state[name] = template.bounded(name, wanted)
         raise Restart
 
@@ -473,7 +486,7 @@ class Program:
     def space_contains(self, body: Body, space: Any, item: Value) -> str | bool:
         """space.contains(action): the engine has checked the action."""
         del space
-        if isinstance(item, (Num, Arr, Mem)):
+        if isinstance(item, (Num, Arr, Mem, Tup)):
             return True
         raise body.refuse("whether a space contains this is not translated")
 
@@ -639,9 +652,24 @@ class Program:
             f"static const int32_t {name}[{len(self.texts)}][{max(1, widest)}] = {{{rows}}};"
             for name in self._letter_tables
         ]
-        return [f"enum {{ NUM_TEXTS = {len(self.texts)} }};", *letters] + [
-            f"static const int32_t {name}[{len(values)}] = {{{', '.join(map(str, values))}}};"
-            for name, values in found.items()
+        return [
+            f"enum {{ NUM_TEXTS = {len(self.texts)} }};",
+            *(self._writer() if self.shows_texts else []),
+            *letters,
+            *(
+                f"static const int32_t {name}[{len(values)}] = {{{', '.join(map(str, values))}}};"
+                for name, values in found.items()
+            ),
+        ]
+
+    def _writer(self) -> list[str]:
+        """Returns the function that writes the text of a number."""
+        longest = max(len(text.encode()) for text in self.texts)
+        texts = ", ".join(map(containers.c_text, self.texts))
+        return [
+            f"enum {{ LONGEST_TEXT = {max(1, longest)} }};",
+            f"static const char *const all_texts[NUM_TEXTS] = {{{texts}}};",
+            *_WRITER.splitlines(),
         ]
 
     # --------------------------------------------------------------------------------- NumPy --
@@ -1160,7 +1188,7 @@ def _replaced(have: Type, of: Type, wanted: Type) -> Type:
         item = _replaced(have.item, of, wanted)
         return have.holding(item)
     if isinstance(have, Map):
-        return Map(have.key, _replaced(have.item, of, wanted))
+        return have.holding(have.key, _replaced(have.item, of, wanted))
     if isinstance(have, Optional):
         return Optional(_replaced(have.item, of, wanted))
     if isinstance(have, Tuple):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool._translator import reader, records
+from parallel_pool._translator import missing, reader, records
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.template import CHANGING
 
@@ -168,6 +168,8 @@ class _Purity:
                 self.of_objects.setdefault(function.name, []).append(function)
         kinds = (bool, int, float, np.generic)
         self.numbers = frozenset(k for k, v in vars(env).items() if isinstance(v, kinds))
+        # reading a defaultdict puts keys there
+        self.is_filled = any(map(missing.is_in, vars(env).values()))
         self._made: dict[int, _Made] = {}
         self._known: dict[tuple[int, str], bool] = {}
 
@@ -195,8 +197,10 @@ class _Purity:
             return False
         if isinstance(tree, ast.Attribute):
             return isinstance(tree.ctx, ast.Load) and self._may_read(tree, function, own)
+        if isinstance(tree, ast.Subscript) and isinstance(tree.ctx, ast.Load):
+            return not self.is_filled
         if isinstance(tree, ast.Subscript):
-            return isinstance(tree.ctx, ast.Load) or _is_of(tree.value, made.objects)
+            return _is_of(tree.value, made.objects)
         if isinstance(tree, ast.AugAssign):
             target = tree.target
             return _is_of(target, made.objects) or (

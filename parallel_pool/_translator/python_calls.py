@@ -529,7 +529,7 @@ def _dict(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
         if keywords:
             raise body.refuse("this dict() is not translated")
         if isinstance(value, Mapping):
-            return containers.copied_map(body, value)
+            return containers.copied_map(body, value, is_plain=True)
         return _of_pairs(body, body.items(value), lambda each: each_item(body, value, each))
     if not keywords:
         return EmptyDict()

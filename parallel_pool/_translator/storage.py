@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -448,6 +449,9 @@ def _store_map(body: Body, of: Map, place: str, value: Value, what: str) -> None
         return
     if made.c == f"(&{place})":
         return
+    if made.is_always_empty:
+        body.emit(f"{place}.count = 0;")
+        return
     body.check(
         f"{made.c}->count <= {of.capacity}",
         "MemoryError",
@@ -520,9 +524,10 @@ def join(one: Type, other: Type) -> Type:
     if isinstance(one, List) and isinstance(other, List) and one.kind == other.kind:
         most = one.most if one.most == other.most else 0
         return replace(one.holding(join_items(one.item, other.item)), most=most)
-    if isinstance(one, Map) and isinstance(other, Map):
+    if isinstance(one, Map) and isinstance(other, Map) and one.missing == other.missing:
         key, item = join_items(one.key, other.key), join_items(one.item, other.item)
-        return Map(key, item, is_dense=one.is_dense and other.is_dense and one.is_constant)
+        is_dense = one.is_dense and other.is_dense and one.is_constant
+        return replace(one.holding(key, item), is_dense=is_dense)
     arrays = (Array, DynamicArray)
     if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype == other.item.dtype:
         ndims = [len(t.shape) if isinstance(t, Array) else t.ndim for t in (one, other)]
@@ -601,6 +606,9 @@ def table_type(value: object) -> Type:
 
 
 def _table_type(value: object) -> Type:
+    if isinstance(value, (Counter, defaultdict)):
+        kind = type(value).__name__
+        raise Refusal(f"a {kind} that is the same for all environments: make a dict of it")
     if isinstance(value, dict):
         key: Type = Empty()
         item: Type = Empty()

@@ -18,6 +18,7 @@ import numpy as np
 from parallel_pool._translator import (
     aliasing,
     arrays,
+    missing,
     players,
     reader,
     records,
@@ -154,6 +155,7 @@ class Template:
                     changed.update(filter(None, (_root(it, own) for it in _changed_by(each))))
         changed.discard("np_random")
         changed.update(name for name, value in vars(self.env).items() if _has_mutable(value))
+        changed.update(name for name, value in vars(self.env).items() if missing.is_in(value))
         return changed, rebound
 
     def _capacities(self) -> dict[str, int]:
@@ -304,9 +306,8 @@ class Template:
             return of.holding(item, capacity)
         if isinstance(of, Map):
             capacity = most or self._most_keys(name, of, is_nested)
-            return Map(
-                self.bounded(name, of.key, True), self.bounded(name, of.item, True), capacity
-            )
+            key, entry = self.bounded(name, of.key, True), self.bounded(name, of.item, True)
+            return of.holding(key, entry, capacity)
         if isinstance(of, Tuple):
             return Tuple(tuple(self.bounded(name, each, True) for each in of.items), of.cls)
         if isinstance(of, Record):
@@ -360,9 +361,10 @@ class Template:
             most = (value.maxlen or 0) if isinstance(value, deque) else 0
             return List(item_type, 0, most, isinstance(value, deque), isinstance(value, set))
         if isinstance(value, dict):
+            absent = missing.of_dict(value)
             if not value:
-                return Map(Empty(), Empty())
-            if all(isinstance(key, str) for key in value):
+                return Map(Empty(), Empty(), missing=absent)
+            if absent is None and all(isinstance(key, str) for key in value):
                 return Record(
                     tuple(value), tuple(self.type_of(name, each) for each in value.values())
                 )
@@ -371,7 +373,7 @@ class Template:
             for key, each in value.items():
                 key_type = storage.join_items(key_type, self.type_of(name, key))
                 entry = storage.join_items(entry, self.type_of(name, each))
-            return Map(key_type, entry)
+            return Map(key_type, entry, missing=absent)
         if records.is_object(value):
             if reason := own_objects.check(type(value)):
                 raise Refusal(reason)
@@ -459,7 +461,7 @@ def _shaped(of: Type, like: Type) -> Type:
         if isinstance(of, List) and isinstance(other, List):
             return of.holding(_shaped(of.item, other.item), of.capacity)
         if isinstance(of, Map) and isinstance(other, Map):
-            return Map(of.key, _shaped(of.item, other.item), of.capacity)
+            return of.holding(of.key, _shaped(of.item, other.item), of.capacity)
         if isinstance(of, Tuple) and isinstance(other, Tuple):
             return Tuple(tuple(map(_shaped, of.items, other.items)), of.cls)
         if isinstance(of, Record) and isinstance(other, Record):
@@ -490,7 +492,7 @@ def _widened(have: Type, of: List, item: Type) -> Type:
     if isinstance(have, Optional):
         return Optional(_widened(have.item, of, item))
     if isinstance(have, Map):
-        return Map(have.key, _widened(have.item, of, item))
+        return have.holding(have.key, _widened(have.item, of, item))
     if isinstance(have, Record):
         return Record(have.keys, tuple(_widened(each, of, item) for each in have.items), have.cls)
     if isinstance(have, Tuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,6 +162,28 @@ class List(Type):
         return f"a {self.kind} of {plural(self.item)}"
 
 
+class Known:
+    """Compares objects by identity, so that any object can be part of a type."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Known):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        simple = (int, float, str, bool, tuple, frozenset, bytes)
+        return (
+            isinstance(self.value, simple)
+            and type(self.value) is type(other.value)
+            and repr(self.value) == repr(other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self.value).__name__)
+
+
 @dataclass(frozen=True)
 class Map(Type):
     """A dictionary whose keys come and go, or are too many to be known one by one.
@@ -169,6 +192,8 @@ class Map(Type):
         capacity: as of a list.
         is_constant: it is written in the program, the same for all environments.
         is_dense: its keys are 0, 1, 2, ...
+        missing: what a defaultdict has for a key that is not there: a number, a text, or the class
+            of an empty list or set; of a Counter its class. None: it raises KeyError.
     """
 
     key: Type
@@ -176,9 +201,29 @@ class Map(Type):
     capacity: int = 0
     is_constant: bool = False
     is_dense: bool = False
+    missing: Known | None = None
+
+    @property
+    def kind(self) -> str:
+        if self.missing is None:
+            return "dict"
+        return "Counter" if self.is_counter else "defaultdict"
+
+    @property
+    def is_counter(self) -> bool:
+        return self.missing is not None and self.missing.value is Counter
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether reading a key puts it there."""
+        return self.missing is not None and not self.is_counter
+
+    def holding(self, key: Type, item: Type, capacity: int = 0) -> Map:
+        """Returns such a dict of other keys and items."""
+        return Map(key, item, capacity, missing=self.missing)
 
     def __str__(self) -> str:
-        return f"a dict of {plural(self.key)} to {plural(self.item)}"
+        return f"a {self.kind} of {plural(self.key)} to {plural(self.item)}"
 
 
 @dataclass(frozen=True)
@@ -235,28 +280,6 @@ class Member(Type):
         return f"a member of {self.cls.__name__}"
 
 
-class Known:
-    """Compares objects by identity, so that any object can be part of a type."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Known):
-            return NotImplemented
-        if self.value is other.value:
-            return True
-        simple = (int, float, str, bool, tuple, frozenset, bytes)
-        return (
-            isinstance(self.value, simple)
-            and type(self.value) is type(other.value)
-            and repr(self.value) == repr(other.value)
-        )
-
-    def __hash__(self) -> int:
-        return hash(type(self.value).__name__)
-
-
 @dataclass(frozen=True)
 class Constant(Type):
     """One object that is known before the program runs, and takes no memory."""
@@ -295,6 +318,15 @@ def holds(of: Type, kind: type[Type]) -> bool:
     else:
         parts = (of.item,) if isinstance(of, (List, Optional)) else ()
     return isinstance(of, kind) or any(holds(each, kind) for each in parts)
+
+
+def is_filled(of: Type) -> bool:
+    """Returns whether a type, or a part of it, is that of a defaultdict."""
+    if isinstance(of, (Tuple, Record, Union)):
+        return any(map(is_filled, of.items))
+    if isinstance(of, Map):
+        return of.is_filled or is_filled(of.item)
+    return isinstance(of, (List, Optional)) and is_filled(of.item)
 
 
 def plural(item: Type) -> str:
@@ -356,7 +388,7 @@ def unbounded(of: Type) -> Type:
     if isinstance(of, List):
         return of.holding(unbounded(of.item))
     if isinstance(of, Map):
-        return Map(unbounded(of.key), unbounded(of.item))
+        return of.holding(unbounded(of.key), unbounded(of.item))
     if isinstance(of, Tuple):
         return Tuple(tuple(map(unbounded, of.items)), of.cls)
     if isinstance(of, Record):

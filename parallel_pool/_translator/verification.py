@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium import spaces
 
 from parallel_pool._engine.pool import Pool
 from parallel_pool._native import lib
@@ -190,6 +191,11 @@ class _Episode:
         for (field, name), at in self.at.items():
             if field >= self.num_observations and name in info:
                 what = f"{where}, the info {name!r}"
+                if (texts := self.pool.spec.fields[field].texts) is not None:
+                    text = texts.of_row(batch[at][0])
+                    if text != info[name]:
+                        raise Difference(f"{what} is {info[name]!r} in Python and {text!r} in C")
+                    continue
                 found, wanted = np.asarray(batch[at][0]), np.asarray(info[name])
                 if found.dtype != wanted.dtype and found.dtype.kind != "f":
                     raise Difference(f"{what} is {wanted.dtype} in Python and {found.dtype} in C")
@@ -307,13 +313,15 @@ class _Game(_Episode):
 
 def _parts(space: Any, observation: Any) -> list[tuple[str, Any, Any]]:
     """Returns name, space and value of the arrays of an observation."""
-    spaces = getattr(space, "spaces", None)
-    if not isinstance(spaces, dict):
+    if not isinstance(space, spaces.Dict):
         return [("obs", space, observation)]
-    return [
-        (str(key), each, None if observation is None else observation[key])
-        for key, each in spaces.items()
-    ]
+    found = []
+    for key, each in space.spaces.items():
+        own = None if observation is None else observation[key]
+        is_dict = isinstance(each, spaces.Dict)
+        parts = _parts(each, own) if is_dict else [("", each, own)]
+        found += [(f"{key}.{name}" if name else key, part, value) for name, part, value in parts]
+    return found
 
 
 def _same(found: Any, wanted: Any, what: str) -> None:

@@ -283,7 +283,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(1, n=-(2**63)), "n=-9223372036854775808: choose 1 or more"),
     (
         set_field(1, n=257, dtype=lib.PP_UINT8),
-        "n=257: choose at most 256, which its dtype can hold",
+        "low=0, n=257: choose numbers that its dtype can hold, 0 to 255",
     ),
     (
         set_field(1, dtype=lib.PP_FLOAT32),
@@ -304,15 +304,15 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
         r"fields\[1\] \(stake\): it is a PP_DISCRETE_TUPLE: make it the only observation",
     ),
     (
-        set_action(space=lib.PP_DISCRETE_TUPLE, ndim=1, shape=[2], nvec=[3, 3]),
-        "space=4: choose PP_MULTI_DISCRETE for an action",
+        set_action(space=lib.PP_DISCRETE_TUPLE, ndim=2, shape=[2, 1], nvec=[3, 3]),
+        "it is a PP_DISCRETE_TUPLE: choose one axis",
     ),
-    (
-        set_action(space=lib.PP_TEXT),
-        "space=5: choose PP_MULTI_DISCRETE for an action",
-    ),
+    (set_action(space=lib.PP_TEXT), "it is a PP_TEXT: send its code instead"),
+    (set_action(low=0.5), r"action \(action\): low=0.5: choose an integer, the first value of a"),
+    (set_action(low=1), r"action \(action\): low=1: choose 0, as the environment has several"),
+    (set_field(1, low=-(2.0**60)), "low=-1.15292e.18: choose an integer"),
     (set_field(1, space=lib.PP_TEXT), r"fields\[1\] \(stake\): text is null: give the function"),
-    (set_field(1, space=lib.PP_TEXT, text=WRITE), "it is a PP_TEXT: make it an observation of an"),
+    (set_field(1, space=lib.PP_TEXT, text=WRITE), "it is a PP_TEXT: only environments with one"),
     (set_field(1, space=lib.PP_TEXT, text=WRITE, n=0), "n=0: choose 1 to 65536 characters"),
     (
         set_field(1, space=lib.PP_TEXT, text=WRITE, charset=b"a\tb"),

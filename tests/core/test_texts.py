@@ -123,7 +123,7 @@ def test_snapshots_hold_codes() -> None:
 
 def test_a_text_that_is_too_long_is_refused() -> None:
     texts = Texts(lambda code, out: 9, 8, "a")
-    with pytest.raises(ValueError, match="the text of the code 7 has 9 characters: write at most"):
+    with pytest.raises(ValueError, match="the text of the code 7 has 9 bytes: write at most"):
         texts.of_rows(np.array([7]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import heapq
 from collections import Counter, OrderedDict, defaultdict
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -50,6 +51,90 @@ class Generators(Probe):
         count = len([place[0] for place in self.both_ways(3, 3)])
         is_there = any(place[0] == 2 for place in self.near(1, 1))
         return [total, downs, len(at_corner), count, is_there, sum(each_of(self.items))]
+
+
+class Defaults(Probe):
+    """Attributes that are defaultdicts and Counters."""
+
+    size = 10
+
+    def __init__(self):
+        super().__init__()
+        self.visits = defaultdict(int)
+        self.scores = defaultdict(float)
+        self.paths = defaultdict(list)
+        self.votes = Counter()
+        self.sets = defaultdict(set)
+        self.names = defaultdict(lambda: "none")
+        self.halves = defaultdict(lambda: 0.5)
+        self.given = Counter({3: 2, 4: 1})
+
+    def values(self, action):
+        a, b = int(action[0] * 3), int(action[1] * 2)
+        # reading puts the key there between the two lengths
+        before = len(self.visits) * 100 + self.visits[a] + len(self.visits)
+        self.visits[b] += 1
+        self.scores[(a, b)] += float(action[2])
+        self.paths[a].append(b)
+        if len(self.paths[a]) > 8:
+            del self.paths[a]
+        self.votes[a] += 1
+        self.votes.update([a, b, b])
+        del self.votes[99]
+        self.sets[a].add(b)
+        if b in self.sets:
+            self.names[b] = "there"
+        name = self.names[a]
+        top = self.votes.most_common(2)
+        halves = sum(self.halves[key] for key in range(3)) + self.halves.get(7, 9.0)
+        return [
+            before,
+            self.visits[7],
+            self.scores[(0, 0)],
+            len(self.paths[b]),
+            self.votes[a],
+            top[0][0] * 100 + top[0][1] * 10 + len(top),
+            len(self.sets[b]) + len(self.sets) * 10,
+            (name == "there") * 100 + len(self.names),
+            halves,
+            self.given[3] + self.given[a] + self.votes.total() + len(self.given) * 1000,
+        ]
+
+
+class Tallies(Probe):
+    """Local defaultdicts and Counters, and dicts of lists."""
+
+    size = 8
+
+    def tally(self, items):
+        found = defaultdict(int)
+        for each in items:
+            found[each] += 1
+        return found
+
+    def values(self, action):
+        items = [int(each * 3) for each in action] + [1, 1, 2]
+        found, count = self.tally(items), Counter(items)
+        groups, letters = defaultdict(list), Counter("hello world")
+        rows = {}
+        for each in items:
+            groups[each % 3].append(each)
+            if each not in rows:
+                rows[each] = []
+            rows[each].append(7)
+            row = rows.setdefault(9, [])
+            row.append(each)
+        pairs, plain = sorted(count.items()), dict(count)
+        return [
+            found[1] + len(found),
+            count.most_common()[0][1] * 10 + len(count.most_common(2)),
+            len(groups) + sum(groups[0]) * 10,
+            letters["l"] + letters["z"],
+            len(rows) + len(rows[1]) * 10 + sum(rows[9]) * 100,
+            max(count, key=count.get),
+            pairs[0][0] * 10 + pairs[-1][1],
+            len(plain) + Counter()[3],
+        ]
 
 
 class Computed(Probe):
@@ -116,7 +201,9 @@ class Heaps(Probe):
         ]
 
 
-@pytest.mark.parametrize("cls", [Generators, Computed, Heaps], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls", [Generators, Defaults, Tallies, Computed, Heaps], ids=lambda cls: cls.__name__
+)
 def test_results_are_the_same(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
     twins.compare(cls, env_id)
@@ -177,16 +264,28 @@ class Later(Generators):
         return [len(list(zip(self.near(1, 1), [self.change(), 2], strict=False))), 0, 0, 0, 0, 0]
 
 
-class Default(Probe):
+class Made(Probe):
     def values(self, action):
-        counts = defaultdict(int)
-        counts[1] += 1
+        counts = defaultdict(lambda: self.steps)
         return [counts[1], 0, 0, 0, 0, 0]
 
 
-class Counts(Probe):
+class Filled(Probe):
     def values(self, action):
-        return [Counter([1, 1])[1], 0, 0, 0, 0, 0]
+        counts = defaultdict(lambda: [0, 0])
+        return [counts[1][0], 0, 0, 0, 0, 0]
+
+
+class Compared(Probe):
+    def values(self, action):
+        return [Counter([self.steps]) == Counter([1]), 0, 0, 0, 0, 0]
+
+
+class Subtracted(Probe):
+    def values(self, action):
+        counts = Counter([self.steps])
+        counts.subtract([1])
+        return [counts[1], 0, 0, 0, 0, 0]
 
 
 class InOrder(Probe):
@@ -202,8 +301,10 @@ REFUSED = {
     Named: CHANGE.format("grid"),
     Grows: CHANGE.format("local"),
     Later: CHANGE.format("grid"),
-    Default: "a defaultdict is not translated: make a dict",
-    Counts: "a Counter is not translated: make a dict",
+    Made: "a defaultdict of values that change is not translated: set the entry where the key",
+    Filled: "a defaultdict of values that change is not translated",
+    Compared: r"whether Counters are equal is not translated: compare dict\(...\) of them",
+    Subtracted: r"subtract\(\) of a Counter is not translated: write a loop",
     InOrder: "an OrderedDict is not translated: a dict keeps its order",
 }
 
@@ -213,3 +314,13 @@ def test_what_would_differ_is_refused(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match=REFUSED[cls]) as found:
         parallel_pool.compile(cls)
     assert "test_library.py:" in str(found.value)
+
+
+def test_attributes_are_the_dicts_of_the_class() -> None:
+    (env_id,) = parallel_pool.compile(Defaults)
+    with closing(parallel_pool.make_vec(env_id, 1)) as envs:
+        envs.reset(seed=0)
+        env = envs.get_attr("unwrapped")[0]
+        assert (type(env.votes), type(env.visits)) == (Counter, defaultdict)
+        assert env.given[9] == 0 and env.names[5] == "none" and env.paths[5] == []
+        assert (env.visits.default_factory, env.sets.default_factory) == (int, set)

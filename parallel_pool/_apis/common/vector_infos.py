@@ -33,10 +33,18 @@ def put(infos: Infos, name: str, values: Array, mask: Array) -> None:
 
 
 def spread(rows: Array, mask: Array) -> Array:
-    """Returns an array (n, ...) with these rows at the mask's environments, and zeros elsewhere."""
-    values = np.zeros((len(mask), *rows.shape[1:]), rows.dtype)
+    """Returns an array (n, ...) with these rows at the mask's environments.
+
+    Elsewhere it holds zeros, or None for objects.
+    """
+    values = _blank((len(mask), *rows.shape[1:]), rows.dtype)
     values[mask] = rows
     return values
+
+
+def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Returns an array that holds no info."""
+    return np.full(shape, None, dtype) if dtype.kind == "O" else np.zeros(shape, dtype)
 
 
 def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
@@ -84,11 +92,12 @@ def of_row(observations: Any, row: int) -> Any:
     Gymnasium's toy text returns Python's ints for a Discrete space and for a tuple of such.
 
     Args:
-        observations: an array (n, ...), or a tuple of n texts; or a dict or tuple of such.
+        observations: an array (n, ...), or a tuple of n texts; or a dict or tuple of such, at any
+            depth.
         row: of the environment.
     """
     if isinstance(observations, dict):
-        return {key: _of_key(values[row]) for key, values in observations.items()}
+        return {key: _of_key(values, row) for key, values in observations.items()}
     if isinstance(observations, tuple):
         first = observations[row] if row < len(observations) else None
         if isinstance(first, str):
@@ -98,8 +107,11 @@ def of_row(observations: Any, row: int) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value.item()
 
 
-def _of_key(value: Any) -> Any:
-    """Returns an entry of a dict, which is no view of the batch."""
+def _of_key(values: Any, row: int) -> Any:
+    """Returns one environment's entry of a dict, which is no view of the batch."""
+    if isinstance(values, dict):
+        return of_row(values, row)
+    value = values[row]
     return value if isinstance(value, str) else value.copy()
 
 
@@ -130,11 +142,7 @@ def _joined(parts: Sequence[Part], count: int) -> Any:
     if not isinstance(first, np.ndarray) or first.shape[:1] != (rows.stop - rows.start,):
         # not a value for each row: the first part's holds for all
         return first
-    whole: Array
-    if first.dtype == object:
-        whole = np.full((count, *first.shape[1:]), None, object)
-    else:
-        whole = np.zeros((count, *first.shape[1:]), first.dtype)
+    whole = _blank((count, *first.shape[1:]), first.dtype)
     for values, own in parts:
         whole[own] = values
     return whole

@@ -11,7 +11,7 @@ import numpy as np
 from parallel_pool._apis.envpool import actions
 from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.dm_specs import Structure, dm_env, specs
-from parallel_pool._apis.envpool.fields import nest
+from parallel_pool._engine.trees import nest
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:

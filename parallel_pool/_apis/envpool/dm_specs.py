@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._apis.envpool.fields import bounds, field_name, nest
+from parallel_pool._apis.envpool.fields import bounds, field_name
 from parallel_pool._apis.envpool.named_tuples import named_tuple_type
+from parallel_pool._engine.trees import nest
 from parallel_pool.errors import MissingDependencyError
 
 # dm_env.py imports the package from here, so that only this module says what to install
@@ -60,7 +61,7 @@ def observation_spec(fields: Sequence[Field], num_players: int) -> Any:
 def array_spec(field: Field) -> specs.Array:
     """Returns the spec of one environment's (one player's) observation, action or info."""
     name = re.sub(r"\W", "_", field.name)
-    if field.space_kind == "discrete":
+    if field.space_kind == "discrete" and not field.start:
         return specs.DiscreteArray(field.n, field.dtype, name)
     low, high = bounds(field)
     return specs.BoundedArray(field.shape, field.dtype, low, high, name)
@@ -75,7 +76,7 @@ def environment_spec(field: Field, num_players: int) -> specs.Array:
         return array_spec(field)
     low, high = bounds(field)
     if field.space_kind == "discrete" and field.player_sizes is not None:
-        high = np.array(field.player_sizes) - 1
+        high = low + np.array(field.player_sizes) - 1
     shape = (num_players, *field.shape)
     name = re.sub(r"\W", "_", field.name)
     return specs.BoundedArray(shape, field.dtype, low, high, name)

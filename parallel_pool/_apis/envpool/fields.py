@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Field
-
-
-def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns {"a.b": x} as {"a": {"b": x}}."""
-    tree: dict[str, Any] = {}
-    for name, value in flat.items():
-        *path, last = name.split(".")
-        branch = tree
-        for step in path:
-            branch = branch.setdefault(step, {})
-        branch[last] = value
-    return tree
 
 
 def field_name(field: Field, num_players: int) -> str:
@@ -42,10 +30,12 @@ def mark(fields: Sequence[Field], name: str) -> int:
 def bounds(field: Field) -> tuple[Any, Any]:
     """Returns the inclusive bounds of a field's elements; without bounds, those of its dtype."""
     if field.space_kind == "discrete":
-        return 0, field.n - 1
+        return int(field.start), int(field.start) + field.n - 1
     if field.space_kind in ("multi_discrete", "discrete_tuple"):
         assert field.nvec is not None
-        return 0, field.nvec - 1
+        # one number where they all start at 0, as EnvPool has it
+        first = field.start if field.start.any() else 0
+        return first, first + field.nvec - 1
     if field.space_kind == "multi_binary":
         return 0, 1
     if field.space_kind == "text":

@@ -97,9 +97,9 @@ def _convert(space: Any, old: Any) -> Any:
     match space:
         case spaces.Box():
             return old.Box(space.low, space.high, space.shape, space.dtype)
-        case spaces.Discrete():
+        case spaces.Discrete() if not space.start:
             return old.Discrete(int(space.n))
-        case spaces.MultiDiscrete():
+        case spaces.MultiDiscrete() if not space.start.any():
             return old.MultiDiscrete(space.nvec)
         case spaces.MultiBinary():
             return old.MultiBinary(space.shape)

@@ -10,11 +10,10 @@ import numpy as np
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.dm_specs import dm_env, environment_spec, specs
-from parallel_pool._apis.envpool.fields import nest
 from parallel_pool._engine.actions import described
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
-from parallel_pool._engine.trees import map_leaves
+from parallel_pool._engine.trees import map_leaves, nest
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import EnvError
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._apis.envpool import tasks
-from parallel_pool._apis.envpool.fields import bounds, field_name, mark, nest
+from parallel_pool._apis.envpool.fields import bounds, field_name, mark
 from parallel_pool._apis.envpool.named_tuples import named_tuple
 from parallel_pool._engine import registry, seeds, variation
 from parallel_pool._engine.arguments import (
@@ -22,6 +22,8 @@ from parallel_pool._engine.arguments import (
     quote,
 )
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import dict_space
+from parallel_pool._engine.trees import nest
 
 if TYPE_CHECKING:
     import gymnasium
@@ -222,7 +224,7 @@ class EnvSpec:
         fields = self._core.observations
         if len(fields) == 1:
             return fields[0].array_space()
-        return _dict_space(nest({field.name: field.array_space() for field in fields}))
+        return dict_space(nest({field.name: field.array_space() for field in fields}))
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
@@ -406,14 +408,6 @@ def _wrap(seed: Any, env_id: int) -> int:
 
 
 # ------------------------------------------------------------------------------------ spaces --
-
-
-def _dict_space(tree: Mapping[str, Any]) -> gymnasium.Space[Any]:
-    from gymnasium import spaces
-
-    return spaces.Dict(
-        {name: _dict_space(it) if isinstance(it, dict) else it for name, it in tree.items()}
-    )
 
 
 def _int32(shape: list[int]) -> ArraySpec:

@@ -11,6 +11,7 @@ from parallel_pool._apis.gymnasium.infos import DTypes
 from parallel_pool._engine.actions import cast_info, info_dtype
 from parallel_pool._engine.pool import Batch
 from parallel_pool._engine.specs import Definition, Field
+from parallel_pool._engine.texts import Texts
 
 # In Gymnasium's infos floats are NumPy scalars, and integers and bools are Python's. These floats
 # are exceptions: they are Python's.
@@ -38,6 +39,7 @@ class Info(NamedTuple):
         is_python: whether values are Python's numbers instead of NumPy's.
         follows: how its dtype depends on the action's, as in `Field`; 0: it does not.
         is_int: whether values are Python's ints, although the column's dtype is a float.
+        texts: what codes stand for; None if values are numbers.
     """
 
     name: str
@@ -45,10 +47,13 @@ class Info(NamedTuple):
     is_python: bool
     follows: int
     is_int: bool
+    texts: Texts | None
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
         """Returns the values of all rows; arrays share no memory with the batch."""
         rows = batch[self.column]
+        if self.texts is not None:
+            return list(self.texts.of_rows(rows))
         if self.follows and isinstance(dtypes, np.dtype):
             rows = cast_info(rows, info_dtype(dtypes, self.follows))
         elif self.follows and dtypes is not None:
@@ -67,6 +72,8 @@ class Info(NamedTuple):
             row = batch[self.column][env_id : env_id + 1]
             return cast_info(row, info_dtype(dtype, self.follows))[0]
         value = batch[self.column][env_id]
+        if self.texts is not None:
+            return self.texts.of_row(value)
         if self.is_int:
             return int(value)
         if self.is_python:

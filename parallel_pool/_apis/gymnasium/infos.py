@@ -49,7 +49,7 @@ class VectorInfos:
         infos: Infos = {}
         for i, field in self._infos:
             if field.on_reset:
-                values = _as_int(batch[i]) if field.is_int_on_reset else batch[i]
+                values = _as_int(batch[i]) if field.is_int_on_reset else _shown(batch[i], field)
                 put(infos, field.name, spread(values, mask), mask.copy())
         return infos
 
@@ -68,7 +68,8 @@ class VectorInfos:
         for i, field, name, mask_name in self._named:
             on_step, on_reset = field.on_step, field.on_reset
             if field.on_termination:
-                put_masked(infos, field.name, batch[i], batch[self._terminated] & ~is_reset)
+                values = _shown(batch[i], field)
+                put_masked(infos, field.name, values, batch[self._terminated] & ~is_reset)
                 continue
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
@@ -77,8 +78,10 @@ class VectorInfos:
                 mask = every_env.copy()
             else:
                 mask = ~is_reset if on_step else is_reset.copy()
-            values = batch[i]
-            if field.follows:
+            values = _shown(batch[i], field)
+            if field.texts is not None and mixed:
+                values[~mask] = None
+            elif field.follows:
                 values = _follow(values, field.follows, mask, dtypes)
             elif field.is_int_on_reset if is_reset[np.argmax(mask)] else field.is_int_on_step:
                 # the first environment that has the info decides, as in Gymnasium
@@ -92,12 +95,18 @@ class VectorInfos:
         infos: Infos = {}
         for i, field in self._finals:
             if field.on_step:
-                values = _follow(batch[i], field.follows, ended, dtypes)
+                values = _follow(_shown(batch[i], field), field.follows, ended, dtypes)
                 values = _as_int(values) if field.is_int_on_step else values
                 put(infos, field.name, spread(values[ended], ended), ended.copy())
             elif field.on_termination:
-                put_masked(infos, field.name, batch[i], ended & batch[self._terminated])
+                values = _shown(batch[i], field)
+                put_masked(infos, field.name, values, ended & batch[self._terminated])
         return infos
+
+
+def _shown(values: Array, field: Field) -> Array:
+    """Returns the values of an info; of a text strings in place of codes."""
+    return values if field.texts is None else field.texts.objects(values)
 
 
 def put_masked(infos: Infos, name: str, values: Array, mask: Array) -> None:

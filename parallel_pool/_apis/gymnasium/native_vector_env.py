@@ -31,7 +31,7 @@ from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views
 from parallel_pool._engine.pool_checks import check_reset, check_usable
 from parallel_pool._engine.sharing import is_shared
-from parallel_pool._engine.trees import map_leaves
+from parallel_pool._engine.trees import map_leaves, names_of, nest
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError, StateError
 
@@ -234,9 +234,13 @@ class NativeVectorEnv(AsyncCalls):
         first = next((i for i, c in enumerate(columns) if c.is_final), 0)
         self._final_columns = {name: first + i for name, i in self._observation_columns.items()}
         space = self.pool.spec.observation_space()
-        # keys in the order of the space; None for a single array
-        self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
+        # names of fields in the order of the space; None for a single array
+        self._keys = names_of(space) if isinstance(space, Dict) else None
+        self._is_nested = isinstance(space, Dict) and self._keys != tuple(space.spaces)
         self._is_tuple = isinstance(space, Tuple)
+        acts = self.single_action_space
+        # the arrays of an action; 0 if it is no tuple
+        self._action_parts = len(acts.spaces) if isinstance(acts, Tuple) else 0
         self._texts = {it.name: it.texts for it in observations if it.texts is not None}
 
     # ------------------------------------------------------------------------------ stepping --
@@ -270,7 +274,7 @@ class NativeVectorEnv(AsyncCalls):
             mask = np.ones(self.num_envs, np.bool_)
         else:
             observations = self._merge(mask, observations, others)
-        observations = self._with_texts(observations)
+        observations = self._shown(observations)
         infos = self._infos.of_reset(batch, mask)
         if self.pool.definition.family == ale_ids.FAMILY:
             infos.update(ale_ids.seeds_info(request.seeds, mask))
@@ -309,7 +313,7 @@ class NativeVectorEnv(AsyncCalls):
                 step: Step = self._plain_step(plain_step, actions)
                 return step
             self._check_can_step()
-            batch = self.pool.step(actions)
+            batch = self.pool.step(self._rows(actions))
         except BaseException as error:
             self._note_failure(error, STEP)
             if self._is_interrupted:
@@ -322,7 +326,7 @@ class NativeVectorEnv(AsyncCalls):
     def _send_step(self, actions: Any) -> None:
         try:
             self._check_can_step()
-            self.pool.send(actions)
+            self.pool.send(self._rows(actions))
         except StateError as error:
             self._explain(error)
             raise
@@ -332,11 +336,18 @@ class NativeVectorEnv(AsyncCalls):
     def _receive_step(self, timeout: float | None) -> Step:
         return self._result(self.pool.recv(timeout=timeout), self._sent)
 
+    def _rows(self, actions: Any) -> Any:
+        """Returns actions as the pool takes them: (n, k) for a tuple of k arrays."""
+        if self._action_parts and isinstance(actions, (tuple, list)):
+            return tuples.joined(actions, self.num_envs, self._action_parts)
+        return actions
+
     def _is_plain(self) -> bool:
         return (
             self._infos.is_empty
             and self._keys is None
             and not self._is_tuple
+            and not self._action_parts
             and not self._texts
             and self._fused is None
             and self._renderer is None
@@ -403,18 +414,18 @@ class NativeVectorEnv(AsyncCalls):
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
-        return self._with_texts(self._arrays(batch))
+        return self._shown(self._arrays(batch))
 
-    def _with_texts(self, observations: Any) -> Any:
-        """Puts strings in place of codes: a tuple of one for each row."""
-        if not self._texts:
-            return observations
-        if self._keys is None:
+    def _shown(self, observations: Any) -> Any:
+        """Returns what users see of arrays by name: dicts in dicts, and strings in place of codes,
+        a tuple of one for each row."""
+        if self._texts and self._keys is None:
             (texts,) = self._texts.values()
             return texts.of_rows(observations)
-        return observations | {
-            key: texts.of_rows(observations[key]) for key, texts in self._texts.items()
-        }
+        if self._texts:
+            strings = {name: it.of_rows(observations[name]) for name, it in self._texts.items()}
+            observations = observations | strings
+        return nest(observations) if self._is_nested else observations
 
     def _arrays(self, batch: Batch) -> Any:
         """Returns the arrays of the observations of a batch, or of what Pool.observe returns."""
@@ -457,7 +468,7 @@ class NativeVectorEnv(AsyncCalls):
         else:
             # as the environment's own dict has them
             observations = {key: batch[i] for key, i in columns.items()}
-        observations = self._with_texts(observations)
+        observations = self._shown(observations)
         return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
 
     def _note_failed(self, error: EnvError, kind: str) -> None:

@@ -15,6 +15,7 @@ from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Batch, Pool
 from parallel_pool._engine.specs import Field
+from parallel_pool._engine.trees import nest
 
 
 class SingleResults:
@@ -32,7 +33,8 @@ class SingleResults:
         self.observation_space: gymnasium.Space[Any] = pool.spec.observation_space()
         fields = list(enumerate(pool.spec.fields))
         self._observations = {field.name: i for i, field in fields if not field.is_info}
-        self._texts = {field.name: field.texts for _, field in fields if field.texts is not None}
+        self._spaces = {field.name: field.space() for field in pool.spec.observations}
+        self._texts = {it.name: it.texts for it in pool.spec.observations if it.texts is not None}
 
         def infos(is_wanted: Callable[[Field], bool], *, is_reset: bool = False) -> list[Info]:
             return [
@@ -42,6 +44,7 @@ class SingleResults:
                     is_python(pool.definition, field),
                     0 if is_reset else field.follows,
                     field.is_int_on_reset if is_reset else field.is_int_on_step,
+                    field.texts,
                 )
                 for i, field in fields
                 if field.is_info and is_wanted(field)
@@ -74,18 +77,17 @@ class SingleResults:
         return self._observation(batch), reward, terminated, truncated, infos
 
     def _observation(self, batch: Batch) -> Any:
-        space = self.observation_space
-        if isinstance(space, spaces.Dict):
-            return {
-                key: self._value(key, space[key], batch[i]) for key, i in self._observations.items()
-            }
-        (key,) = self._observations
-        return self._value(key, space, batch[0])
+        seen = {name: self._value(name, batch[i]) for name, i in self._observations.items()}
+        if isinstance(self.observation_space, spaces.Dict):
+            return nest(seen)
+        (only,) = seen.values()
+        return only
 
-    def _value(self, key: str, space: gymnasium.Space[Any], rows: Any) -> Any:
+    def _value(self, name: str, rows: Any) -> Any:
         """Returns the only row of an observation as its space has it."""
-        if key in self._texts:
-            return self._texts[key].of_rows(rows)[0]
+        if name in self._texts:
+            return self._texts[name].of_row(rows[0])
+        space = self._spaces[name]
         if isinstance(space, spaces.Tuple):
             return of_row(tuples.split(rows), 0)
         # NumPy's own scalars are not arrays

@@ -74,7 +74,7 @@ class Calls:
         self._integers: tuple[str, ...] = INTEGERS
         if not pool.definition.raw.action_dtypes:
             self._integers += OTHER_INTEGERS
-        self._n = action.n
+        self._n, self._first = action.n, int(action.start) if action.n else 0
         self._players = pool.spec.num_players if action.per_player else 0
         self._action_shape = action.shape
 
@@ -179,7 +179,10 @@ class Calls:
     def _refusal(self, action: int, row: int) -> str:
         """Returns the message about an integer that JAX does not hold."""
         if self._n:
-            return f"action {action} of row {row} is outside its space: choose 0 to {self._n - 1}"
+            last = self._first + self._n - 1
+            return (
+                f"action {action} of row {row} is outside its space: choose {self._first} to {last}"
+            )
         return f"action {action} of row {row} needs 64 bits: set jax_enable_x64, or give floats"
 
     def _seeds(self, seeds: Any, count: int, are_signed: bool) -> Any:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from parallel_pool._apis.common import tuples
 from parallel_pool._apis.common.vector_infos import finals_of
 from parallel_pool._engine.buffers import engine_indices
-from parallel_pool._engine.trees import map_leaves
+from parallel_pool._engine.trees import map_leaves, nest
 
 if TYPE_CHECKING:
     from parallel_pool._engine.pool import Pool
@@ -36,7 +36,7 @@ class VectorResults:
         Args:
             pool: the environments.
             observations: the column of each observation, by name.
-            keys: of observations that are dicts, in order; None for arrays.
+            keys: names of observations that are dicts, in order; None for arrays.
             is_tuple: whether observations are tuples.
         """
         engine = engine_indices(pool.columns)
@@ -94,7 +94,7 @@ class VectorResults:
         if self._keys is None:
             (name,) = self._observations
             return tuples.split(of(name)) if self._is_tuple else of(name)
-        return {key: of(key) for key in self._keys}
+        return nest({key: of(key) for key in self._keys})
 
     def _final(self, columns: Any, ended: Any) -> dict[str, Any]:
         """Returns the infos of episodes that have ended; zero in the rows of others."""

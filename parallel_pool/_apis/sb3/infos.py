@@ -26,7 +26,8 @@ class InfoDicts:
     def __init__(self, definition: Definition, spec: Spec, columns: Sequence[Column]) -> None:
 
         def info(i: int, field: Field, is_int: bool) -> Info:
-            return Info(field.name, i, is_python(definition, field), field.follows, is_int)
+            own = is_python(definition, field)
+            return Info(field.name, i, own, field.follows, is_int, field.texts)
 
         found = [
             (i, field, column.is_final)

@@ -129,6 +129,13 @@ class NativeBackend:
                 " an option of the environment, or use parallel_pool.make_vec"
             )
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
+        nested = [field.name for field in spec.observations if "." in field.name]
+        if nested:
+            raise ValueError(
+                f"{self.pool.definition.id} has a Dict in its Dict of observations"
+                f" ({', '.join(nested)}), which Stable-Baselines3 can't learn from: write one Dict,"
+                " or use parallel_pool.make_vec"
+            )
         self.action_space: gymnasium.Space[Any] = spec.action_space()
         self._infos = InfoDicts(self.pool.definition, spec, columns)
         engine = engine_indices(columns)
