@@ -117,6 +117,12 @@ static int check_dtype(const pp_natives *natives, int32_t dtype, pp_error *error
                       natives->def->id, dtype, action->dtype);
 }
 
+/* returns how many of the action's n an environment allows */
+static int64_t num_actions(const pp_natives *natives, int32_t env_id) {
+  int64_t own = pp_option_sets_own(&natives->option_sets, env_id)->num_actions;
+  return own ? own : natives->fleet->config.action.n;
+}
+
 /* fills in the error about the bad element at this index of a stored action */
 static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_error *error) {
   const char *stored = pp_natives_action(natives, env_id);
@@ -128,10 +134,13 @@ static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_erro
                         "the action of environment %d is %s (element %lld): send %snumbers", env_id,
                         is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
   }
+  const char *task = pp_option_sets_own(&natives->option_sets, env_id)->task;
   return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "action %lld of environment %d is outside its space: choose 0 to %lld",
-                      (long long)((const int64_t *)stored)[at], env_id,
-                      (long long)(ns ? ns[at % width] : natives->fleet->config.action.n) - 1);
+                      "action %lld of environment %d%s%.60s%s is outside its space: choose 0 to "
+                      "%lld",
+                      (long long)((const int64_t *)stored)[at], env_id, task ? " (" : "",
+                      task ? task : "", task ? ")" : "",
+                      (long long)(ns ? ns[at % width] : num_actions(natives, env_id)) - 1);
 }
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
@@ -177,6 +186,17 @@ static int64_t first_refused(const pp_natives *natives, const void *stored, int3
   return -1;
 }
 
+/* Returns the index of the first action, one for each environment, that its environment does not
+ * allow although others do; or -1. */
+static int64_t first_not_own(const pp_natives *natives, int32_t first, const int64_t *actions,
+                             int64_t envs) {
+  if (!natives->option_sets.has_own) return -1;
+  for (int64_t i = 0; i < envs; i++) {
+    if (actions[i] >= num_actions(natives, first + (int32_t)i)) return i;
+  }
+  return -1;
+}
+
 /* Stores the actions of environments with consecutive ids, whose dtype is set. Returns the index of
  * the first bad element, or -1. */
 static int64_t store(const pp_natives *natives, int32_t first, const void *from, int32_t dtype,
@@ -187,7 +207,11 @@ static int64_t store(const pp_natives *natives, int32_t first, const void *from,
 
   if (is_discrete(action)) {
     const int64_t *ns = ns_of_row(natives, &width);
-    if (!ns) return store_discrete(to, from, elements * envs, action->n, dtype);
+    if (!ns) {
+      bad = store_discrete(to, from, elements * envs, action->n, dtype);
+      // only environments with one player have a number of actions of their own
+      return bad >= 0 || elements != 1 ? bad : first_not_own(natives, first, to, envs);
+    }
     rows = elements * envs / (width ? width : 1);
     for (int64_t i = 0; i < rows; i++) {
       bad = store_multi((int64_t *)to + i * width,
@@ -216,7 +240,7 @@ static int64_t store_one(const pp_natives *natives, int32_t env_id, const double
 
   if (!is_discrete(action)) return store(natives, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < natives->action_elements; i++) {
-    int64_t n = ns ? ns[i % width] : action->n;
+    int64_t n = ns ? ns[i % width] : num_actions(natives, env_id);
     // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
     if ((uint64_t)to[i] >= (uint64_t)n) return i;

@@ -201,7 +201,7 @@ class NativeVectorEnv(AsyncCalls):
 
     def _set_spaces(self, observation_mode: ObservationMode) -> None:
         self.single_action_space = self.pool.spec.action_space()
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.action_space = self.pool.spec.batched_action_space(self.num_envs)
         single = self.pool.spec.observation_space()
         if observation_mode == "same":
             self.single_observation_space = single
