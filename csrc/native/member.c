@@ -36,9 +36,25 @@ typedef struct inner {
 /* ------------------------------------------------------------------------------------ options --
  */
 
-/* puts values of the mixture's options into the order of a task's own */
-static void pick_values(pp_value *to, const pp_value *from, const int32_t *at, int32_t count) {
-  for (int32_t i = 0; i < count; i++) to[i] = from[at[i]];
+/* Puts values of the mixture's options into the order of a task's own. The type of a number is left
+ * to those that keep it. */
+static void pick_values(pp_value *to, const pp_value *from, const int32_t *at,
+                        const pp_option *options, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    to[i] = from[at[i]];
+    int32_t type = to[i].dtype & PP_PYTHON ? PP_PYTHON : to[i].dtype;
+    if (!(options[i].keeps >> type & 1)) to[i].dtype = 0;
+  }
+}
+
+static void pick_options(const part *self, pp_value *to, const pp_value *from) {
+  const pp_env_def *def = self->def;
+  pick_values(to, from, self->member->option_at, def->options, def->num_options);
+}
+
+static void pick_reset_options(const part *self, pp_value *to, const pp_value *from) {
+  const pp_env_def *def = self->def;
+  pick_values(to, from, self->member->reset_at, def->reset_options, def->num_reset_options);
 }
 
 static pp_env *enter(const pp_env *env, inner *own) {
@@ -47,7 +63,7 @@ static pp_env *enter(const pp_env *env, inner *own) {
   own->env.shared = self->config.shared;
   own->env.options = self->options;
   if (self->varying) {
-    pick_values(own->options, env->options, self->member->option_at, self->def->num_options);
+    pick_options(self, own->options, env->options);
     own->env.options = own->options;
   }
   return &own->env;
@@ -104,7 +120,7 @@ static int read_options(part *self, const pp_config *config) {
   size_t count = (size_t)self->def->num_options;
   self->options = calloc(count + 1, sizeof(*self->options));
   if (!self->options) return PP_ERR_MEMORY;
-  pick_values(self->options, config->options, self->member->option_at, self->def->num_options);
+  pick_options(self, self->options, config->options);
   if (!config->varying) return PP_OK;
   self->varying = calloc(count + 1, sizeof(*self->varying));
   if (!self->varying) return PP_ERR_MEMORY;
@@ -197,7 +213,7 @@ static int check_reset(void *shared, const pp_value *options, pp_error *error) {
   const part *self = shared;
   pp_value own[MAX_OPTIONS];
   if (!self->def->check_reset) return PP_OK;
-  pick_values(own, options, self->member->reset_at, self->def->num_reset_options);
+  pick_reset_options(self, own, options);
   return self->def->check_reset(self->config.shared, own, error);
 }
 
@@ -207,7 +223,7 @@ static int reset(pp_env *env, pp_reset *how) {
   pp_reset own_reset = *how;
   inner own;
   if (how->options) {
-    pick_values(options, how->options, self->member->reset_at, self->def->num_reset_options);
+    pick_reset_options(self, options, how->options);
     own_reset.options = options;
   }
   int status = self->def->reset(enter(env, &own), &own_reset);

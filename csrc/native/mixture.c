@@ -45,10 +45,12 @@ static int32_t find_option(const pp_option *options, int32_t count, const char *
   return -1;
 }
 
-/* Makes one option of two of one name. Python checks a value against each task's own range. */
+/* Makes one option of two of one name. Python checks values against each task's own option. */
 static void unite_options(pp_option *into, const pp_option *other) {
   bool has_same_range = into->low == other->low && into->high == other->high;
   into->varies = into->varies && other->varies && has_same_range;
+  into->keeps |= other->keeps;
+  into->refuses = into->refuses & other->refuses & ~into->keeps;
   if (has_same_range) return;
   into->low = into->high = 0;
 }
@@ -67,8 +69,7 @@ static int add_options(pp_option *table, int32_t *count, const pp_option *option
       continue;
     }
     pp_option *known = &table[at];
-    if (known->type != option->type || known->keeps != option->keeps ||
-        known->refuses != option->refuses || known->number_dtype != option->number_dtype) {
+    if (known->type != option->type) {
       return pp_error_set(error, PP_ERR_ARGUMENT,
                           "%.60s can't be mixed with the tasks before it: its option %.40s has "
                           "another type: make a pool for each",

@@ -69,7 +69,6 @@ static const char *difference(const pp_field *a, const pp_field *b) {
   if (a->space != b->space) return "has another kind of space in each";
   if (a->ndim != b->ndim) return "has another number of axes in each";
   if (a->space == PP_TEXT && a->text != b->text) return "has other texts in each";
-  if (a->follows != b->follows || a->factor != b->factor) return "follows actions in one";
   if (a->is_info && on_end && a->when != b->when) return "is there at other times in each";
   return NULL;
 }
@@ -153,6 +152,10 @@ static int unite(pp_field *into, const pp_field *other) {
   bool is_padded = false;
   int status = PP_OK;
   wide.when |= other->when;
+  // what has another dtype in the rows of another task has the field's own in all rows
+  if (into->follows != other->follows || into->factor != other->factor) {
+    wide.follows = wide.factor = 0;
+  }
   wide.n = other->n > into->n ? other->n : into->n;
   for (int32_t axis = 0; axis < wide.ndim; axis++) {
     is_padded |= into->shape[axis] != other->shape[axis];

@@ -136,8 +136,9 @@ class Mixture(Definition):
         own |= {name: options[name] for name in options if self._varies(name) and name in known}
         # where a task's default is not the mixture's
         for name, option in known.items():
-            if option.default is not None and option.default != self.options[name].default:
-                own.setdefault(name, option.default)
+            default, others = option.default, self.options[name].default
+            if default is not None and (type(default), default) != (type(others), others):
+                own.setdefault(name, default)
         return {**own, TASK: member.name, SPACES: united.number}
 
     def _varies(self, name: str) -> bool:

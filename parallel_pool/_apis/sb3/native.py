@@ -70,16 +70,19 @@ class NativeBackend:
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
         self.num_envs = check_count("n_envs", n_envs, 1)
+        kwargs = definition.spread(kwargs, self.num_envs)
+        own_limit = env_specs.own_limit(spec, definition, kwargs, self.num_envs)
         self.pool = Pool(
             definition,
             self.num_envs,
             num_threads=num_threads,
             thread_affinity_offset=thread_affinity_offset,
             autoreset="same_step",
-            max_episode_steps=env_specs.time_limit(max_episode_steps, spec.max_episode_steps),
+            max_episode_steps=env_specs.time_limit(max_episode_steps, own_limit),
             reward_dtype="float32",
             options=kwargs,
         )
+        self._games = ale_ids.games(self.pool)
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
@@ -164,9 +167,9 @@ class NativeBackend:
             raise
         self._was_reset, self._failed = True, ()
         self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
-        if self.pool.definition.family == ale_ids.FAMILY:
-            for infos, seed in zip(self.reset_infos, seeds, strict=True):
-                infos.update({} if seed is None else {"seeds": ale_ids.seeds_of(seed)})
+        for infos, seed, is_game in zip(self.reset_infos, seeds, self._games, strict=True):
+            if is_game and seed is not None:
+                infos["seeds"] = ale_ids.seeds_of(seed)
         if self._renderer is not None:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
         return self._observations(batch)
