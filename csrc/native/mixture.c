@@ -18,7 +18,7 @@ typedef struct spaces_list {
   struct spaces_list *next;
 } spaces_list;
 
-/* def is its first member, so that the address of one is that of the other */
+/* def.data is its address */
 typedef struct mixture {
   pp_env_def def;
   int32_t num_tasks;
@@ -186,6 +186,7 @@ int pp_mixture_create(const char *id, const pp_task *tasks, int32_t count, const
   if (status < 0) return status;
   self = calloc(1, sizeof(*self));
   if (!self) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a mixture");
+  self->def.data = self;
   pp_member_callbacks(&self->def);
   for (int32_t i = 0; i < count; i++) {
     join_definition(&self->def, tasks[i].definition, i == 0);
@@ -227,7 +228,7 @@ static int keep_spaces(mixture *self, spaces_list *made, int64_t *number) {
 }
 
 const pp_spaces *pp_mixture_spaces(const pp_env_def *def, int64_t number) {
-  mixture *self = (mixture *)(void *)def;
+  mixture *self = (mixture *)(uintptr_t)def->data;
   const spaces_list *found = NULL;
   pthread_mutex_lock(&self->lock);
   if (number >= 0 && number < self->num_spaces) {
@@ -239,7 +240,7 @@ const pp_spaces *pp_mixture_spaces(const pp_env_def *def, int64_t number) {
 }
 
 const pp_member *pp_mixture_find(const pp_env_def *def, const char *task) {
-  const mixture *self = (const mixture *)(const void *)def;
+  const mixture *self = def->data;
   for (int32_t i = 0; task && i < self->num_tasks; i++) {
     if (strcmp(self->members[i].task.name, task) == 0) return &self->members[i];
   }
@@ -263,7 +264,7 @@ static int unite(const mixture *self, const pp_value *const *options, pp_config 
 
 int pp_mixture_unite(const pp_env_def *def, const pp_value *const *options, int64_t *number,
                      pp_error *error) {
-  mixture *self = (mixture *)(void *)def;
+  mixture *self = (mixture *)(uintptr_t)def->data;
   size_t count = (size_t)self->num_tasks;
   pp_config *configs = calloc(count, sizeof(*configs));
   pp_task *tasks = calloc(count, sizeof(*tasks));

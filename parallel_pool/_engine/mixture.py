@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from parallel_pool._native import ffi, lib, new_error, raise_error
 TASK, SPACES = "task", "_spaces"
 # the info that says which actions are allowed: csrc/native/spaces.c
 ACTION_MASK = "action_mask"
+# the form of ids that Gymnasium's registry takes
+GYMNASIUM_ID = re.compile(r"([\w:-]+/)?[\w:.-]+", re.ASCII)
 # how many sets of options are remembered
 MOST_KNOWN = 16
 
@@ -203,9 +206,7 @@ class Mixture(Definition):
             _with_rows(field, own) if field.is_info else field for field in spec.fields
         )
         spec.infos = tuple(field for field in spec.fields if field.is_info)
-        actions = tuple(each.action for each in own)
-        if len(set(map(id, actions))) > 1:
-            spec.row_actions = actions
+        spec.row_actions = tuple(each.action for each in own)
 
 
 def _with_rows(field: Any, specs: Sequence[Spec]) -> Any:
@@ -269,8 +270,13 @@ def mixed(
         MultiDiscrete([6 6 4 4])
         >>> envs.close()
     """
-    if not isinstance(id, str) or not id or "\0" in id:
+    if not isinstance(id, str):
         raise TypeError(f"id={quote(id)} is {a_type(id)}: give a string")
+    if not GYMNASIUM_ID.fullmatch(id):
+        raise ValueError(
+            f"id={quote(id)}: choose letters, digits and _ . : -, such as Atari57-v0, perhaps after"
+            " a namespace and a slash: Gymnasium takes no other"
+        )
     members = _members(tasks)
     known = registry.definitions().get(id)
     if known is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import math
 import operator
@@ -511,6 +512,12 @@ class Definition:
     def __repr__(self) -> str:
         return f"Definition({self.id!r})"
 
+    def with_raw(self, raw: CData) -> Definition:
+        """Returns this definition with other callbacks."""
+        other = copy.copy(self)
+        other.raw = raw
+        return other
+
     @property
     def families(self) -> frozenset[str]:
         """The families of its environments."""
@@ -571,7 +578,7 @@ class Spec:
         player_names: of each player.
         fields: observations, then infos.
         action: the action's field.
-        row_actions: each environment's own; () if all are alike.
+        row_actions: of a mixture's pool, each environment's own; () otherwise.
     """
 
     row_actions: tuple[Field, ...] = ()

@@ -121,7 +121,7 @@ class Guarded:
             raw.check_state = self._function(kind, self._check_state)
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
-        self.definition = Definition(raw)
+        self.definition = definition.with_raw(raw)
 
     def configure(self, options: Mapping[str, Any]) -> None:
         """Learns the fields that environments with these options have."""
@@ -376,7 +376,7 @@ def without_step_many(definition: Definition) -> Definition:
     raw = ffi.new("pp_env_def *", definition.raw[0])
     _kept.append(raw)
     raw.step_many = ffi.NULL
-    return Definition(raw)
+    return definition.with_raw(raw)
 
 
 def step_many(env: str | Definition, *, few: bool = False, **settings: Any) -> bool:

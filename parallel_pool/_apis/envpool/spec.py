@@ -158,9 +158,7 @@ class EnvSpec:
         self.config: Any = named_tuple("Config", tuple(config), config.values())
         self.reward_threshold: float | None = common.get("reward_threshold")
 
-    def _check_common(
-        self, chosen: dict[str, Any], given_own: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _check_common(self, chosen: dict[str, Any], given_own: Mapping[str, Any]) -> dict[str, Any]:
         """Checks EnvPool's options, and fills in those that depend on the task and its options."""
         num_envs, batch_size = check_sizes(chosen["num_envs"], chosen["batch_size"])
         check_count("num_threads", chosen["num_threads"], 0)

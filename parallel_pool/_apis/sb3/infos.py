@@ -79,9 +79,7 @@ class InfoDicts:
         given = self._ends
         if batch[self._terminated][env_id]:
             given = given + self._terminations
-        infos = {
-            info.name: info.one(batch, env_id, dtypes) for info in given if info.is_of(env_id)
-        }
+        infos = {info.name: info.one(batch, env_id, dtypes) for info in given if info.is_of(env_id)}
         infos[TRUNCATED] = is_truncated
         return infos
 
