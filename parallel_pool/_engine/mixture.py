@@ -95,9 +95,10 @@ class Mixture(Definition):
         """Returns the options with the task of each environment: blocks of equal size.
 
         Raises:
-            ValueError: num_envs is no multiple of the number of tasks.
+            TypeError, ValueError: there is no such task, or num_envs is no multiple of their number.
         """
         if TASK in options:
+            self._check_tasks(options[TASK])
             return dict(options)
         count = len(self.tasks)
         if num_envs % count:
@@ -116,6 +117,14 @@ class Mixture(Definition):
         tasks = [value_for_env(options[TASK], i) for i in range(num_envs)]
         limits = [self._member(task).limit for task in tasks]
         return limits[0] if len(set(limits)) == 1 else Each(tuple(limits))
+
+    def _check_tasks(self, given: Any) -> None:
+        """Refuses a task that there is not, and names its environment."""
+        for env_id, task in enumerate(given.values if isinstance(given, Each) else ()):
+            try:
+                self._member(task)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"environment {env_id}: {error}") from None
 
     def _member(self, task: Any) -> Member:
         if isinstance(task, str) and task in self._by_name:
