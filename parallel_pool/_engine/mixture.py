@@ -95,7 +95,7 @@ class Mixture(Definition):
         """Returns the options with the task of each environment: blocks of equal size.
 
         Raises:
-            TypeError, ValueError: there is no such task, or num_envs is no multiple of their number.
+            TypeError, ValueError: there is no such task, or num_envs is no multiple of them.
         """
         if TASK in options:
             self._check_tasks(options[TASK])
