@@ -24,11 +24,12 @@ class RecordTaskStatistics(RecordEpisodeStatistics):
         length_queues: by task, their lengths in steps.
 
     Example:
+        >>> from parallel_pool.compat.gymnasium import RecordTaskStatistics
         >>> definition = parallel_pool.mixed("Poles-v0", ["CartPole-v1", "Acrobot-v1"])
         >>> envs = RecordTaskStatistics(parallel_pool.make_vec("Poles-v0", 4))
-        >>> observations, infos = envs.reset(seed=1)
+        >>> _ = envs.reset(seed=1)
         >>> for _ in range(100):
-        ...     observations, rewards, *ends, infos = envs.step(envs.action_space.sample())
+        ...     result = envs.step(envs.action_space.sample())
         >>> len(envs.return_queues["CartPole-v1"]) > 0, len(envs.return_queues["Acrobot-v1"])
         (True, 0)
         >>> envs.close()
@@ -58,7 +59,15 @@ class RecordTaskStatistics(RecordEpisodeStatistics):
         }
 
     def step(self, actions: Any) -> Step:
-        """Steps, and keeps the statistics of the episodes that end."""
+        """Steps, and keeps the statistics of the episodes that end.
+
+        Args:
+            actions: as for the vector environment.
+
+        Returns:
+            Its observations; rewards float64 (n,), terminations and truncations bool (n,), and
+            infos, with Gymnasium's `episode` where an episode has ended.
+        """
         result: Step = super().step(actions)
         infos = result[4]
         if f"_{self._stats_key}" in infos:
