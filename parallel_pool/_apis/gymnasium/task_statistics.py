@@ -28,8 +28,7 @@ class RecordTaskStatistics(RecordEpisodeStatistics):
         >>> definition = parallel_pool.mixed("Poles-v0", ["CartPole-v1", "Acrobot-v1"])
         >>> envs = RecordTaskStatistics(parallel_pool.make_vec("Poles-v0", 4))
         >>> _ = envs.reset(seed=1)
-        >>> for _ in range(100):
-        ...     result = envs.step(envs.action_space.sample())
+        >>> results = [envs.step(envs.action_space.sample()) for _ in range(100)]
         >>> len(envs.return_queues["CartPole-v1"]) > 0, len(envs.return_queues["Acrobot-v1"])
         (True, 0)
         >>> envs.close()
