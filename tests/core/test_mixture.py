@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -81,6 +83,38 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         ValueError,
         r"give them different obs: choose values with the same spaces",
         lambda: pool("Hopper-v5", "Ant-v5", frame_stack=each([1, 2])),
+    ),
+]
+
+
+REFUSED += [
+    # what other APIs refuse
+    (
+        ValueError,
+        r"is a mixture, and gymnasium.make is for one environment: give the id of one of its",
+        lambda: gymnasium.make(mixture(*POLES).id),
+    ),
+    (
+        ValueError,
+        r"has no Python environment: .*wrap the vector environment",
+        lambda: parallel_pool.make_vec(
+            mixture(*POLES).id, 2, wrappers=[gymnasium.wrappers.RecordEpisodeStatistics]
+        ),
+    ),
+    (
+        ValueError,
+        r"has no Python environment",
+        lambda: parallel_pool.make_vec(mixture(*POLES).id, 2, backend="process"),
+    ),
+    (
+        ValueError,
+        r"render_mode='rgb_array': choose None",
+        lambda: parallel_pool.make_vec(mixture(*POLES).id, 2, render_mode="rgb_array"),
+    ),
+    (
+        ValueError,
+        r"num_envs=1: .* has 2 tasks",
+        lambda: parallel_pool.make_spec(mixture(*POLES).id),
     ),
 ]
 
@@ -246,6 +280,23 @@ def test_snapshots_are_of_a_task() -> None:
     made.set_state([states[1], states[0]], [0, 1])
     with pytest.raises(ValueError, match="of another environment or of other options"):
         made.set_state([states[0]], [2])
+
+
+def test_games_are_drawn() -> None:
+    envs = parallel_pool.make_vec(
+        mixture("ALE/Pong-v5", "ALE/Breakout-v5").id, 2, render_mode="rgb_array"
+    )
+    envs.reset(seed=1)
+    alone = parallel_pool.make_vec("ALE/Breakout-v5", 1, render_mode="rgb_array")
+    alone.reset(seed=2)
+    np.testing.assert_array_equal(envs.render()[1], alone.render()[0])
+    envs.close()
+    alone.close()
+
+
+def test_a_spec_is_pickled() -> None:
+    spec = parallel_pool.make_spec(mixture(*POLES).id, num_envs=4)
+    assert pickle.loads(pickle.dumps(spec)).config == spec.config
 
 
 # ------------------------------------------------------------- the rules of every environment --

@@ -15,6 +15,7 @@ from gymnasium.spaces import Dict, Tuple
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
+from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import InfoDicts, ids
 from parallel_pool._engine import registry
@@ -95,6 +96,8 @@ class NativeBackend:
         self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
+        # known only of a mixture: Gymnasium's own environments have no method that returns masks
+        self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
         # None unless the environments were translated from Python
         self._copies = registry.copies_of(weakref.proxy(self.pool))
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -172,7 +175,10 @@ class NativeBackend:
                 infos["seeds"] = ale_ids.seeds_of(seed)
         if self._renderer is not None:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
-        return self._observations(batch)
+        observations = self._observations(batch)
+        if self.pool.definition.tasks:
+            self._masks.take(observations, self.reset_infos)
+        return observations
 
     def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
         # one after another: the pool takes options only while nothing is in flight
@@ -221,7 +227,13 @@ class NativeBackend:
             mask = np.zeros(self.num_envs, np.bool_)
             mask[restarted] = True
             self._renderer.after_step(self._actions, mask)
-        return self._observations(batch), batch[self._reward], dones, infos
+        observations = self._observations(batch)
+        if self._masks.are_known:
+            now: list[dict[str, Any]] = list(infos)
+            for env_id in restarted:
+                now[env_id] = self.reset_infos[env_id]
+            self._masks.take(observations, now)
+        return observations, batch[self._reward], dones, infos
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
@@ -265,6 +277,8 @@ class NativeBackend:
         return [copy.deepcopy(value) for _ in env_ids]
 
     def has_attr(self, name: str) -> bool:
+        if name == METHOD and self._masks.are_known:
+            return True
         try:
             self.get_attr(name, [0])
         except AttributeError:
@@ -303,6 +317,8 @@ class NativeBackend:
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
+        if name == METHOD and self._masks.are_known:
+            return list(self._masks.of(env_ids))
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         if native_attributes.is_own(self._copies, name):
