@@ -16,6 +16,7 @@ from parallel_pool import _families as _families
 from parallel_pool._apis.common.import_hook import after_import
 from parallel_pool._apis.gymnasium import hook as gymnasium_hook
 from parallel_pool._engine.cores import limit_cores
+from parallel_pool._engine.mixture import mixed
 from parallel_pool._engine.named_batch import NamedBatch
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.registry import load
@@ -102,6 +103,7 @@ __all__ = [
     "make_gymnasium",
     "make_spec",
     "make_vec",
+    "mixed",
     "mosaic",
     "register",
     "testing",
@@ -127,7 +129,7 @@ __getattr__, _ = lazy(
         "parallel_pool.testing": (),
     },
 )
-publish(__name__, NamedBatch, Pool, each, each_reset, get_include, limit_cores, load)
+publish(__name__, NamedBatch, Pool, each, each_reset, get_include, limit_cores, load, mixed)
 
 
 def __dir__() -> list[str]:

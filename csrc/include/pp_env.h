@@ -338,6 +338,11 @@ typedef struct pp_config {
    * They are in no snapshot; the engine zeroes them before init and whenever it restores a state.
    */
   size_t cache_size;
+  /* What environments of a mixture have of their own; configure of other definitions leaves both
+   * zero. task: its name, for messages. num_actions: only the first of the action's n are allowed;
+   * 0: all. */
+  const char *task;
+  int64_t num_actions;
 } pp_config;
 
 /* ------------------------------------------------------------------------------ definition -- */

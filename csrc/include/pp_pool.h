@@ -156,6 +156,26 @@ int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *co
                    pp_error *error);
 void pp_config_fini(const pp_env_def *def, pp_config *config);
 
+/* one task of a mixture */
+typedef struct pp_task {
+  const char *name;
+  const pp_env_def *definition;
+} pp_task;
+
+/* Makes a definition whose environments are of other definitions: its option "task" says which. The
+ * mixture has the options of all of them, and those of reset, each name once; an environment
+ * ignores those that its own definition does not have. It is never freed, as pools may point to it.
+ * Returns PP_ERR_ARGUMENT if these definitions can't be mixed, or PP_ERR_MEMORY. */
+int pp_mixture_create(const char *id, const pp_task *tasks, int32_t count, const pp_env_def **out,
+                      pp_error *error);
+
+/* Finds the fields and the action of a mixture in which each task has room: options has the values
+ * of each task's own options, defaults filled in. Writes the value of the option "_spaces", which
+ * says that environments have these. Returns PP_ERR_ARGUMENT if the tasks' spaces can't be united,
+ * PP_ERR_MEMORY, or the status of a task's configure. */
+int pp_mixture_unite(const pp_env_def *mixture, const pp_value *const *options, int64_t *spaces,
+                     pp_error *error);
+
 /* ------------------------------------------------------------------------------------- pool -- */
 
 /* The pool argument must not be null, except for pp_pool_destroy. Any other argument may be wrong:

@@ -21,19 +21,19 @@ typedef struct range {
  * The first loop has no exit, so that the compiler can use vector instructions, and only collects
  * sign bits: with x counted from low, x or n-1-x is negative if x is outside. The second loop finds
  * the bad value. */
-#define DEFINE_DISCRETE(name, type)                                               \
-  static int64_t name(int64_t *to, const type *from, int64_t count, range of) {   \
-    uint64_t bad = 0;                                                             \
-    for (int64_t i = 0; i < count; i++) {                                         \
-      uint64_t value = (uint64_t)(int64_t)from[i];                                \
-      to[i] = (int64_t)value;                                                     \
-      value -= of.low;                                                            \
-      bad |= value | (of.n - 1 - value);                                          \
-    }                                                                             \
-    for (int64_t i = 0; bad >> 63 && i < count; i++) {                            \
-      if ((uint64_t)to[i] - of.low >= of.n) return i;                             \
-    }                                                                             \
-    return -1;                                                                    \
+#define DEFINE_DISCRETE(name, type)                                             \
+  static int64_t name(int64_t *to, const type *from, int64_t count, range of) { \
+    uint64_t bad = 0;                                                           \
+    for (int64_t i = 0; i < count; i++) {                                       \
+      uint64_t value = (uint64_t)(int64_t)from[i];                              \
+      to[i] = (int64_t)value;                                                   \
+      value -= of.low;                                                          \
+      bad |= value | (of.n - 1 - value);                                        \
+    }                                                                           \
+    for (int64_t i = 0; bad >> 63 && i < count; i++) {                          \
+      if ((uint64_t)to[i] - of.low >= of.n) return i;                           \
+    }                                                                           \
+    return -1;                                                                  \
   }
 
 DEFINE_DISCRETE(discrete_uint8, uint8_t)
@@ -123,6 +123,14 @@ static int check_dtype(const pp_natives *natives, int32_t dtype, pp_error *error
                       natives->def->id, dtype, action->dtype);
 }
 
+/* the same for an environment that may allow fewer of the action's n than others */
+static range range_of_env(const pp_natives *natives, int32_t env_id, int64_t at) {
+  range of = range_of(&natives->fleet->config.action, at);
+  int64_t own = pp_option_sets_own(&natives->option_sets, env_id)->num_actions;
+  if (own) of.n = (uint64_t)own;
+  return of;
+}
+
 /* fills in the error about the bad element at this index of a stored action */
 static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_error *error) {
   const char *stored = pp_natives_action(natives, env_id);
@@ -133,10 +141,13 @@ static int refuse(const pp_natives *natives, int32_t env_id, int64_t at, pp_erro
                         "the action of environment %d is %s (element %lld): send %snumbers", env_id,
                         is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
   }
-  range of = range_of(action, at % num_ranges(natives));
+  const char *task = pp_option_sets_own(&natives->option_sets, env_id)->task;
+  range of = range_of_env(natives, env_id, at % num_ranges(natives));
   return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "action %lld of environment %d is outside its space: choose %lld to %lld",
-                      (long long)((const int64_t *)stored)[at], env_id, (long long)of.low,
+                      "action %lld of environment %d%s%.60s%s is outside its space: choose %lld to "
+                      "%lld",
+                      (long long)((const int64_t *)stored)[at], env_id, task ? " (" : "",
+                      task ? task : "", task ? ")" : "", (long long)of.low,
                       (long long)(of.low + of.n - 1));
 }
 
@@ -183,6 +194,18 @@ static int64_t first_refused(const pp_natives *natives, const void *stored, int3
   return -1;
 }
 
+/* Returns the index of the first action, one for each environment, that its environment does not
+ * allow although others do; or -1. */
+static int64_t first_not_own(const pp_natives *natives, int32_t first, const int64_t *actions,
+                             int64_t envs) {
+  if (!natives->option_sets.has_own) return -1;
+  for (int64_t i = 0; i < envs; i++) {
+    range of = range_of_env(natives, first + (int32_t)i, 0);
+    if ((uint64_t)actions[i] - of.low >= of.n) return i;
+  }
+  return -1;
+}
+
 /* Stores the actions of environments with consecutive ids, whose dtype is set. Returns the index of
  * the first bad element, or -1. */
 static int64_t store(const pp_natives *natives, int32_t first, const void *from, int32_t dtype,
@@ -193,7 +216,11 @@ static int64_t store(const pp_natives *natives, int32_t first, const void *from,
 
   if (is_discrete(action)) {
     width = num_ranges(natives);
-    if (width == 1) return store_discrete(to, from, elements * envs, range_of(action, 0), dtype);
+    if (width == 1) {
+      bad = store_discrete(to, from, elements * envs, range_of(action, 0), dtype);
+      // only environments with one player have a number of actions of their own
+      return bad >= 0 || elements != 1 ? bad : first_not_own(natives, first, to, envs);
+    }
     for (int64_t row = 0; row < elements * envs; row += width) {
       for (int64_t at = 0; at < width; at++) {
         const char *one = (const char *)from + (row + at) * pp_dtype_size(dtype);
@@ -221,7 +248,7 @@ static int64_t store_one(const pp_natives *natives, int32_t env_id, const double
 
   if (!is_discrete(action)) return store(natives, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < natives->action_elements; i++) {
-    range of = range_of(action, i % num_ranges(natives));
+    range of = range_of_env(natives, env_id, i % num_ranges(natives));
     // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
     if ((uint64_t)to[i] - of.low >= of.n) return i;

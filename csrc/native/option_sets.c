@@ -76,27 +76,6 @@ static uint64_t hash_set(const pp_env_def *def, const pp_value *set) {
   return sum;
 }
 
-static bool has_same_numbers(const double *a, const double *b, int64_t count) {
-  return !a == !b && (!a || memcmp(a, b, sizeof(*a) * (size_t)count) == 0);
-}
-
-static bool has_same_integers(const int64_t *a, const int64_t *b, int64_t count) {
-  return !a == !b && (!a || memcmp(a, b, sizeof(*a) * (size_t)count) == 0);
-}
-
-static bool is_same_field(const pp_field *a, const pp_field *b, int32_t num_players) {
-  int64_t elements = pp_field_elements(a, 1);
-  return strcmp(a->name, b->name) == 0 && a->is_info == b->is_info && a->when == b->when &&
-         a->dtype == b->dtype && a->space == b->space && a->per_player == b->per_player &&
-         a->ndim == b->ndim &&
-         memcmp(a->shape, b->shape, sizeof(a->shape[0]) * (size_t)a->ndim) == 0 &&
-         a->low == b->low && a->high == b->high && a->n == b->n && a->follows == b->follows &&
-         a->factor == b->factor && has_same_numbers(a->lows, b->lows, elements) &&
-         has_same_numbers(a->highs, b->highs, elements) &&
-         has_same_integers(a->nvec, b->nvec, elements) &&
-         has_same_integers(a->player_sizes, b->player_sizes, num_players);
-}
-
 static bool has_same_player_names(const pp_config *a, const pp_config *b) {
   if (!a->player_names || !b->player_names) return a->player_names == b->player_names;
   for (int32_t i = 0; i < a->num_players; i++) {
@@ -108,9 +87,9 @@ static bool has_same_player_names(const pp_config *a, const pp_config *b) {
 /* returns what two configurations differ in, null: nothing but state and shared */
 static const char *difference(const pp_config *a, const pp_config *b) {
   if (a->num_players != b->num_players || !has_same_player_names(a, b)) return "players";
-  if (!is_same_field(&a->action, &b->action, a->num_players)) return "action";
+  if (!pp_field_equal(&a->action, &b->action, a->num_players)) return "action";
   for (int32_t i = 0; i < a->num_fields && i < b->num_fields; i++) {
-    if (!is_same_field(&a->fields[i], &b->fields[i], a->num_players)) return a->fields[i].name;
+    if (!pp_field_equal(&a->fields[i], &b->fields[i], a->num_players)) return a->fields[i].name;
   }
   return a->num_fields == b->num_fields ? NULL : "infos";
 }
@@ -166,7 +145,8 @@ static int copy_sets(pp_option_sets *sets, const pp_env_def *def, const pp_value
   sets->values = calloc(count, sizeof(*sets->values));
   sets->config_of = calloc(count, sizeof(*sets->config_of));
   sets->shared = calloc(count, sizeof(*sets->shared));
-  if (!sets->values || !sets->config_of || !sets->shared) return PP_ERR_MEMORY;
+  sets->own = calloc(count, sizeof(*sets->own));
+  if (!sets->values || !sets->config_of || !sets->shared || !sets->own) return PP_ERR_MEMORY;
   for (size_t i = 0; i < count; i++) {
     sets->values[i] =
         pp_values_copy(def->options, def->num_options, values ? values + i * num_options : NULL);
@@ -230,6 +210,8 @@ static int configure_set(pp_option_sets *sets, const pp_env_def *def, int32_t se
     if (!set) return pp_error_set(error, status, "%s", own.text);
     return pp_error_set(error, status, "environment %d: %s", first_env(sets, set), own.text);
   }
+  sets->own[sets->num_shared] = (pp_own){into->task, into->num_actions};
+  sets->has_own |= into->task || into->num_actions;
   sets->shared[sets->num_shared++] = into->shared;
   if (!set) return PP_OK;
   what = difference(config, into);
@@ -273,6 +255,7 @@ void pp_option_sets_fini(pp_option_sets *sets, const pp_env_def *def) {
   free(sets->config_of);
   free(sets->set_of);
   free(sets->shared);
+  free(sets->own);
   free(sets->varying);
   memset(sets, 0, sizeof(*sets));
 }

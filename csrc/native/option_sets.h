@@ -2,7 +2,15 @@
 #ifndef PP_NATIVE_OPTION_SETS_H
 #define PP_NATIVE_OPTION_SETS_H
 
+#include <stdbool.h>
+
 #include "pp_pool.h"
+
+/* what the environments of one configuration have of their own: the members of pp_config */
+typedef struct pp_own {
+  const char *task;
+  int64_t num_actions;
+} pp_own;
 
 /* Environments with the same option values have one set. Sets that differ only in options with
  * .varies have one configuration: configure runs once for it. */
@@ -14,6 +22,8 @@ typedef struct pp_option_sets {
   int32_t *set_of;    /* of each environment; null: all have set 0 */
   void **shared;      /* of each configuration, what configure made */
   uint8_t *varying;   /* pp_config.varying; null: nothing differs */
+  pp_own *own;        /* of each configuration */
+  bool has_own;       /* one of them is not all zero */
 } pp_option_sets;
 
 /* Copies the values and runs configure; writes the configuration to config, with the largest state
@@ -33,6 +43,11 @@ static inline pp_value *pp_option_sets_values(const pp_option_sets *sets, int32_
 /* Returns what an environment's configuration has made. */
 static inline void *pp_option_sets_shared(const pp_option_sets *sets, int32_t env_id) {
   return sets->shared[sets->set_of ? sets->config_of[sets->set_of[env_id]] : 0];
+}
+
+/* Returns what an environment has of its own. */
+static inline const pp_own *pp_option_sets_own(const pp_option_sets *sets, int32_t env_id) {
+  return &sets->own[sets->set_of ? sets->config_of[sets->set_of[env_id]] : 0];
 }
 
 #endif

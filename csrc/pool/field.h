@@ -1,4 +1,4 @@
-/* Field: the size of dtypes and of the fields that have them. */
+/* Field: the size of dtypes and of the fields that have them, and whether two are equal. */
 #ifndef PP_POOL_FIELD_H
 #define PP_POOL_FIELD_H
 
@@ -14,5 +14,8 @@ bool pp_dtype_is_float(int32_t dtype);
 
 /* Returns the elements of a field in one row, all players together. */
 int64_t pp_field_elements(const pp_field *field, int32_t num_players);
+
+/* Returns whether two fields have the same name, place and space. */
+bool pp_field_equal(const pp_field *a, const pp_field *b, int32_t num_players);
 
 #endif

@@ -286,6 +286,13 @@ def add(found: Mapping[Origin, Definition]) -> None:
             notify(loaded_by_id[origin.id])
 
 
+def add_made(definition: Definition) -> None:
+    """Registers a definition that was made in this process, under an id that is free."""
+    loaded_by_id[definition.id] = definition
+    for notify in after_load:
+        notify(definition)
+
+
 def _path(origin: Origin) -> str:
     return origin.library.decode(errors="replace")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -250,6 +251,14 @@ class Option:
         return f"{self.low:g} to {self.high:g}"
 
 
+class Rows(NamedTuple):
+    """The environments of a mixture that have an info: bool (num_envs,) each, as in `Field`."""
+
+    on_step: npt.NDArray[np.bool_]
+    on_reset: npt.NDArray[np.bool_]
+    on_termination: npt.NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class Field:
     """One observation, action or info of one environment (of one player, if `per_player`).
@@ -274,6 +283,7 @@ class Field:
         player_sizes: of a per-player field whose space differs between players: each player's n
             (Discrete), or its number of elements (one axis); None if all players are equal.
         texts: what the codes of a text stand for; None for other fields.
+        rows: which environments of a pool have an info; None if all are alike.
     """
 
     name: str
@@ -294,6 +304,7 @@ class Field:
     on_termination: bool = False
     player_sizes: tuple[int, ...] | None = None
     texts: Texts | None = None
+    rows: Rows | None = None
 
     @property
     def marks_players(self) -> bool:
@@ -469,7 +480,10 @@ class Definition:
         max_episode_steps: the default time limit in steps, None for none.
         options, reset_options: by name.
         can_render: whether its own C code draws it.
+        tasks: the names of a mixture's tasks; () for others.
     """
+
+    tasks: tuple[str, ...] = ()
 
     def __init__(self, raw: CData) -> None:
         self.raw = raw
@@ -505,6 +519,34 @@ class Definition:
 
     def __repr__(self) -> str:
         return f"Definition({self.id!r})"
+
+    def with_raw(self, raw: CData) -> Definition:
+        """Returns this definition with other callbacks."""
+        other = copy.copy(self)
+        other.raw = raw
+        return other
+
+    @property
+    def families(self) -> frozenset[str]:
+        """The families of its environments."""
+        return frozenset([self.family])
+
+    # what only mixtures do
+
+    def definitions_of(self, spec: Spec, num_envs: int) -> tuple[Definition, ...]:
+        """Returns the definition of each environment of a pool."""
+        return (self,) * num_envs
+
+    def spread(self, options: Mapping[str, Any], num_envs: int) -> dict[str, Any]:
+        """Returns the options of a pool, with the task of each environment."""
+        return dict(options)
+
+    def limit_of(self, options: Mapping[str, Any], num_envs: int) -> Any:
+        """Returns the default time limit of environments with spread options."""
+        return self.max_episode_steps
+
+    def add_rows(self, spec: Spec, options: Mapping[str, Any], num_envs: int) -> None:
+        """Notes in a pool's spec how its environments differ."""
 
     def configure(self, options: Mapping[str, Any] | None = None) -> Spec:
         """Returns the spec of environments with these options.
@@ -553,7 +595,10 @@ class Spec:
         player_names: of each player.
         fields: observations, then infos.
         action: the action's field.
+        row_actions: of a mixture's pool, each environment's own; () otherwise.
     """
+
+    row_actions: tuple[Field, ...] = ()
 
     def __init__(self, definition: Definition, values: Values, config: CData) -> None:
         self.definition = definition
@@ -587,6 +632,22 @@ class Spec:
     def action_space(self) -> gymnasium.Space[Any]:
         """Returns one environment's action space."""
         return self._with_players(self.action)
+
+    def batched_action_space(self, num_envs: int) -> gymnasium.Space[Any]:
+        """Returns the action space of all environments; each row has its environment's own."""
+        from gymnasium import spaces
+        from gymnasium.vector.utils import batch_space
+
+        single = self.action_space()
+        if isinstance(single, spaces.Discrete) and self.row_actions:
+            return spaces.MultiDiscrete([field.n for field in self.row_actions])
+        if not isinstance(single, spaces.Box) or not self.row_actions:
+            return batch_space(single, num_envs)
+        low, high = (np.zeros((num_envs, *single.shape), single.dtype) for _ in range(2))
+        for i, field in enumerate(self.row_actions):
+            own = tuple(map(slice, field.shape))
+            low[i][own], high[i][own] = field.low, field.high
+        return spaces.Box(low, high, dtype=cast("Any", single.dtype.type))
 
     def _with_players(self, field: Field) -> gymnasium.Space[Any]:
         """Returns a field's space; for a per-player field of several players, a batch of it."""

@@ -302,12 +302,16 @@ class OptionPlan:
             MissingDependencyError: the environment needs a package or file that is not installed.
         """
         self._definition, self._num_envs = definition, num_envs
+        options = definition.spread(options, num_envs)
+        if max_episode_steps is None and definition.tasks:
+            max_episode_steps = definition.limit_of(options, num_envs) or 0
         self.limit, self.max_episode_steps = self._read_limit(max_episode_steps)
         if not differs(options) and not isinstance(max_episode_steps, (Each, EachReset)):
             self.spec: Spec = definition.configure(registry.fill_options(definition, options))
             self.values: CData = self.spec.values.raw
             self.variation: CData = ffi.NULL
             self.varied: tuple[str, ...] = ()
+            definition.add_rows(self.spec, options, num_envs)
             return
         for name, value in options.items():
             self._check(name, value)
@@ -327,6 +331,7 @@ class OptionPlan:
             if isinstance(value, (Each, EachReset))
             and (name == LIMIT or not definition.options[name].is_hidden)
         )
+        definition.add_rows(self.spec, options, num_envs)
         self.values = ffi.NULL
         self.variation = self._variation(draws, max_episode_steps)
 
@@ -378,7 +383,7 @@ class OptionPlan:
         set_of: list[int] = []
         sets: list[Values] = []
         for env_id in range(self._num_envs):
-            key = tuple(_key(values[env_id]) for values in spread.values())
+            key = tuple(key_of(values[env_id]) for values in spread.values())
             index = indices.setdefault(key, len(sets))
             set_of.append(index)
             if index == len(sets):
@@ -511,7 +516,7 @@ def check_limits(value: Any, num_envs: int) -> Any:
     return check_count(LIMIT, value, 1)
 
 
-def _key(value: Any) -> Any:
+def key_of(value: Any) -> Any:
     """Returns what is equal for values that are equal and of the same type."""
     try:
         hash(value)

@@ -18,6 +18,7 @@ families |= {
     "minigrid": Family(
         "parallel_pool._families.minigrid", renderer="parallel_pool._families.minigrid_renderer"
     ),
+    "mixture": Family("parallel_pool._engine.mixture"),
     "mpe": Family("parallel_pool._families.mpe", renderer="parallel_pool._families.mpe_renderer"),
     "mujoco": Family(
         "parallel_pool._families.mujoco", renderer="parallel_pool._families.mujoco_renderer"

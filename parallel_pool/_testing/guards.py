@@ -98,6 +98,7 @@ class Guarded:
         self._told, self._zone = told, zone
         self._fields: tuple[Field, ...] = ()
         self._num_players = 1
+        self._avoids_runs = False
         self.state_size = int(definition.raw.state_size)
         # the zone behind each state, by the number of the environment
         self._tails: dict[int, CData] = {}
@@ -121,7 +122,7 @@ class Guarded:
             raw.check_state = self._function(kind, self._check_state)
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
-        self.definition = Definition(raw)
+        self.definition = definition.with_raw(raw)
 
     def configure(self, options: Mapping[str, Any]) -> None:
         """Learns the fields that environments with these options have."""
@@ -149,6 +150,7 @@ class Guarded:
         self._told("configure", -1)
         status = int(self._original.configure(config))
         self.state_size = int(config.state_size)
+        self._avoids_runs = bool(config.avoids_runs)
         config.state_size += ZONE
         return status
 
@@ -251,7 +253,9 @@ class Guarded:
         return status, {i: each.content() for i, each in zones.items()}
 
     def _step_by_run(self, env: CData, action: CData, result: CData) -> int:
-        """Steps one environment by step_many."""
+        """Steps one environment by step_many, if the engine would."""
+        if self._avoids_runs:
+            return self._step(env, action, result)
         self._told("step_many", env.id)
         wanted = [i for i, field in enumerate(self._fields) if not field.is_info or field.on_step]
         rows = {i: Zone(self._row_bytes(i), BLANKS[0], self._zone) for i in wanted}
@@ -376,7 +380,7 @@ def without_step_many(definition: Definition) -> Definition:
     raw = ffi.new("pp_env_def *", definition.raw[0])
     _kept.append(raw)
     raw.step_many = ffi.NULL
-    return Definition(raw)
+    return definition.with_raw(raw)
 
 
 def step_many(env: str | Definition, *, few: bool = False, **settings: Any) -> bool:

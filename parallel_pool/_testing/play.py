@@ -46,6 +46,10 @@ class Run:
         space.seed(1)
         self.actions = np.stack([space.sample() for _ in range(101)])
         self.steps = np.zeros(num_envs, np.int64)
+        # of each environment of a mixture
+        own = self.pool.spec.row_actions
+        is_discrete = bool(own) and own[0].space_kind == "discrete"
+        self._choices = np.array([each.n for each in own]) if is_discrete else None
         self.made: list[list[Row]] = []
         self.ends: list[list[bool]] = []
         self.forget()
@@ -71,7 +75,8 @@ class Run:
     def action(self, env_ids: Any) -> Any:
         """Returns the next actions of these environments."""
         env_ids = np.asarray(env_ids)
-        return self.actions[(7 * self.steps[env_ids] + 13 * env_ids) % len(self.actions)]
+        actions = self.actions[(7 * self.steps[env_ids] + 13 * env_ids) % len(self.actions)]
+        return actions if self._choices is None else actions % self._choices[env_ids]
 
     def take(self, batch: tuple[Any, ...]) -> tuple[Any, ...]:
         """Adds the rows of a batch to `made`; returns the batch."""

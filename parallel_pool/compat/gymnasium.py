@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.make import PoolVectorEnv, make_vec
     from parallel_pool._apis.gymnasium.native_vector_env import NativeVectorEnv
     from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+    from parallel_pool._apis.gymnasium.task_statistics import RecordTaskStatistics
 
 __all__ = [
     "NativeVectorEnv",
@@ -18,6 +19,7 @@ __all__ = [
     "PendingCallError",
     "PoolVectorEnv",
     "ProcessVectorEnv",
+    "RecordTaskStatistics",
     "make_vec",
 ]
 
@@ -34,5 +36,6 @@ __getattr__, __dir__ = lazy(
         ),
         "parallel_pool._apis.gymnasium.native_vector_env": ("NativeVectorEnv",),
         "parallel_pool._apis.gymnasium.process_vector_env": ("ProcessVectorEnv",),
+        "parallel_pool._apis.gymnasium.task_statistics": ("RecordTaskStatistics",),
     },
 )

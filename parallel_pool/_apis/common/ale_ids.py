@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.pool import Pool
     from parallel_pool._engine.specs import Definition
 
 FAMILY = "ale"
@@ -142,6 +143,12 @@ def seeds_of(seed: int) -> tuple[Any, Any]:
     """Returns the seeds that AtariEnv derives from one: of NumPy's generator and of ALE, uint32."""
     first, second = np.random.SeedSequence(seed).generate_state(2)
     return first, second
+
+
+def games(pool: Pool) -> Array:
+    """Returns which environments of a pool are those of ALE/<Game>-v5, bool (n,)."""
+    found = pool.definition.definitions_of(pool.spec, pool.num_envs)
+    return np.array([each.family == FAMILY for each in found])
 
 
 def seeds_info(seeds: Sequence[int | None], mask: Array) -> dict[str, Any]:

@@ -195,7 +195,24 @@ def _registered(definition: Definition) -> EnvSpec | None:
     return None if found is None or found.entry_point is None or is_native(found) else found
 
 
-def time_limit(given: Any, own: int | None) -> Any:
+def own_limit(
+    spec: EnvSpec, definition: Definition, options: Mapping[str, Any], num_envs: int
+) -> Any:
+    """Returns the time limit of a spec's environments in steps, None for none.
+
+    Tasks of a mixture may have limits of their own, which no spec can hold: each(...).
+
+    Args:
+        spec, definition: of the environments.
+        options: with the task of each environment.
+        num_envs: environments.
+    """
+    if spec.max_episode_steps is not None or not definition.tasks:
+        return spec.max_episode_steps
+    return definition.limit_of(options, num_envs)
+
+
+def time_limit(given: Any, own: Any) -> Any:
     """Returns a pool's time limit in steps, 0 for none, from make's argument and the spec's.
 
     The argument may be each(...) or each_reset(...).

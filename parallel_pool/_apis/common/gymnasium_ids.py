@@ -42,7 +42,8 @@ def runs_in_processes(spec: EnvSpec) -> bool:
     """
     if spec.entry_point is None:
         return False
-    own = {definition.id for definition in registry.loaded()}
+    # workers do not learn of mixtures
+    own = {definition.id for definition in registry.loaded() if not definition.tasks}
     return not is_native(spec) or spec.id in own
 
 

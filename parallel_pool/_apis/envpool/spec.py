@@ -125,6 +125,9 @@ class EnvSpec:
             for name in list(chosen)
             if name in definition.options or name not in COMMON
         }
+        if definition.tasks:
+            count, _ = check_sizes(chosen["num_envs"], chosen["batch_size"])
+            given_own = definition.spread(given_own, count)
         # by the definition's option names; EnvPool and Gymnasium may use others
         own = registry.fill_options(definition, variation.first_options(given_own))
         unknown = [name for name in own if name not in definition.options]
@@ -147,7 +150,7 @@ class EnvSpec:
         if self._action.space_kind == "discrete":
             # EnvPool's dtype; pools accept every integer dtype
             self._action = replace(self._action, dtype=INT32)
-        common = self._check_common(chosen)
+        common = self._check_common(chosen, given_own)
         seen = {
             name: value
             for name, value in self._core.options.items()
@@ -157,8 +160,8 @@ class EnvSpec:
         self.config: Any = named_tuple("Config", tuple(config), config.values())
         self.reward_threshold: float | None = common.get("reward_threshold")
 
-    def _check_common(self, chosen: dict[str, Any]) -> dict[str, Any]:
-        """Checks EnvPool's options, and fills in those that depend on the task."""
+    def _check_common(self, chosen: dict[str, Any], given_own: Mapping[str, Any]) -> dict[str, Any]:
+        """Checks EnvPool's options, and fills in those that depend on the task and its options."""
         num_envs, batch_size = check_sizes(chosen["num_envs"], chosen["batch_size"])
         check_count("num_threads", chosen["num_threads"], 0)
         chosen["batch_size"] = batch_size
@@ -173,7 +176,7 @@ class EnvSpec:
 
         limit = chosen["max_episode_steps"]
         if limit is None:
-            limit = self.definition.max_episode_steps or NO_LIMIT
+            limit = _shown_limit(self.definition.limit_of(given_own, num_envs))
         chosen["max_episode_steps"] = variation.check_limits(limit, num_envs)
 
         self._check_seeds(chosen, num_envs)
@@ -332,6 +335,13 @@ def make_pool(spec: EnvSpec, *, step_type: bool = False, discount: bool = False)
     )
 
 
+def _shown_limit(limit: Any) -> Any:
+    """Returns a definition's time limit as EnvPool's config shows it."""
+    if isinstance(limit, variation.Each):
+        return variation.each([_shown_limit(value) for value in limit.values])
+    return limit or NO_LIMIT
+
+
 def _pool_limit(limit: Any) -> Any:
     """Returns a time limit in the form of `Pool`."""
     if isinstance(limit, variation.Each):
@@ -384,7 +394,7 @@ def seeds_of_task(
         ValueError: a seed is one that the task can't have, or there are too few or too many.
     """
     each = spread_seeds(seed, env_ids)
-    if each and definition.family == "atari" and CLOCK_SEED in each:
+    if each and "atari" in definition.families and CLOCK_SEED in each:
         raise ValueError(
             f"seed={quote(seed)}: environment {env_ids[each.index(CLOCK_SEED)]} would get seed"
             f" -1 ({CLOCK_SEED}), which makes ALE take its seed from the clock: choose another"

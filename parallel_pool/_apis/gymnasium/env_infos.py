@@ -9,6 +9,7 @@ import numpy as np
 
 from parallel_pool._apis.gymnasium.infos import DTypes
 from parallel_pool._engine.actions import cast_info, info_dtype
+from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.pool import Batch
 from parallel_pool._engine.specs import Definition, Field
 from parallel_pool._engine.texts import Texts
@@ -40,6 +41,7 @@ class Info(NamedTuple):
         follows: how its dtype depends on the action's, as in `Field`; 0: it does not.
         is_int: whether values are Python's ints, although the column's dtype is a float.
         texts: what codes stand for; None if values are numbers.
+        rows: bool (n,): the environments that have it; None for all.
     """
 
     name: str
@@ -48,6 +50,11 @@ class Info(NamedTuple):
     follows: int
     is_int: bool
     texts: Texts | None
+    rows: Array | None = None
+
+    def is_of(self, env_id: int) -> bool:
+        """Returns whether an environment has it."""
+        return self.rows is None or bool(self.rows[env_id])
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
         """Returns the values of all rows; arrays share no memory with the batch."""
@@ -83,5 +90,6 @@ class Info(NamedTuple):
 
 def is_python(definition: Definition, field: Field) -> bool:
     """Returns whether an info's values are Python's numbers instead of NumPy's."""
-    floats = PYTHON_FLOATS.get(definition.id, ())
-    return not field.shape and (field.dtype.kind in "iub" or field.name in floats)
+    if field.shape:
+        return False
+    return field.dtype.kind in "iub" or field.name in PYTHON_FLOATS.get(definition.id, ())

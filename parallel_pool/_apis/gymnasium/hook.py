@@ -73,7 +73,7 @@ def install() -> None:
     known = places()[0].registry
     for native_id, definition in registry.definitions().items():
         env_id = registered_id(native_id)
-        if env_id not in known:
+        if env_id not in known and native_id not in registry.loaded_by_id:
             known[env_id] = of_definition(definition, env_id)
     for definition in registry.loaded():
         _register_own(definition)

@@ -50,7 +50,8 @@ class VectorInfos:
         for i, field in self._infos:
             if field.on_reset:
                 values = _as_int(batch[i]) if field.is_int_on_reset else _shown(batch[i], field)
-                put(infos, field.name, spread(values, mask), mask.copy())
+                own = mask.copy() if field.rows is None else mask & field.rows.on_reset
+                put(infos, field.name, spread(values, mask), own)
         return infos
 
     def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
@@ -68,13 +69,17 @@ class VectorInfos:
         for i, field, name, mask_name in self._named:
             on_step, on_reset = field.on_step, field.on_reset
             if field.on_termination:
-                values = _shown(batch[i], field)
-                put_masked(infos, field.name, values, batch[self._terminated] & ~is_reset)
+                mask = batch[self._terminated] & ~is_reset & _termination_rows(field)
+                put_masked(infos, field.name, _shown(batch[i], field), mask)
                 continue
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
             # each info has its own mask: users may write to it
-            if not mixed or on_step == on_reset:
+            if field.rows is not None:
+                mask = np.where(is_reset, field.rows.on_reset, field.rows.on_step)
+                if not mask.any():
+                    continue
+            elif not mixed or on_step == on_reset:
                 mask = every_env.copy()
             else:
                 mask = ~is_reset if on_step else is_reset.copy()
@@ -97,16 +102,22 @@ class VectorInfos:
             if field.on_step:
                 values = _follow(_shown(batch[i], field), field.follows, ended, dtypes)
                 values = _as_int(values) if field.is_int_on_step else values
-                put(infos, field.name, spread(values[ended], ended), ended.copy())
+                own = ended.copy() if field.rows is None else ended & field.rows.on_step
+                put(infos, field.name, spread(values[ended], ended), own)
             elif field.on_termination:
-                values = _shown(batch[i], field)
-                put_masked(infos, field.name, values, ended & batch[self._terminated])
+                mask = ended & batch[self._terminated] & _termination_rows(field)
+                put_masked(infos, field.name, _shown(batch[i], field), mask)
         return infos
 
 
 def _shown(values: Array, field: Field) -> Array:
     """Returns the values of an info; of a text strings in place of codes."""
     return values if field.texts is None else field.texts.objects(values)
+
+
+def _termination_rows(field: Field) -> Array | bool:
+    """Returns the environments whose last steps can have an info."""
+    return True if field.rows is None else field.rows.on_termination
 
 
 def put_masked(infos: Infos, name: str, values: Array, mask: Array) -> None:

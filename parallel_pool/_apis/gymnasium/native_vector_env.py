@@ -139,7 +139,9 @@ class NativeVectorEnv(AsyncCalls):
         self.spec = env_specs.vector_spec(spec, self.num_envs, kwargs, vector.given(), wrappers)
 
         self.autoreset_mode = vector.mode()
-        limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
+        kwargs = definition.spread(kwargs, self.num_envs)
+        own_limit = env_specs.own_limit(spec, definition, kwargs, self.num_envs)
+        limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), own_limit)
         self.render_mode = kwargs.pop("render_mode", None)
         # there is nothing to disable: the engine always checks actions and options
         kwargs.pop("disable_env_checker", None)
@@ -161,6 +163,7 @@ class NativeVectorEnv(AsyncCalls):
             options={**kwargs, **choice.chain.options},
         )
         self.num_envs = self.pool.num_envs
+        self._games = ale_ids.games(self.pool)
         self._set_spaces(vector.observation_mode)
         self._read_columns()
         self._reference = native_attributes.ReferenceEnv(
@@ -201,7 +204,7 @@ class NativeVectorEnv(AsyncCalls):
 
     def _set_spaces(self, observation_mode: ObservationMode) -> None:
         self.single_action_space = self.pool.spec.action_space()
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.action_space = self.pool.spec.batched_action_space(self.num_envs)
         single = self.pool.spec.observation_space()
         if observation_mode == "same":
             self.single_observation_space = single
@@ -276,8 +279,7 @@ class NativeVectorEnv(AsyncCalls):
             observations = self._merge(mask, observations, others)
         observations = self._shown(observations)
         infos = self._infos.of_reset(batch, mask)
-        if self.pool.definition.family == ale_ids.FAMILY:
-            infos.update(ale_ids.seeds_info(request.seeds, mask))
+        infos.update(ale_ids.seeds_info(request.seeds, mask & self._games))
         self._ended = self._ended & ~mask
         if self._fused is not None:
             self._fused.begin(mask)

@@ -50,6 +50,11 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         self.pool: Pool | None = None
         self._renderer: renderer.Renderer | None = None
         definition = registry.find(self.task_id)
+        if definition.tasks:
+            raise ValueError(
+                f"{self.task_id} is a mixture, and gymnasium.make is for one environment: give the"
+                " id of one of its tasks, or use make_vec"
+            )
         reference = env_specs.registered_reference(definition)
         renderer.check_mode(render_mode, renderer.modes(definition, reference))
         self.render_mode = render_mode

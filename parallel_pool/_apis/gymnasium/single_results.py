@@ -12,7 +12,7 @@ from gymnasium import spaces
 from parallel_pool._apis.common import ale_ids, tuples
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
-from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.buffers import Array, engine_indices
 from parallel_pool._engine.pool import Batch, Pool
 from parallel_pool._engine.specs import Field
 from parallel_pool._engine.trees import nest
@@ -29,7 +29,8 @@ class SingleResults:
     def __init__(self, pool: Pool) -> None:
         engine = engine_indices(pool.columns)
         self._ends = engine["reward"], engine["terminated"], engine["truncated"]
-        self._is_ale = pool.definition.family == ale_ids.FAMILY
+        self._games = ale_ids.games(pool)
+        self._env_id = engine["env_id"]
         self.observation_space: gymnasium.Space[Any] = pool.spec.observation_space()
         fields = list(enumerate(pool.spec.fields))
         self._observations = {field.name: i for i, field in fields if not field.is_info}
@@ -37,6 +38,11 @@ class SingleResults:
         self._texts = {it.name: it.texts for it in pool.spec.observations if it.texts is not None}
 
         def infos(is_wanted: Callable[[Field], bool], *, is_reset: bool = False) -> list[Info]:
+            def rows_of(field: Field) -> Array | None:
+                if field.rows is None:
+                    return None
+                return field.rows.on_reset if is_reset else field.rows.on_step
+
             return [
                 Info(
                     field.name,
@@ -45,6 +51,7 @@ class SingleResults:
                     0 if is_reset else field.follows,
                     field.is_int_on_reset if is_reset else field.is_int_on_step,
                     field.texts,
+                    rows_of(field),
                 )
                 for i, field in fields
                 if field.is_info and is_wanted(field)
@@ -57,8 +64,11 @@ class SingleResults:
 
     def reset(self, batch: Batch, seed: int | None) -> tuple[Any, dict[str, Any]]:
         """Returns observation and infos of a reset with this seed."""
-        infos = {info.name: info.one(batch, 0, None) for info in self._reset_infos}
-        if seed is not None and self._is_ale:
+        env_id = int(batch[self._env_id][0])
+        infos = {
+            info.name: info.one(batch, 0, None) for info in self._reset_infos if info.is_of(env_id)
+        }
+        if seed is not None and self._games[env_id]:
             infos["seeds"] = ale_ids.seeds_of(seed)
         return self._observation(batch), infos
 
@@ -73,7 +83,8 @@ class SingleResults:
         """
         reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
         given = self._last_infos if terminated else self._step_infos
-        infos = {info.name: info.one(batch, 0, dtype) for info in given}
+        env_id = int(batch[self._env_id][0])
+        infos = {info.name: info.one(batch, 0, dtype) for info in given if info.is_of(env_id)}
         return self._observation(batch), reward, terminated, truncated, infos
 
     def _observation(self, batch: Batch) -> Any:

@@ -68,8 +68,11 @@ class VectorResults:
         else:
             is_first = jnp.zeros_like(ended)
         for i, field in self._infos:
+            rows = field.rows
             if field.on_termination:
-                mask = terminated & ~is_first
+                mask = terminated & ~is_first & (True if rows is None else rows.on_termination)
+            elif rows is not None:
+                mask = jnp.where(is_first, rows.on_reset, rows.on_step)
             elif field.on_step and field.on_reset:
                 mask = jnp.ones_like(ended)
             else:
@@ -83,6 +86,8 @@ class VectorResults:
         for i, field in self._infos:
             if field.on_reset:
                 mask = jnp.ones_like(columns[self._terminated])
+                if field.rows is not None:
+                    mask = jnp.asarray(field.rows.on_reset)
                 infos[field.name], infos[f"_{field.name}"] = columns[i], mask
         return self._observed(columns), infos
 
@@ -109,6 +114,9 @@ class VectorResults:
         for i, field in self._infos:
             if field.on_step or field.on_termination:
                 mask = ended & columns[self._terminated] if field.on_termination else ended
+                if field.rows is not None:
+                    own = field.rows.on_termination if field.on_termination else field.rows.on_step
+                    mask = mask & own
                 final[field.name] = of_ended(columns[self._finals[self._fields[i]]], mask)
                 final[f"_{field.name}"] = mask
         return finals_of(observed, ended, final)

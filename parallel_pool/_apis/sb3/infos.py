@@ -25,9 +25,10 @@ class InfoDicts:
 
     def __init__(self, definition: Definition, spec: Spec, columns: Sequence[Column]) -> None:
 
-        def info(i: int, field: Field, is_int: bool) -> Info:
+        def info(i: int, field: Field, is_int: bool, kind: str) -> Info:
+            rows = None if field.rows is None else getattr(field.rows, kind)
             own = is_python(definition, field)
-            return Info(field.name, i, own, field.follows, is_int, field.texts)
+            return Info(field.name, i, own, field.follows, is_int, field.texts, rows)
 
         found = [
             (i, field, column.is_final)
@@ -35,24 +36,28 @@ class InfoDicts:
             if column.field >= 0 and (field := spec.fields[column.field]).is_info
         ]
         on_step = [
-            (info(i, field, field.is_int_on_step), is_final)
+            (info(i, field, field.is_int_on_step, "on_step"), is_final)
             for i, field, is_final in found
             if field.on_step
         ]
         self._steps = [each for each, is_final in on_step if not is_final]
         self._ends = [each for each, is_final in on_step if is_final]
         self._terminations = [
-            info(i, field, False)
+            info(i, field, False, "on_termination")
             for i, field, is_final in found
             if is_final and field.on_termination
         ]
         self._terminated = engine_indices(columns)["terminated"]
         self._resets = [
-            info(i, field, field.is_int_on_reset)
+            info(i, field, field.is_int_on_reset, "on_reset")
             for i, field, is_final in found
             if field.on_reset and not is_final
         ]
         self.follows = any(each.follows for each in self._steps)
+        # in a mixture: the environments that lack an info
+        self._lacking = [
+            (each.name, ids(~each.rows)) for each in self._steps if each.rows is not None
+        ]
         self._names = (*(each.name for each in self._steps), TRUNCATED)
 
     def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
@@ -62,7 +67,11 @@ class InfoDicts:
         values = [info.all(batch, dtypes) for info in self._steps]
         values.append([False] * num_envs)
         names = self._names
-        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        infos = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        for info, lacking in self._lacking:
+            for env_id in lacking:
+                del infos[env_id][info]
+        return infos
 
     def of_end(
         self, batch: Batch, env_id: int, is_truncated: bool, dtypes: DTypes = None
@@ -71,13 +80,15 @@ class InfoDicts:
         given = self._ends
         if batch[self._terminated][env_id]:
             given = given + self._terminations
-        infos = {info.name: info.one(batch, env_id, dtypes) for info in given}
+        infos = {info.name: info.one(batch, env_id, dtypes) for info in given if info.is_of(env_id)}
         infos[TRUNCATED] = is_truncated
         return infos
 
     def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
         """Returns the infos of the reset whose observation an environment's row holds."""
-        return {info.name: info.one(batch, env_id, None) for info in self._resets}
+        return {
+            info.name: info.one(batch, env_id, None) for info in self._resets if info.is_of(env_id)
+        }
 
 
 def ids(mask: Array) -> list[int]:

@@ -15,6 +15,7 @@ from gymnasium.spaces import Dict, Tuple
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
+from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import InfoDicts, ids
 from parallel_pool._engine import registry
@@ -70,16 +71,19 @@ class NativeBackend:
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
         self.num_envs = check_count("n_envs", n_envs, 1)
+        kwargs = definition.spread(kwargs, self.num_envs)
+        own_limit = env_specs.own_limit(spec, definition, kwargs, self.num_envs)
         self.pool = Pool(
             definition,
             self.num_envs,
             num_threads=num_threads,
             thread_affinity_offset=thread_affinity_offset,
             autoreset="same_step",
-            max_episode_steps=env_specs.time_limit(max_episode_steps, spec.max_episode_steps),
+            max_episode_steps=env_specs.time_limit(max_episode_steps, own_limit),
             reward_dtype="float32",
             options=kwargs,
         )
+        self._games = ale_ids.games(self.pool)
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
@@ -92,6 +96,8 @@ class NativeBackend:
         self._renderer = renderer.make_renderer(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
+        # known only of a mixture: Gymnasium's own environments have no method that returns masks
+        self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
         # None unless the environments were translated from Python
         self._copies = registry.copies_of(weakref.proxy(self.pool))
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -171,12 +177,15 @@ class NativeBackend:
             raise
         self._was_reset, self._failed = True, ()
         self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
-        if self.pool.definition.family == ale_ids.FAMILY:
-            for infos, seed in zip(self.reset_infos, seeds, strict=True):
-                infos.update({} if seed is None else {"seeds": ale_ids.seeds_of(seed)})
+        for infos, seed, is_game in zip(self.reset_infos, seeds, self._games, strict=True):
+            if is_game and seed is not None:
+                infos["seeds"] = ale_ids.seeds_of(seed)
         if self._renderer is not None:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
-        return self._observations(batch)
+        observations = self._observations(batch)
+        if self.pool.definition.tasks:
+            self._masks.take(observations, self.reset_infos)
+        return observations
 
     def _reset(self, resets: Sequence[dict[str, Any]]) -> Batch:
         # one after another: the pool takes options only while nothing is in flight
@@ -225,7 +234,13 @@ class NativeBackend:
             mask = np.zeros(self.num_envs, np.bool_)
             mask[restarted] = True
             self._renderer.after_step(self._actions, mask)
-        return self._observations(batch), batch[self._reward], dones, infos
+        observations = self._observations(batch)
+        if self._masks.are_known:
+            now: list[dict[str, Any]] = list(infos)
+            for env_id in restarted:
+                now[env_id] = self.reset_infos[env_id]
+            self._masks.take(observations, now)
+        return observations, batch[self._reward], dones, infos
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
@@ -269,6 +284,8 @@ class NativeBackend:
         return [copy.deepcopy(value) for _ in env_ids]
 
     def has_attr(self, name: str) -> bool:
+        if name == METHOD and self._masks.are_known:
+            return True
         try:
             self.get_attr(name, [0])
         except AttributeError:
@@ -307,6 +324,8 @@ class NativeBackend:
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
+        if name == METHOD and self._masks.are_known:
+            return list(self._masks.of(env_ids))
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         if native_attributes.is_own(self._copies, name):

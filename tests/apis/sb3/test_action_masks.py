@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.compat.sb3 import AgentVecEnv
+from parallel_pool.compat.sb3 import AgentVecEnv, PoolVecEnv
 from tests.contract.small_envs import Gate, Talkers
+from tests.support.mixtures import mixture
 
 FOUR = "classic/connect_four_v3"
 
@@ -86,4 +87,27 @@ def test_games_without_masks_have_no_such_method() -> None:
     assert not env.has_attr("action_masks")
     with pytest.raises(AttributeError):
         env.env_method("action_masks")
+    env.close()
+
+
+def test_masks_of_a_mixture_allow_what_each_task_allows() -> None:
+    env = PoolVecEnv(mixture("FrozenLake-v1", "Taxi-v4").id, 4)
+    assert not PoolVecEnv("Taxi-v4", 1).has_attr("action_masks")
+    env.seed(1)
+    env.reset()
+    assert env.has_attr("action_masks")
+    rng = np.random.default_rng(0)
+    ended = 0
+    for _ in range(300):
+        masks = get_action_masks(env)
+        assert masks.shape == (4, 6) and masks.dtype == bool
+        assert masks[:2].tolist() == [[True] * 4 + [False] * 2] * 2
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+        _, _, dones, infos = env.step(actions)
+        now = get_action_masks(env)
+        for row in (2, 3):
+            own = env.reset_infos[row] if dones[row] else infos[row]
+            assert now[row].tolist() == (own["action_mask"] != 0).tolist()
+        ended += int(dones[2:].sum())
+    assert ended
     env.close()
