@@ -85,6 +85,15 @@ def test_long_runs_are_the_same(game: str) -> None:
     assert assert_same_run(Play(game, "easy", num=4, seed=3, steps=3000, run=4))
 
 
+def test_planes_are_those_of_the_frame() -> None:
+    play = Play("starpilot", "easy", num=2, seed=2, steps=30)
+    with make(play) as pool, make(play, channel_first=True) as planes:
+        assert np.array_equal(planes.reset().obs, pool.reset().obs.transpose(0, 3, 1, 2))
+        for action in play.actions():
+            frames = pool.step(action).obs
+            assert np.array_equal(planes.step(action).obs, frames.transpose(0, 3, 1, 2))
+
+
 def test_a_difference_in_a_later_block_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The play after that has its own rows, not those that were asked for already."""
     play = Play("coinrun", "easy", num=2, seed=5, steps=20, run=3)
