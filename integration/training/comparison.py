@@ -361,7 +361,8 @@ class Comparison:
 
     def _title(self, result: Mapping[str, Any], tasks: Sequence[Task]) -> str:
         facts = result["machine"]
-        counts = {len(own) for task in tasks for own in result["tasks"][task.env_id].values()}
+        runs = [own for task in tasks for own in result["tasks"][task.env_id].values() if own]
+        counts = {len(own) for own in runs}
         seeds = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
         targets = [f"{task.target:g}" for task in tasks if task.target is not None]
         return (
