@@ -82,6 +82,7 @@ LEVELS = [
 ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("env_id", "options"), LEVELS)
 def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> None:
     """Each end is followed by the row of a reset, without a reward."""
@@ -99,6 +100,7 @@ def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> No
         assert ends >= NUM_ENVS
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("env_id", "options"), LEVELS)
 def test_a_program_that_receives_the_first_to_finish(env_id: str, options: dict[str, Any]) -> None:
     """The loop of EnvPool's own guide: no step of an environment is lost or doubled."""
