@@ -1,4 +1,4 @@
-"""Draws the animations of docs/environments: agents that act at random, the same at every run.
+"""Draws the pictures of docs/environments: agents that act at random, the same at every run.
 
     .venv/bin/python .ci/site/pictures.py            # all of them
     .venv/bin/python .ci/site/pictures.py box2d      # these
@@ -12,6 +12,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ WIDEST = 260  # of one picture in a strip
 GAP = 6
 COLOURS = 48
 LARGEST = 300_000  # bytes of a file
+TILE = 128  # side of a picture in a grid
+COLUMNS = 8
 
 # For each page the environments of its animation, and the steps between two pictures.
 ONE_AGENT = {
@@ -47,6 +51,12 @@ SEVERAL_AGENTS = {
     "mpe": (["mpe/simple_spread_v3", "mpe/simple_tag_v3", "mpe/simple_world_comm_v3"], 1),
     "board-games": (["classic/tictactoe_v3", "classic/connect_four_v3"], 1),
 }
+GAMES = (
+    *("bigfish", "bossfight", "caveflyer", "chaser", "climber", "coinrun", "dodgeball", "fruitbot"),
+    *("heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot"),
+)
+# For each page with a picture that does not move: its environments, and how often their agents act.
+GRIDS = {"procgen": ([f"procgen-{game}-v0" for game in GAMES], 12, 6)}
 
 
 def play(task_id: str, skip: int) -> Iterator[np.ndarray[Any, Any]]:
@@ -121,6 +131,25 @@ def write(name: str) -> None:
     first, *others = [f.quantize(palette=palette, dither=Image.Dither.NONE) for f in strips]
     file = TARGET / f"{name}.gif"
     first.save(file, save_all=True, append_images=others, duration=DELAY, loop=0, optimize=True)
+    check(file)
+
+
+def write_grid(name: str) -> None:
+    """Writes the picture of one page that has many environments."""
+    ids, actions, skip = GRIDS[name]
+    rows, step = -(-len(ids) // COLUMNS), TILE + GAP
+    whole = Image.new("RGB", (COLUMNS * step - GAP, rows * step - GAP), "white")
+    for i, task_id in enumerate(ids):
+        picture = next(islice(play(task_id, skip), actions, None))
+        image = Image.fromarray(picture).resize((TILE, TILE), Image.Resampling.LANCZOS)
+        whole.paste(image, (i % COLUMNS * step, i // COLUMNS * step))
+    file = TARGET / f"{name}.png"
+    whole.quantize(256, Image.Quantize.MEDIANCUT).save(file, optimize=True)
+    check(file)
+
+
+def check(file: Path) -> None:
+    """Prints the size of a file, and refuses it if it is too large."""
     size = file.stat().st_size
     print(f"{file.relative_to(pages.ROOT)}: {size:,} bytes")
     if size > LARGEST:
@@ -128,8 +157,8 @@ def write(name: str) -> None:
 
 
 def main(names: Sequence[str]) -> None:
-    for name in names or [*ONE_AGENT, *SEVERAL_AGENTS]:
-        write(name)
+    for name in names or [*ONE_AGENT, *SEVERAL_AGENTS, *GRIDS]:
+        (write_grid if name in GRIDS else write)(name)
 
 
 if __name__ == "__main__":

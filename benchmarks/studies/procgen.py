@@ -1,118 +1,177 @@
-"""Procgen's games beside the library's own loop: the same rows, and the time of a step.
+"""Races Procgen's 16 games, hard levels: `python -m benchmarks.studies.procgen [GAME ...]`.
 
-    python -m benchmarks.studies.procgen parity --steps 20000 --num 1
-    python -m benchmarks.studies.procgen speed --threads 2
+64 environments and two threads, beside EnvPool and the library's own loop, which take turns.
+EnvPool is compared with `parallel_pool.make` of the same id. The library's loop is called through
+C, as gym3 calls it, on 0 to 4 threads of its own, and compared with a pool that returns the same
+bits. A row is a game: steps per second, how many times faster ours are, and for the library's loop
+by CPU time, too. The last row has the medians of the games.
 
-`parity` compares each game in each mode with ProcgenGym3Env in another process, frame by frame.
-`speed` plays 64 environments of each game here and there in turn, on the library's 0 to 4 threads;
-the library's own loop is called through C, as gym3 calls it.
+EnvPool 1.2.5 draws with the system's Qt 5, and is left out where that is missing.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import importlib
 import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import median
 
 import numpy as np
 
-from benchmarks.scenes.procgen_own import own_loop
-from parallel_pool._bench.contender import Task
+from benchmarks.harness.report import publish
+from benchmarks.scenes.newest_envpool import newest_envpool
+from benchmarks.scenes.procgen_own import procgen_loop
+from parallel_pool._bench import machine
+from parallel_pool._bench.contender import Contender, Task
+from parallel_pool._bench.rivals import Stepping, envpool, envpool_api
+from parallel_pool._bench.rounds import Player, Sample, Spread, interleave, ratio
+from parallel_pool._command import until_interrupted
+from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
-from tests.parity.test_procgen import GAMES, TASKS, check, ours
-from tests.support.reference.procgen_player import Play, expected
 
-NUM_ENVS, BATCHES = 64, 20
+NUM_ENVS = 64
 OWN_THREADS = (0, 1, 2, 4)
+OURS, POOL = envpool_api.name, "Pool"
+GAMES = tuple(
+    env_id.removeprefix("procgen-").removesuffix("-v0")
+    for env_id in registry.definitions()
+    if env_id.startswith("procgen-")
+)
 
 
-def parity(steps: int, num: int, games: Sequence[str]) -> int:
-    """Prints a line for each game and mode; returns how many differ."""
-    failed = 0
-    for game, mode in TASKS:
-        if game not in games:
-            continue
-        play = Play(game, mode, num=num, seed=1, steps=steps, run=4)
-        rows = expected(play)
-        try:
-            check(ours(play, is_vector=num > 1), rows)
-            outcome = "the same"
-        except AssertionError as error:
-            outcome, failed = str(error), failed + 1
-        ends = int(rows["first"][1:].sum())
-        print(f"{game:10} {mode:12} {num} x {steps} steps, {ends} episodes: {outcome}", flush=True)
-    return failed
+def task_of(game: str, threads: int) -> Task:
+    """Returns what is played: EnvPool's id of the game."""
+    env_id = f"{game.capitalize()}Hard-v0"
+    limit = registry.find(env_id).max_episode_steps
+    assert limit
+    return Task(env_id, NUM_ENVS, NUM_ENVS, threads, 15, limit)
 
 
-def speed(threads: int, rounds: int, games: Sequence[str]) -> None:
-    """Prints steps per second of both, and our part of the library's best."""
-    print(
-        f"{'game':10} {'ours':>9} {'own loop, best':>15} {'ours / best':>12}"
-        f" {'CPU, ours':>9} {'own, least':>14} {'ratio':>6}   steps/s, us/step"
+def pool(game: str, task: Task) -> Player:
+    """Returns our pool with the bits of the library's own loop."""
+    made = Pool(
+        f"procgen-{game}-v0",
+        task.num_envs,
+        num_threads=task.num_threads,
+        seed=1,
+        autoreset="same_step",
+        options={"vector_seeds": True},
     )
-    for game in games:
-        task = Task(f"procgen-{game}-v0", NUM_ENVS, NUM_ENVS, threads, 15, 0)
-        owns = {n: own_loop(task, n) for n in OWN_THREADS}
-        with Pool(task.env_id, NUM_ENVS, num_threads=threads, autoreset="same_step") as pool:
-            pool.reset()
-            steps: dict[int | str, Any] = {"ours": pool.step}
-            steps |= {n: own.step for n, own in owns.items()}
-            players = {name: _player(step, task) for name, step in steps.items()}
-            times: dict[int | str, list[float]] = {name: [] for name in players}
-            work: dict[int | str, list[float]] = {name: [] for name in players}
-            for _ in range(rounds + 1):
-                for name, play in players.items():
-                    start, busy = time.perf_counter(), time.process_time()
-                    play()
-                    times[name].append(time.perf_counter() - start)
-                    work[name].append(time.process_time() - busy)
-        for own in owns.values():
-            own.close()
-        rate = {
-            name: NUM_ENVS * BATCHES / statistics.median(each[1:]) for name, each in times.items()
+    made.reset()
+    return Stepping(made, task.actions(np.int64), task.num_envs)
+
+
+def envpools() -> Iterator[Contender]:
+    """Yields the versions of EnvPool that have these games here."""
+    with suppress(ImportError):
+        importlib.import_module("envpool.procgen.procgen_envpool")
+        yield envpool
+    if newest_envpool.place.exists():
+        yield newest_envpool
+
+
+def own(threads: int) -> str:
+    return f"{procgen_loop.name}, {threads}"
+
+
+def makers(game: str, threads: int) -> Mapping[str, Callable[[], Player]]:
+    """Returns what makes each player, by its name."""
+    task = task_of(game, threads)
+    return {
+        OURS: partial(envpool_api.make, task),
+        POOL: partial(pool, game, task),
+        **{who.name: partial(who.make, task) for who in envpools()},
+        **{
+            own(count): partial(procgen_loop.make, replace(task, num_threads=count))
+            for count in OWN_THREADS
+        },
+    }
+
+
+def rate(samples: Sequence[Sample]) -> float:
+    return Spread.of(each.rate for each in samples).median
+
+
+def cpu(samples: Sequence[Sample]) -> float:
+    return Spread.of(each.cpu_us for each in samples).median
+
+
+def compared(samples: Mapping[str, Sequence[Sample]]) -> dict[str, tuple[str, float]]:
+    """Returns the cells of a game, and the numbers of which the last row has medians.
+
+    Ratios are of the rounds; the library's best is its fastest number of threads, and its least is
+    the one with the least CPU time.
+    """
+    cells = {
+        f"{name}, steps/s": (f"{rate(samples[name]):,.0f}", rate(samples[name]))
+        for name in (OURS, POOL)
+    }
+    for who in (envpool.name, newest_envpool.name):
+        if who in samples:
+            faster = ratio(samples[OURS], samples[who]).median
+            cells[f"{OURS} / {who}"] = (f"{faster:.2f}", faster)
+    best = max(OWN_THREADS, key=lambda count: rate(samples[own(count)]))
+    least = min(OWN_THREADS, key=lambda count: cpu(samples[own(count)]))
+    faster = ratio(samples[POOL], samples[own(best)]).median
+    cheaper = ratio(samples[POOL], samples[own(least)], cpu=True).median
+    cells["Pool / own loop, its best threads"] = (f"{faster:.2f} ({best})", faster)
+    cells["by CPU time, its least"] = (f"{cheaper:.2f} ({least})", cheaper)
+    return cells
+
+
+def play(game: str, threads: int, rounds: int, seconds: float) -> dict[str, tuple[str, float]]:
+    """Races the players of a game; returns what `compared` does."""
+    with ExitStack() as stack:
+        players = {
+            name: stack.enter_context(closing(make()))
+            for name, make in makers(game, threads).items()
         }
-        best = max(OWN_THREADS, key=lambda n: rate[n])
-        cost = {
-            name: 1e6 * statistics.median(each[1:]) / (NUM_ENVS * BATCHES)
-            for name, each in work.items()
-        }
-        least = min(OWN_THREADS, key=lambda n: cost[n])
-        print(
-            f"{game:10} {rate['ours']:9,.0f} {rate[best]:9,.0f} ({best:2})"
-            f" {rate['ours'] / rate[best]:13.2f}"
-            f" {cost['ours']:9.1f} {cost[least]:9.1f} ({least:2})"
-            f" {cost[least] / cost['ours']:6.2f}",
-            flush=True,
-        )
+        return compared(interleave(players, rounds, seconds, turns=3))
 
 
-def _player(step: Callable[[np.ndarray], object], task: Task) -> Callable[[], None]:
-    actions = task.actions(np.int64)[:BATCHES]
-
-    def play() -> None:
-        for row in actions:
-            step(row)
-
-    return play
+def table(found: Mapping[str, Mapping[str, tuple[str, float]]]) -> str:
+    """Returns the rows of all games, and their medians."""
+    names = list(next(iter(found.values())))
+    lines = [f"| game | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
+    for game, cells in found.items():
+        lines.append(f"| {game} | {' | '.join(text for text, _ in cells.values())} |")
+    middle = [median(cells[name][1] for cells in found.values()) for name in names]
+    texts = [f"{each:,.0f}" if each > 1000 else f"{each:.2f}" for each in middle]
+    lines.append(f"| median | {' | '.join(texts)} |")
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["parity", "speed"])
-    parser.add_argument("--steps", type=int, default=20000, help="of each environment")
-    parser.add_argument("--num", type=int, default=1, help="environments in a vector")
-    parser.add_argument("--threads", type=int, default=2, help="of ours")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--games", nargs="+", default=GAMES, choices=GAMES)
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.studies.procgen", description=__doc__
+    )
+    parser.add_argument("games", nargs="*", metavar="GAME", help="all, if none is named")
+    parser.add_argument("--threads", type=int, default=2, help="of ours and EnvPool's (2)")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
+    parser.add_argument("--seconds", type=float, default=0.3, help="of each in a round (0.3)")
+    parser.add_argument("--out", type=Path, help="file for the table")
     given = parser.parse_args(arguments)
-    if given.what == "parity":
-        return min(parity(given.steps, given.num, given.games), 1)
-    speed(given.threads, given.rounds, given.games)
+    if unknown := set(given.games) - set(GAMES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(GAMES)}")
+    found = {}
+    for game in given.games or GAMES:
+        found[game] = play(game, given.threads, given.rounds, given.seconds)
+        print(game, *(f"{name}: {text}" for name, (text, _) in found[game].items()), flush=True)
+    publish(
+        f"# Procgen\n\n{machine.cpu_name()}, {machine.usable_cores()} cores, commit"
+        f" {machine.commit()}, `python -m benchmarks.studies.procgen`: {NUM_ENVS} environments,"
+        f" {given.threads} threads, {given.rounds} interleaved rounds, medians.\n\n"
+        f"{table(found)}\n",
+        given.out,
+    )
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(until_interrupted(main))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Discrete
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 import parallel_pool
-from integration.training import pong, ppo, training_time
+from integration.training import pong, ppo
 from integration.training.agents import LEARNED, WINDOW, best
 from integration.training.learning import PPO_NUM_ENVS as NUM_ENVS
 
@@ -66,6 +65,28 @@ def test_agents_equal_those_trained_on_gymnasium(
         assert all(torch.equal(ours, theirs) for ours, theirs in weights), api
 
 
+def test_a_row_of_same_step_has_the_next_episode() -> None:
+    """No step is left out, and the last state of a truncated episode is not there to go on from."""
+    envs = gymnasium.make_vec(
+        "CartPole-v1",
+        num_envs=NUM_ENVS,
+        vectorization_mode="parallel_pool",
+        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+        max_episode_steps=8,
+    )
+    torch.manual_seed(0)
+    training = ppo.Training(ppo.Agent((4,), Discrete(2)))
+    player = ppo.VectorPlayer(envs, seed=3)
+    rollout = ppo.Rollout(50, player.observations, Discrete(2))
+    player.fill(rollout, training)
+    envs.close()
+    assert rollout.is_real.all() and (rollout.rewards == 1).all()
+    assert rollout.ended.sum() >= 6 * NUM_ENVS
+    assert torch.equal(rollout.terminated, rollout.ended)
+    # an episode begins near the middle
+    assert (rollout.observations[1:][rollout.ended[:-1].bool()].abs() <= 0.05).all()
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_resets_are_left_out_of_the_experience(api: str) -> None:
     """The step after an end has no reward, starts from the last state, and is left out."""
@@ -85,72 +106,6 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
     # the state is out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
     last = rollout.observations[1:][after_end]
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Lets `integration.training.training_time` train in this process, with 4 environments."""
-    short = tuple(replace(task, num_envs=4) for task in training_time.TASKS)
-    monkeypatch.setattr(training_time, "TASKS", short)
-
-    def train(task: training_time.Task, name: str, seed: int) -> dict[str, Any]:
-        return {"seed": seed, **training_time.train(task, training_time.PLAYERS[name], seed)}
-
-    monkeypatch.setattr(training_time, "train_in_a_process", train)
-    # MuJoCo writes its log into the current folder
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def steps_of(run: dict[str, Any]) -> list[int]:
-    return [steps for _, steps, _ in run["curve"]]
-
-
-def test_training_takes_the_same_steps_on_each_vectoriser(here: Path) -> None:
-    """Two rollouts of each task."""
-    for task in training_time.TASKS:
-        rollout = 4 * task.settings.rollout_steps
-        words = [task.env_id, "--seeds", "1", "--steps", str(2 * rollout), "--out", str(here)]
-        training_time.main(words)
-        runs = json.loads((here / "training.json").read_text())["tasks"][task.env_id]
-        assert set(runs) == set(training_time.players(task))
-        for name, (run,) in runs.items():
-            assert steps_of(run) == [rollout, 2 * rollout], name
-            assert not run["reached"]
-    assert (here / "training.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_measurement_goes_on_where_it_was_stopped(here: Path) -> None:
-    def train(*words: str) -> dict[str, list[dict[str, Any]]]:
-        given = ["CartPole-v1", "--steps", "128", "--out", str(here), *words]
-        training_time.main(given)
-        found = json.loads((here / "training.json").read_text())["tasks"]["CartPole-v1"]
-        return dict(found)
-
-    assert not any(train("--minutes", "0").values())
-    first = train("--seeds", "1")
-    assert {len(own) for own in first.values()} == {1}
-    both = train("--seeds", "2")
-    assert [[run["seed"] for run in own] for own in both.values()] == [[1, 2]] * len(both)
-    # those of the first seed are the same, times included
-    assert {name: own[:1] for name, own in both.items()} == first
-
-
-def test_an_agent_that_differs_is_found(here: Path) -> None:
-    task = training_time.TASKS[0]
-    runs = {
-        name: [{"seed": 1, "curve": [[0.0, 128, mean]]}]
-        for name, mean in ((training_time.OURS, 20.0), (training_time.SYNC, 20.5))
-    }
-    with pytest.raises(AssertionError, match="CartPole-v1, seed 1: the agents differ"):
-        training_time.check_equal(task, runs, 1)
-
-
-def test_a_training_has_a_process_of_its_own() -> None:
-    task = training_time.shortened(training_time.TASKS[0], 2 * 64 * 32)
-    run = training_time.train_in_a_process(task, training_time.OURS, 3)
-    assert run["seed"] == 3 and steps_of(run) == [64 * 32, 2 * 64 * 32]
-    assert set(run["moment"]) == {"time", "commit", "load"}
 
 
 def test_pong_is_played_from_pixels(tmp_path: Path) -> None:

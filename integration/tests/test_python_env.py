@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from integration.training import ppo, python_env, training_time
+from integration.training import comparison, ppo, python_env
 from integration.training.python_env import OURS, PLAYERS, SYNC, TASK
 
 
@@ -93,7 +93,7 @@ def test_the_translation_takes_less_time_for_the_same_agent(result: dict[str, An
     seeds = [run["seed"] for run in runs[OURS]]
     assert len(seeds) >= 3 and seeds == [run["seed"] for run in runs[SYNC]]
     for seed in seeds:
-        training_time.check_equal(TASK, runs, seed)
+        comparison.check_equal(TASK, runs, seed)
     assert all(run["reached"] for own in runs.values() for run in own)
     # from a drone that falls to one that hovers
     assert all(run["curve"][0][2] < 100 for own in runs.values() for run in own)

@@ -1,9 +1,10 @@
 """Proximal policy optimisation in the manner of CleanRL: one file that can be read from the top.
 
-It trains on any `gymnasium.vector.VectorEnv` with NEXT_STEP autoreset and discrete or continuous
-actions, from vectors or from stacks of images. In that mode the step after the end of an episode is
-a reset: its action is ignored and its reward is 0. Such steps are no experience;
-`Rollout.is_real` excludes them from the losses.
+It trains on any `gymnasium.vector.VectorEnv` with NEXT_STEP or SAME_STEP autoreset and discrete or
+continuous actions, from vectors or from stacks of images. In the first mode the step after the end
+of an episode is a reset: its action is ignored and its reward is 0. Such steps are no experience;
+`Rollout.is_real` excludes them from the losses. In the second mode there are none, but an episode's
+last observation is not in its row, so a truncated episode counts as a terminated one.
 
 Method: Schulman et al., "Proximal Policy Optimization Algorithms" (2017), with generalised
 advantage estimation.
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 from gymnasium import Space
 from gymnasium.spaces import Box
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, Independent, Normal
 
@@ -207,6 +208,7 @@ class VectorPlayer:
     def __init__(self, envs: VectorEnv[Any, Any, Any], seed: int) -> None:
         self.envs, self.actions = envs, envs.single_action_space
         self.observations = tensor(envs.reset(seed=seed)[0])
+        self.is_same_step = envs.metadata.get("autoreset_mode") == AutoresetMode.SAME_STEP
         self.ended = np.zeros(envs.num_envs, bool)
         self.running_returns = np.zeros(envs.num_envs)
         self.steps = 0
@@ -218,13 +220,14 @@ class VectorPlayer:
             actions, log_probs, values = training.agent.act(self.observations)
             rollout.observations[t], rollout.actions[t] = self.observations, actions
             rollout.log_probs[t], rollout.values[t] = log_probs, values
-            rollout.is_real[t] = torch.as_tensor(~self.ended)
+            rollout.is_real[t] = torch.as_tensor(~self.ended | self.is_same_step)
 
             observations, rewards, terminated, truncated, _ = self.envs.step(actions.numpy())
             self.observations = tensor(observations)
             self.ended = terminated | truncated
             rollout.rewards[t] = torch.as_tensor(rewards)
-            rollout.terminated[t] = torch.as_tensor(terminated)
+            final = self.ended if self.is_same_step else terminated
+            rollout.terminated[t] = torch.as_tensor(final)
             rollout.ended[t] = torch.as_tensor(self.ended)
 
             self.running_returns += rewards

@@ -34,9 +34,8 @@ from gymnasium.vector import SyncVectorEnv
 
 import parallel_pool  # noqa: F401   adds a mode to make_vec
 from integration.training import ppo
-from integration.training.training_time import (
+from integration.training.comparison import (
     OURS,
-    ROOT,
     SYNC,
     Env,
     Task,
@@ -45,6 +44,7 @@ from integration.training.training_time import (
     train,
 )
 from parallel_pool._bench import machine
+from parallel_pool._bench.player_proxy import ROOT
 
 RESULT = ROOT / "integration" / "results" / "python_env.json"
 CLASS = "tests.translator.strangers.drone_hover:DroneHoverEnv"
@@ -90,7 +90,7 @@ PLAYERS: dict[str, Callable[[Task, int], Env]] = {OURS: compiled, SYNC: sync}
 
 
 def run(task: Task, name: str, seed: int) -> dict[str, Any]:
-    """Trains once; returns what `training_time.train` does, and the seconds of making the
+    """Trains once; returns what `comparison.train` does, and the seconds of making the
     environments."""
     took: list[float] = []
 

@@ -430,6 +430,13 @@ def test_folders_of_programs_import_only_those_that_they_may(folder: str) -> Non
     assert used <= PROGRAMS[folder] | {folder}
 
 
+def test_benchmarks_import_no_tests() -> None:
+    """The other way round is possible: tests run benchmarks."""
+    files = sorted((ROOT / "benchmarks").rglob("*.py"))
+    users = {name_of(path) for path in files for name in imports(path) if is_within(name, "tests")}
+    assert not users
+
+
 def is_beside(file: Path, folder: Path) -> bool:
     """Returns whether a file is in a folder beside this one, or in this one."""
     return file.parent.parent == folder.parent

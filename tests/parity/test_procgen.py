@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import StateError
+from tests.support import procgen_runs
+from tests.support.procgen_runs import (
+    GAMES,
+    TASKS,
+    assert_same,
+    assert_same_run,
+    make,
+    ours,
+    read,
+)
 from tests.support.reference import procgen_player
 from tests.support.reference.procgen_player import Play
 from tests.support.sampling import thinned
-
-Array = npt.NDArray[Any]
 
 pytestmark = pytest.mark.skipif(
     not procgen_player.is_installed(), reason="procgen-mirror is not installed here"
 )
 
-GAMES = (
-    *("bigfish", "bossfight", "caveflyer", "chaser", "climber", "coinrun", "dodgeball"),
-    *("fruitbot", "heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot"),
-)
-SPECIAL_MODES = {
-    "extreme": ("chaser", "dodgeball", "leaper", "starpilot"),
-    "memory": ("caveflyer", "dodgeball", "heist", "jumper", "maze", "miner"),
-    "exploration": (
-        *("caveflyer", "climber", "coinrun", "heist", "jumper", "leaper", "maze", "ninja"),
-    ),
-}
-TASKS = [
-    *((game, mode) for game in GAMES for mode in ("easy", "hard")),
-    *((game, mode) for mode, games in SPECIAL_MODES.items() for game in games),
-]
 # one that moves the agent, one that shows the velocity, and so on; each with a game that shows it
 OPTIONS: list[tuple[str, str, Mapping[str, Any]]] = [
     ("coinrun", "easy", {"num_levels": 3, "start_level": 17}),
@@ -52,61 +43,19 @@ OPTIONS: list[tuple[str, str, Mapping[str, Any]]] = [
 ]
 
 
-def ours(play: Play, autoreset: str = "same_step", *, is_vector: bool = False) -> Array:
-    """Returns our rows."""
-    rows = np.zeros((1 + play.steps, play.num), procgen_player.ROW)
-    with make(play, autoreset, is_vector=is_vector) as pool:
-        read(pool.reset(), rows[0])
-        # the library calls the beginning the end of an episode before
-        rows[0]["first"] = True
-        for row, action in zip(rows[1:], play.actions(), strict=True):
-            read(pool.step(action), row)
-    return rows
-
-
-def make(play: Play, autoreset: str = "same_step", *, is_vector: bool = False, **more: Any) -> Pool:
-    return Pool(
-        f"procgen-{play.game}-v0",
-        play.num,
-        num_threads=2,
-        seed=play.seed,
-        autoreset=autoreset,
-        options={"distribution_mode": play.mode, "vector_seeds": is_vector, **play.options, **more},
-    )
-
-
-def read(result: Any, row: Array) -> None:
-    row["frame"] = procgen_player.checksums(result.obs)
-    row["reward"], row["first"] = result.reward, result.terminated
-    for name in ("prev_level_seed", "prev_level_complete", "level_seed"):
-        row[name] = getattr(result, name)
-    assert not result.truncated.any()
-
-
-def check(actual: Array, expected: Array) -> None:
-    """Fails at the first row that differs, and names it."""
-    if np.array_equal(actual, expected):
-        return
-    step, env_id = np.argwhere(actual != expected)[0]
-    raise AssertionError(
-        f"step {step}, environment {env_id}: {actual[step, env_id]} should be"
-        f" {expected[step, env_id]}, columns {actual.dtype.names}"
-    )
-
-
 # ------------------------------------------------------------------------------------- steps --
 
 
 @pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 50), ids=str)
 def test_one_environment_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, seed=5, steps=500, run=3)
-    check(ours(play), procgen_player.expected(play))
+    assert_same(ours(play), procgen_player.expected(play))
 
 
 @pytest.mark.parametrize(("game", "mode"), thinned(TASKS, 25), ids=str)
 def test_a_vector_is_the_same(game: str, mode: str) -> None:
     play = Play(game, mode, num=64, seed=2**31 - 1, steps=40, run=5)
-    check(ours(play, is_vector=True), procgen_player.expected(play))
+    assert_same(ours(play, is_vector=True), procgen_player.expected(play))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +65,7 @@ def test_a_vector_is_the_same(game: str, mode: str) -> None:
 )
 def test_options_are_the_same(game: str, mode: str, options: Mapping[str, Any]) -> None:
     play = Play(game, mode, seed=11, steps=400, run=6, options=options)
-    check(ours(play), procgen_player.expected(play))
+    assert_same(ours(play), procgen_player.expected(play))
 
 
 def test_options_change_what_is_seen() -> None:
@@ -133,10 +82,33 @@ def test_options_change_what_is_seen() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_long_runs_are_the_same(game: str) -> None:
-    play = Play(game, "easy", num=4, seed=3, steps=3000, run=4)
-    rows = procgen_player.expected(play)
-    assert rows["first"].sum() > 4
-    check(ours(play, is_vector=True), rows)
+    assert assert_same_run(Play(game, "easy", num=4, seed=3, steps=3000, run=4))
+
+
+def test_planes_are_those_of_the_frame() -> None:
+    play = Play("starpilot", "easy", num=2, seed=2, steps=30)
+    with make(play) as pool, make(play, channel_first=True) as planes:
+        assert np.array_equal(planes.reset().obs, pool.reset().obs.transpose(0, 3, 1, 2))
+        for action in play.actions():
+            frames = pool.step(action).obs
+            assert np.array_equal(planes.step(action).obs, frames.transpose(0, 3, 1, 2))
+
+
+def test_a_difference_in_a_later_block_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The play after that has its own rows, not those that were asked for already."""
+    play = Play("coinrun", "easy", num=2, seed=5, steps=20, run=3)
+    right = procgen_runs.ours_in_blocks
+
+    def wrong(*arguments: Any, **options: Any) -> Generator[Any]:
+        for block in right(*arguments, **options):
+            block["reward"][-1, 1] += 1
+            yield block
+
+    with monkeypatch.context() as patch:
+        patch.setattr(procgen_runs, "ours_in_blocks", wrong)
+        with pytest.raises(AssertionError, match=r"step 7, environment 1: .* should be"):
+            procgen_runs.assert_same_run(play, 8)
+    assert_same_run(play, 8)
 
 
 # ------------------------------------------------------------------------------------ resets --
@@ -159,7 +131,7 @@ def test_a_reset_after_an_end_changes_nothing() -> None:
                 ends += 1
             result = pool.step(next(actions))
             read(result, row)
-            check(row[None], expected[None])
+            assert_same(row[None], expected[None])
     assert ends
 
 

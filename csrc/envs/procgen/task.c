@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/state_check.h"
 #include "game.h"
+#include "planes.h"
 
 _Static_assert((int)PROCGEN_FRAME == PROCGEN_SIDE * PROCGEN_SIDE * 3, "RGB");
 
@@ -230,13 +231,6 @@ int procgen_step(pp_env *env, const void *action, pp_result *result) {
 
 /* --------------------------------------------------------------------------------- observing -- */
 
-static void write_planes(const uint8_t *frame, uint8_t *out) {
-  enum { PIXELS = PROCGEN_SIDE * PROCGEN_SIDE };
-  for (int32_t i = 0; i < PIXELS; i++) {
-    for (int32_t plane = 0; plane < 3; plane++) out[plane * PIXELS + i] = frame[3 * i + plane];
-  }
-}
-
 static void write_integer(void *row, int32_t value) {
   if (row) *(int32_t *)row = value;
 }
@@ -248,7 +242,7 @@ int procgen_observe(pp_env *env, void *const *rows, bool is_reset) {
   bool is_last = shared->is_envpool && !is_reset && play->first;
 
   if (rows[OBS] && shared->is_channel_first) {
-    write_planes(play->frame, rows[OBS]);
+    procgen_write_planes(play->frame, rows[OBS], PROCGEN_SIDE * PROCGEN_SIDE);
   } else if (rows[OBS]) {
     memcpy(rows[OBS], play->frame, PROCGEN_FRAME);
   }

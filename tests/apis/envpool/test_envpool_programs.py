@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from typing import Any
@@ -18,6 +19,9 @@ import parallel_pool as envpool
 from parallel_pool._apis.envpool import dummy_vec_env
 
 NUM_ENVS = 4
+needs_procgen = pytest.mark.skipif(
+    importlib.util.find_spec("procgen") is None, reason="procgen-mirror is not installed here"
+)
 
 
 class Statistics(gymnasium.Wrapper):
@@ -66,6 +70,52 @@ def test_a_program_of_cleanrls_shape(env_type: str) -> None:
             assert (infos["elapsed_step"] < limit).all()
         assert returns.max() > 0
     assert envs.closed
+
+
+LEVELS = [
+    ("MiniGrid-DoorKey-5x5-v0", {"max_episode_steps": 25}),
+    ("BabyAI-GoToLocal-v0", {"room_size": 6, "max_episode_steps": 25}),
+    pytest.param(
+        "CoinrunEasy-v0", {"num_levels": 200, "max_episode_steps": 60}, marks=needs_procgen
+    ),
+    pytest.param("LeaperExtreme-v0", {"use_backgrounds": False}, marks=needs_procgen),
+]
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize(("env_id", "options"), LEVELS)
+def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> None:
+    """Each end is followed by the row of a reset, without a reward."""
+    envs = envpool.make(env_id, env_type="gymnasium", num_envs=NUM_ENVS, seed=1, **options)
+    random = np.random.default_rng(0)
+    with envs:
+        envs.reset()
+        ends, last = 0, np.zeros(NUM_ENVS, bool)
+        for _ in range(400):
+            action = random.integers(envs.action_space.n, size=NUM_ENVS)
+            _, rewards, terminated, truncated, infos = envs.step(action)
+            assert (rewards[last] == 0).all() and ((infos["elapsed_step"] == 0) == last).all()
+            last = terminated | truncated
+            ends += last.sum()
+        assert ends >= NUM_ENVS
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize(("env_id", "options"), LEVELS)
+def test_a_program_that_receives_the_first_to_finish(env_id: str, options: dict[str, Any]) -> None:
+    """The loop of EnvPool's own guide: no step of an environment is lost or doubled."""
+    pool = envpool.make_gymnasium(env_id, num_envs=NUM_ENVS, batch_size=2, seed=1, **options)
+    steps = np.full(NUM_ENVS, -1)
+    with pool:
+        pool.async_reset()
+        for _ in range(40):
+            *_, infos = pool.recv()
+            ids = infos["env_id"]
+            following = np.where(infos["elapsed_step"] == 0, 0, steps[ids] + 1)
+            assert np.array_equal(infos["elapsed_step"], following)
+            steps[ids] = infos["elapsed_step"]
+            pool.send(np.zeros(2, np.int32), ids)
+        assert (steps >= 0).all()
 
 
 @pytest.mark.filterwarnings("error")

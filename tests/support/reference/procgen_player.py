@@ -1,8 +1,9 @@
 """Plays Procgen's own ProcgenGym3Env, in a process that has gym3 and gym.
 
-Its input has a line for each play, [{"game": "coinrun", ...}, "rows.npy"], and it answers when the
-rows are in the file. Importing procgen imports an old gym, which would change what our pools
-return, so this has a process of its own. It imports nothing of ours.
+Its input has a line for each play, [{"game": "coinrun", ...}, 100, "rows.npy"]: it answers when the
+rows of the reset and of 99 steps are in the file, and for each line "more" that follows it goes on
+with the next 100. Importing procgen imports an old gym, which would change what our pools return,
+so this has a process of its own, which imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from __future__ import annotations
 import atexit
 import functools
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-ROOT = Path(__file__).resolve().parents[3]
 # what the Makefile installs: gym3 and gym, without what they ask for
 FOLDER = Path(sys.prefix) / "procgen-reference"
 NUM_ACTIONS = 15
+MORE = "more\n"
 DONE = "the rows are written\n"
 
 Array = npt.NDArray[Any]
@@ -77,25 +77,58 @@ def checksums(frames: Array) -> list[int]:
 
 def expected(play: Play) -> Array:
     """Returns the rows of the library's own loop, ROW (1 + steps, num), from another process."""
+    (rows,) = expected_blocks(play, 1 + play.steps)
+    return rows
+
+
+def expected_blocks(play: Play, size: int) -> Generator[Array]:
+    """Yields the rows of `expected` in blocks of `size` steps, of which the last may be shorter.
+
+    The other process plays the next block while the caller has one.
+    """
+    left = 1 + play.steps
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "rows.npy")
-        player = _player()
-        assert player.stdin is not None and player.stdout is not None
-        player.stdin.write(json.dumps([asdict(play), str(target)]) + "\n")
-        player.stdin.flush()
-        said = []
-        for line in player.stdout:
-            said.append(line)
-            if line == DONE:
-                return np.asarray(np.load(target))
+        _ask(json.dumps([asdict(play), size, str(target)]) + "\n")
+        try:
+            while left > 0:
+                rows = _answer(target)
+                left -= len(rows)
+                if left > 0:
+                    _ask(MORE)
+                yield rows
+        except GeneratorExit:
+            # the next play must not find the answer to this one
+            if left > 0:
+                _answer(target)
+            raise
+
+
+def _ask(line: str) -> None:
+    stdin = _player().stdin
+    assert stdin is not None
+    stdin.write(line)
+    stdin.flush()
+
+
+def _answer(target: Path) -> Array:
+    """Waits until the rows are in the file; returns them."""
+    stdout = _player().stdout
+    assert stdout is not None
+    said = []
+    for line in stdout:
+        said.append(line)
+        if line == DONE:
+            return np.asarray(np.load(target))
     raise AssertionError("".join(said))
 
 
 @functools.cache
 def _player() -> subprocess.Popen[str]:
     """Starts the process, which plays all that is asked for: it loads the pictures once."""
-    paths = [str(FOLDER)] if FOLDER.exists() else []
-    paths += filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    # not at the top: the process itself imports nothing of ours
+    from parallel_pool._bench.player_proxy import environment
+
     player = subprocess.Popen(
         [sys.executable, "-m", "tests.support.reference.procgen_player"],
         stdin=subprocess.PIPE,
@@ -103,7 +136,7 @@ def _player() -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         # no sanitizer of ours: its reports would be about the library alone
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "LD_PRELOAD": ""},
+        env={**environment(FOLDER.name), "LD_PRELOAD": ""},
     )
     # without input it ends
     assert player.stdin is not None
@@ -113,12 +146,14 @@ def _player() -> subprocess.Popen[str]:
 
 def main() -> None:
     for line in sys.stdin:
-        job, target = json.loads(line)
-        np.save(target, _rows(Play(**job)))
+        if line != MORE:
+            job, size, target = json.loads(line)
+            blocks = _blocks(Play(**job), size)
+        np.save(target, next(blocks))
         print(DONE, end="", flush=True)
 
 
-def _rows(play: Play) -> Array:
+def _blocks(play: Play, size: int) -> Generator[Array]:
     import procgen
 
     env = procgen.ProcgenGym3Env(
@@ -129,12 +164,16 @@ def _rows(play: Play) -> Array:
         num_threads=0,
         **play.options,
     )
-    rows = np.zeros((1 + play.steps, play.num), ROW)
-    _read(env, rows[0])
-    for row, action in zip(rows[1:], play.actions(), strict=True):
-        env.act(action)
-        _read(env, row)
-    return rows
+    # the first row is that of the reset
+    actions = [None, *play.actions()]
+    for start in range(0, len(actions), size):
+        own = actions[start : start + size]
+        rows = np.zeros((len(own), play.num), ROW)
+        for row, action in zip(rows, own, strict=True):
+            if action is not None:
+                env.act(action)
+            _read(env, row)
+        yield rows
 
 
 def _read(env: Any, row: Array) -> None:
