@@ -159,6 +159,7 @@ class NativeVectorEnv(AsyncCalls):
             max_episode_steps=choice.chain.limit(limit) or 0,
             reward_dtype="float64",
             options={**kwargs, **choice.chain.options},
+            pictures=choice.chain.pictures,
         )
         self.num_envs = self.pool.num_envs
         self._set_spaces(vector.observation_mode)
