@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -24,6 +25,7 @@ from minigrid.wrappers import ImgObsWrapper, RGBImgObsWrapper, RGBImgPartialObsW
 import parallel_pool
 from parallel_pool._apis.common import ale_ids
 from parallel_pool._apis.gymnasium import backends, picture_wrappers
+from parallel_pool._engine import registry
 from parallel_pool._engine.picture_plan import Gray, PicturePlan, Resize
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import procgen
@@ -253,6 +255,63 @@ def test_procgens_pictures_are_those_of_its_single_environments(mode: AutoresetM
     ours.close(), theirs.close()
 
 
+# ------------------------------------------------------------------ environments of one's own --
+
+OWN = r"""
+#include "pp_env.h"
+static const pp_field fields[] = {
+    {.name = "obs", .dtype = PP_UINT8, .ndim = 2, .shape = {6, 4}, .low = 0, .high = 255},
+    {.name = "steps", .is_info = true, .when = PP_ALWAYS, .dtype = PP_INT64},
+};
+static int reset(pp_env *env, pp_reset *how) {
+  (void)how;
+  *(int64_t *)env->state = 0;
+  return PP_OK;
+}
+static int step(pp_env *env, const void *action, pp_result *result) {
+  (void)action, (void)result;
+  ++*(int64_t *)env->state;
+  return PP_OK;
+}
+static int observe(pp_env *env, void *const *rows, bool is_reset) {
+  const int64_t steps = *(int64_t *)env->state;
+  (void)is_reset;
+  for (int i = 0; rows[0] && i < 24; i++) ((uint8_t *)rows[0])[i] = (uint8_t)(steps + i);
+  if (rows[1]) *(int64_t *)rows[1] = steps;
+  return PP_OK;
+}
+const pp_env_def pp_env_shower = {
+    .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "mine/Shower-v0",
+    .state_size = sizeof(int64_t), .num_fields = 2, .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+    .reset = reset, .step = step, .observe = observe,
+};
+"""
+
+
+def test_pictures_of_ones_own_are_stacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "loaded_by_id", {})
+    monkeypatch.setattr(registry, "origins_by_id", {})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before = dict(gymnasium.registry)
+    (tmp_path / "shower.c").write_text(OWN)
+    (id,) = parallel_pool.load_source(tmp_path / "shower.c")
+    envs = parallel_pool.make_vec(id, 2, wrappers=[ZEROS], max_episode_steps=2)
+    first = np.arange(24, dtype=np.uint8).reshape(6, 4)
+    assert envs.reset()[0][1].tolist() == [
+        (0 * first).tolist(),
+        (0 * first).tolist(),
+        first.tolist(),
+    ]
+    for row in ([0 * first, first, first + 1], [first, first + 1, first + 2]):
+        observations, *_, infos = envs.step([0, 1])
+        np.testing.assert_array_equal(observations, [row, row])
+    assert infos["steps"].tolist() == [2, 2]
+    envs.close()
+    gymnasium.registry.clear()
+    gymnasium.registry.update(before)
+
+
 # ------------------------------------------------------------------------------------ refusals --
 
 
@@ -291,10 +350,10 @@ def test_another_opencv_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pixels are compared with the installed OpenCV before C replaces it."""
     real = cv2.resize
     monkeypatch.setattr(cv2, "resize", lambda *args, **more: real(*args, **more) ^ 1)
-    picture_wrappers._proven.cache_clear()
+    picture_wrappers.why_unproven.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         chosen = backends.choose("CarRacing-v3", [resize(50, 50)])
-    picture_wrappers._proven.cache_clear()
+    picture_wrappers.why_unproven.cache_clear()
     assert chosen.backend == backends.PROCESS
     assert "pictures of 96 x 96 x 3 have other pixels with the installed gymnasium" in chosen.reason

@@ -240,6 +240,7 @@ def _observations(
 ) -> tuple[dict[str, Any], PicturePlan | None]:
     """Returns the native options that replace wrappers of observations, {} without such ones, and
     what becomes of the pictures then."""
+    _check_rewards(layers)
     found = [layer for layer in layers if isinstance(layer, Observer)]
     inner = [layer for layer in found if isinstance(layer, Preprocessing)]
     outer = [layer for layer in found if isinstance(layer, Picture)]
@@ -256,6 +257,18 @@ def _observations(
         return options, picture_wrappers.plan(parts) if parts else None
     except ValueError as error:
         raise _Unknown(str(error)) from None
+
+
+def _check_rewards(layers: Sequence[Layer | Observer]) -> None:
+    """Refuses bonuses around wrappers that change or count rewards: C adds bonuses first."""
+    has_rewards = False
+    for layer in layers:
+        has_rewards |= isinstance(layer, (Clip, Statistics))
+        if has_rewards and isinstance(layer, Preprocessing) and "bonuses" in layer.options:
+            raise _Unknown(
+                f"{layer.kind.__name__} can't be native around a wrapper that changes or counts"
+                " rewards"
+            )
 
 
 def _atari_options(layers: Sequence[Layer | Observer], found: Sequence[Observer]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def unfused_reason(
     except ValueError as error:
         return str(error)
     (picture,) = plain.observations
-    return _proven(picture.shape, pictures.stages)
+    return why_unproven(picture.shape, pictures.stages)
 
 
 # ----------------------------------------------------------------------------------- proof --
@@ -125,7 +125,7 @@ class _Pictures(gymnasium.Env[Any, Any]):
 
 
 @cache
-def _proven(shape: tuple[int, ...], stages: tuple[Gray | Resize, ...]) -> str | None:
+def why_unproven(shape: tuple[int, ...], stages: tuple[Gray | Resize, ...]) -> str | None:
     """Compares C with the installed Gymnasium, NumPy and OpenCV on a few pictures of a shape.
 
     Returns:
