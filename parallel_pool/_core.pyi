@@ -143,6 +143,9 @@ class Lib:
     PP_ON_RESET: Final[int]
     PP_ALWAYS: Final[int]
     PP_ON_TERMINATION: Final[int]
+    PP_MAX_STAGES: Final[int]
+    PP_MAX_FRAMES: Final[int]
+    PP_MAX_PICTURE_SIDE: Final[int]
     PP_NEXT_STEP: Final[int]
     PP_SAME_STEP: Final[int]
     PP_DISABLED: Final[int]
@@ -161,6 +164,11 @@ class Lib:
     PP_DRAW_LOG_UNIFORM: Final[int]
     PP_DRAW_INTEGER: Final[int]
     PP_DRAW_CHOICE: Final[int]
+    PP_STAGE_GRAY: Final[int]
+    PP_STAGE_GRAY_AXIS: Final[int]
+    PP_STAGE_RESIZE: Final[int]
+    PP_PAD_RESET: Final[int]
+    PP_PAD_ZERO: Final[int]
     PP_SPAN_STEP: Final[int]
     PP_SPAN_INLINE: Final[int]
     PP_SPAN_RECV: Final[int]
@@ -189,10 +197,22 @@ class Lib:
     ) -> int: ...
     def pp_config_fini(self, def_: CData, config: CData, /) -> None: ...
     def pp_mixture_create(
-        self, id: CData, tasks: CData, count: int, out: CData, error: CData, /
+        self, id: CData | bytes, tasks: CData, count: int, out: CData, error: CData, /
     ) -> int: ...
     def pp_mixture_unite(
         self, mixture: CData, options: CData, spaces: CData, error: CData, /
+    ) -> int: ...
+    def pp_pictures_describe(self, options: CData, config: CData, error: CData, /) -> int: ...
+    def pp_pictures_convert(
+        self,
+        options: CData,
+        picture: CData,
+        height: int,
+        width: int,
+        colors: int,
+        out: CData,
+        error: CData,
+        /,
     ) -> int: ...
     def pp_pool_create(
         self, def_: CData, values: CData, options: CData, out: CData, error: CData, /

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parallel_pool._bench import machine
-from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
+from parallel_pool._bench.rounds import Player, Sample, Spread, interleave, ratio
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class SceneRace:
         rate: the heading of the rates.
         faster: the heading of the ratios.
         digits: of the ratios, behind the point.
+        cpu: the heading of CPU time per step in microseconds, which is followed by the ratios of
+            it; "" for no such columns.
     """
 
     program: str
@@ -34,6 +36,7 @@ class SceneRace:
     rate: str
     faster: str
     digits: int
+    cpu: str = ""
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Runs the command; returns its exit status."""
@@ -51,8 +54,9 @@ class SceneRace:
         ]
         lines = [
             f"{machine.cpu_name()}, commit {machine.commit()}\n",
-            f"| scene | player | {self.rate} | {self.faster} |",
-            "| --- | --- | ---: | ---: |",
+            f"| scene | player | {self.rate} | {self.faster} |"
+            + (f" {self.cpu} | {self.faster} |" if self.cpu else ""),
+            "| --- | --- | ---: | ---: |" + (" ---: | ---: |" if self.cpu else ""),
         ]
         print("\n".join(lines), flush=True)
         for scene in chosen:
@@ -74,9 +78,20 @@ class SceneRace:
         rows = []
         for name, own in samples.items():
             rate = Spread.of(each.rate for each in own).median
-            faster = "" if name == self.ours else self._times(ratio(samples[self.ours], own))
-            rows.append(f"| {scene} | {name} | {rate:,.0f} | {faster} |")
+            row = f"| {scene} | {name} | {rate:,.0f} | {self._faster(samples, name)} |"
+            if self.cpu:
+                spent = Spread.of(each.cpu_us for each in own).median
+                row += f" {spent:,.1f} | {self._faster(samples, name, cpu=True)} |"
+            rows.append(row)
         return rows
+
+    def _faster(
+        self, samples: Mapping[str, Sequence[Sample]], name: str, *, cpu: bool = False
+    ) -> str:
+        """Returns how many times faster ours are than a player, "" for ours."""
+        if name == self.ours:
+            return ""
+        return self._times(ratio(samples[self.ours], samples[name], cpu=cpu))
 
     def _times(self, spread: Spread) -> str:
         """Returns a ratio with its quartiles."""

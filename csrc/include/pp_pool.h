@@ -7,6 +7,12 @@
 
 /* ------------------------------------------------------------------------------- constants -- */
 
+enum {
+  PP_MAX_STAGES = 4,  /* of a picture */
+  PP_MAX_FRAMES = 64, /* of a stack */
+  PP_MAX_PICTURE_SIDE = 2048
+};
+
 /* when the engine resets an environment whose episode has ended: at the next step, within the same
  * step, or never */
 enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
@@ -72,17 +78,43 @@ typedef struct pp_variation {
   int32_t num_draws;
 } pp_variation;
 
+/* what a stage makes of a picture */
+enum pp_stage_kind {
+  PP_STAGE_GRAY = 1,      /* one value for each pixel: Gymnasium's GrayscaleObservation */
+  PP_STAGE_GRAY_AXIS = 2, /* the same, and the axis of colors stays, with keep_dim=True */
+  PP_STAGE_RESIZE = 3     /* another size: Gymnasium's ResizeObservation */
+};
+
+typedef struct pp_stage {
+  int32_t kind;   /* pp_stage_kind */
+  int32_t height; /* PP_STAGE_RESIZE: pixels */
+  int32_t width;
+} pp_stage;
+
+/* what a stack of frames holds at first, besides the frame of the reset */
+enum pp_frame_padding { PP_PAD_RESET, /* that frame again */ PP_PAD_ZERO };
+
+/* What becomes of the pictures that environments show: each goes through the stages, and the last
+ * frames may be stacked, as Gymnasium's FrameStackObservation does. */
+typedef struct pp_picture_options {
+  int32_t num_stages;
+  pp_stage stages[PP_MAX_STAGES];
+  int32_t stack;   /* frames of an observation, the oldest first; 0: a frame without that axis */
+  int32_t padding; /* pp_frame_padding */
+} pp_picture_options;
+
 typedef struct pp_pool_options {
   int32_t num_envs;
   int32_t batch_size;  /* num_envs: ordered, synchronous; fewer: first come, first served */
   int32_t num_threads; /* all threads that step, the caller included; 0: one per usable core */
-  int32_t thread_affinity_offset; /* >= 0: pin each worker to a core on the node of its lane */
-  int32_t autoreset;              /* pp_autoreset */
-  int32_t max_episode_steps;      /* -1: the definition's; 0: no limit */
-  int32_t reward_dtype;           /* PP_FLOAT32 or PP_FLOAT64 */
-  int32_t extras;                 /* pp_extra bits */
-  const char *topology_root;      /* folder to read /proc and /sys under; null: "/" */
-  const pp_variation *variation;  /* null: all environments have the same options */
+  int32_t thread_affinity_offset;     /* >= 0: pin each worker to a core on the node of its lane */
+  int32_t autoreset;                  /* pp_autoreset */
+  int32_t max_episode_steps;          /* -1: the definition's; 0: no limit */
+  int32_t reward_dtype;               /* PP_FLOAT32 or PP_FLOAT64 */
+  int32_t extras;                     /* pp_extra bits */
+  const char *topology_root;          /* folder to read /proc and /sys under; null: "/" */
+  const pp_variation *variation;      /* null: all environments have the same options */
+  const pp_picture_options *pictures; /* null: observations stay as the environments write them */
 } pp_pool_options;
 
 /* one contiguous array of a batch: rows x shape */
@@ -175,6 +207,16 @@ int pp_mixture_create(const char *id, const pp_task *tasks, int32_t count, const
  * PP_ERR_MEMORY, or the status of a task's configure. */
 int pp_mixture_unite(const pp_env_def *mixture, const pp_value *const *options, int64_t *spaces,
                      pp_error *error);
+
+/* Changes the observation of a configuration into what becomes of its pictures. Returns
+ * PP_ERR_ARGUMENT if the only observation is no picture, uint8 from 0 to 255 of shape (height,
+ * width) or (height, width, colors), or if a stage can't take it. */
+int pp_pictures_describe(const pp_picture_options *options, pp_config *config, pp_error *error);
+
+/* Runs the stages on one picture of height x width pixels with so many colors, 0 for none; out has
+ * room for what comes of it. Returns PP_ERR_ARGUMENT if a stage can't take it. */
+int pp_pictures_convert(const pp_picture_options *options, const uint8_t *picture, int32_t height,
+                        int32_t width, int32_t colors, uint8_t *out, pp_error *error);
 
 /* ------------------------------------------------------------------------------------- pool -- */
 

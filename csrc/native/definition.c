@@ -390,12 +390,13 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
   subject s = {who, "action", -1, config->action.name, error};
   // callbacks always get Discrete actions as int64, whatever the caller sends
   bool is_tuple = config->action.space == PP_DISCRETE_TUPLE;
-  bool is_discrete = is_tuple || config->action.space == PP_DISCRETE ||
-                     config->action.space == PP_MULTI_DISCRETE;
+  bool is_discrete =
+      is_tuple || config->action.space == PP_DISCRETE || config->action.space == PP_MULTI_DISCRETE;
   if (config->action.space == PP_TEXT) return refuse(&s, "it is a PP_TEXT: send its code instead");
   if (is_tuple && (config->action.ndim != 1 || config->num_players > 1)) {
-    return refuse(&s, "it is a PP_DISCRETE_TUPLE: choose one axis, one player, or"
-                      " PP_MULTI_DISCRETE");
+    return refuse(&s,
+                  "it is a PP_DISCRETE_TUPLE: choose one axis, one player, or"
+                  " PP_MULTI_DISCRETE");
   }
   pp_field action = config->action;
   action.is_info = false;

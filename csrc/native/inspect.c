@@ -43,6 +43,17 @@ static int find_reset_locked(const pp_pool *pool, int32_t env_id, pp_natives **o
   return status < 0 ? status : check_reset(*out, env_id, error);
 }
 
+static int observe(const pp_natives *natives, int32_t env_id, void *const *fields) {
+  void *rest[PP_MAX_FIELDS];
+  if (!natives->pictures.num_frames) {
+    return natives->def->observe(&natives->envs[env_id], fields, 0);
+  }
+  memcpy(rest, fields, sizeof(*rest) * (size_t)natives->fleet->config.num_fields);
+  rest[0] = NULL;
+  if (fields[0]) pp_pictures_show(&natives->pictures, env_id, fields[0]);
+  return natives->def->observe(&natives->envs[env_id], rest, 0);
+}
+
 int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {
   int status = pp_pool_check(pool, error);
   pp_natives *natives = NULL;
@@ -53,7 +64,7 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
   if (status >= 0 && !fields) {
     status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
   } else if (status >= 0) {
-    status = natives->def->observe(&natives->envs[env_id], fields, 0);
+    status = observe(natives, env_id, fields);
     if (status < 0)
       pp_natives_explain_failure(natives, env_id, status, "observe", "observed", error);
   }

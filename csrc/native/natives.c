@@ -28,7 +28,8 @@ double pp_natives_bytes(const pp_natives *natives, const pp_pool_options *option
                    sizeof(*fleet->phase) + sizeof(*fleet->command) +
                    sizeof(*natives->returns) * (size_t)fleet->num_players +
                    sizeof(*natives->seeds) + sizeof(*natives->seed_sizes);
-  return ((double)natives->stride + (double)natives->action_bytes + (double)records) *
+  return ((double)natives->stride + (double)natives->pictures.stride +
+          (double)natives->action_bytes + (double)records) *
              fleet->num_envs +
          pp_draws_bytes(natives->def, options);
 }
@@ -107,11 +108,13 @@ int pp_natives_init(pp_natives *natives, pp_fleet *fleet, const pp_env_def *def,
   natives->max_episode_steps =
       options->max_episode_steps < 0 ? def->max_episode_steps : options->max_episode_steps;
   status = pp_option_sets_init(&natives->option_sets, def, values, options, &config, error);
+  if (status >= 0) status = pp_pictures_init(&natives->pictures, options->pictures, &config, error);
   if (status < 0) return status;
   pp_fleet_init(fleet, &config, options);
   status = pp_draws_init(&natives->draws, def, options, &natives->option_sets, error);
   if (status < 0) return status;
-  natives->has_step_many = def->step_many && !config.avoids_runs;
+  // a run writes its rows itself, where pictures go another way
+  natives->has_step_many = def->step_many && !config.avoids_runs && !natives->pictures.num_frames;
   natives->has_configs = natives->option_sets.num_shared > 1;
   natives->has_limits =
       variation && (variation->limits || pp_draws_has(&natives->draws, def->num_options));
@@ -123,7 +126,8 @@ int pp_natives_init(pp_natives *natives, pp_fleet *fleet, const pp_env_def *def,
 
 int pp_natives_make(pp_natives *natives, const int32_t *limits, pp_error *error) {
   pp_fleet *fleet = natives->fleet;
-  if (pp_fleet_alloc(fleet) < 0 || !alloc_arrays(natives)) {
+  if (pp_fleet_alloc(fleet) < 0 || !alloc_arrays(natives) ||
+      pp_pictures_make(&natives->pictures, fleet->num_envs) < 0) {
     return pp_error_set(error, PP_ERR_MEMORY,
                         "no memory for num_envs=%d environments with states of %zu bytes: choose "
                         "fewer",
@@ -146,6 +150,7 @@ void pp_natives_fini(pp_natives *natives) {
     pp_draws_fini(&natives->draws);
     pp_option_sets_fini(&natives->option_sets, natives->def);
   }
+  pp_pictures_fini(&natives->pictures);
   pp_os_pages_free(natives->states, natives->states_size);
   free(natives->envs);
   free(natives->rngs);

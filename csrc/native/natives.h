@@ -7,6 +7,7 @@
 
 #include "draws.h"
 #include "option_sets.h"
+#include "pictures.h"
 #include "pool/fleet.h"
 
 enum { PP_SEED_WORDS = 16 /* a seed has at most 512 bits */ };
@@ -18,6 +19,7 @@ typedef struct pp_natives {
   const pp_env_def *def;
   pp_option_sets option_sets;
   pp_draws draws;
+  pp_pictures pictures;
   bool has_step_many;        /* the definition has it, and it can step these environments */
   bool has_configs;          /* runs must not cross environments whose shared differs */
   bool has_limits;           /* max_episode_steps differs, or is drawn */

@@ -20,10 +20,10 @@ enum {
 /* pp_pack does not take more */
 static const size_t PACKED_BELOW = (size_t)1 << 34;
 
-/* The engine's part of a snapshot; returns, drawn values (pp_draws_save) and the environment's own
- * bytes follow. The checksum
- * covers all bytes after it. identity covers the definition's id and the options, so that a pool
- * accepts only snapshots that it could have made. */
+/* The engine's part of a snapshot; returns, drawn values (pp_draws_save), frames (pp_pictures_save)
+ * and the environment's own bytes follow. The checksum covers all bytes after it. identity covers
+ * the definition's id and the options, so that a pool accepts only snapshots that it could have
+ * made. */
 typedef struct snapshot_head {
   uint64_t checksum;
   uint32_t magic;
@@ -112,6 +112,9 @@ static uint64_t identity(const pp_natives *natives, int32_t env_id) {
     if (value->s) sum = hash(sum, value->s, (size_t)value->size);
   }
   for (int32_t i = 0; i < natives->draws.count; i++) sum = hash_draw(sum, &natives->draws.list[i]);
+  if (natives->pictures.num_frames) {
+    sum = hash(sum, &natives->pictures.options, sizeof(natives->pictures.options));
+  }
   return sum;
 }
 
@@ -121,9 +124,14 @@ static size_t returns_bytes(const pp_natives *natives) {
   return sizeof(double) * (size_t)natives->fleet->num_players;
 }
 
+/* the bytes between the head and the frames */
+static size_t frames_at(const pp_natives *natives) {
+  return returns_bytes(natives) + pp_draws_saved_size(&natives->draws);
+}
+
 /* the bytes between the head and the environment's own */
 static size_t engine_bytes(const pp_natives *natives) {
-  return returns_bytes(natives) + pp_draws_saved_size(&natives->draws);
+  return frames_at(natives) + pp_pictures_saved_size(&natives->pictures);
 }
 
 static bool is_packed(const pp_natives *natives) {
@@ -168,6 +176,7 @@ static int64_t save(pp_natives *natives, int32_t env_id, char *bytes, int64_t ro
          returns_bytes(natives));
   pp_draws_save(&natives->draws, env_id, natives->envs[env_id].max_episode_steps,
                 at + returns_bytes(natives));
+  pp_pictures_save(&natives->pictures, env_id, at + frames_at(natives));
   at += engine_bytes(natives);
   int64_t own = save_own(natives, env_id, at, room), size = at - bytes + own;
   if (own < 0) return own;
@@ -366,6 +375,7 @@ static int load(pp_natives *natives, int32_t env_id, const char *bytes, int64_t 
   } else {
     memcpy(env->state, own, (size_t)own_size);
   }
+  pp_pictures_load(&natives->pictures, env_id, returns + frames_at(natives));
   memcpy(natives->returns + (size_t)env_id * (size_t)natives->fleet->num_players, returns,
          returns_bytes(natives));
   memcpy(natives->seeds[env_id], head.seed, sizeof(head.seed));

@@ -45,15 +45,22 @@ static void locate_fields(const pp_rows *rows, int32_t first_column, bool is_res
   }
 }
 
-/* writes the fields of one row */
+/* Writes the fields of one row. It is called once for each step and each reset, which is what a
+ * stack of frames counts. */
 static int observe(const pp_rows *row, int32_t first_column, bool is_reset) {
   pp_natives *natives = row->natives;
-  void *fields[PP_MAX_FIELDS];
+  pp_pictures *pictures = &natives->pictures;
+  void *fields[PP_MAX_FIELDS], *observation;
   int status;
   locate_fields(row, first_column, is_reset, fields);
+  observation = fields[0];
+  if (pictures->num_frames) fields[0] = pp_pictures_target(pictures, row->env_id);
   status = natives->def->observe(&natives->envs[row->env_id], fields, is_reset);
   if (status < 0) pp_autoreset_fail(natives, row->env_id, "observe", status);
-  return status;
+  if (status < 0 || !pictures->num_frames) return status;
+  pp_pictures_take(pictures, row->env_id, is_reset);
+  pp_pictures_show(pictures, row->env_id, observation);
+  return PP_OK;
 }
 
 /* ------------------------------------------------------------------------- engine columns -- */

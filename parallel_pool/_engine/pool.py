@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, 
 from parallel_pool._engine.views import Batch, Views, all_arrays
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.picture_plan import PicturePlan
 
 # Batch, Views, all_arrays and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -107,6 +110,7 @@ class Pool(BasePool):
         players: bool = False,
         statistics: bool = False,
         options: Mapping[str, Any] | None = None,
+        pictures: PicturePlan | None = None,
     ) -> None:
         """Makes the environments and the threads.
 
@@ -133,6 +137,8 @@ class Pool(BasePool):
             options: the environment's own options. An option, and max_episode_steps, may be
                 `parallel_pool.each([...])`, one value for each environment, or
                 `parallel_pool.each_reset(low, high)`, drawn at each reset.
+            pictures: what becomes of the pictures that they show, as `make_vec` makes it of
+                `wrappers`; None for nothing.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -155,7 +161,7 @@ class Pool(BasePool):
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         first_seeds = seeds.spread(seed, num_envs)
 
-        plan = OptionPlan(definition, options or {}, num_envs, max_episode_steps)
+        plan = OptionPlan(definition, options or {}, num_envs, max_episode_steps, pictures)
         self.spec, self.varied = plan.spec, plan.varied
         raw_options = ffi.new("pp_pool_options *")
         raw_options.num_envs = num_envs
@@ -165,6 +171,8 @@ class Pool(BasePool):
         raw_options.autoreset = check_choice("autoreset", autoreset, AUTORESET)
         raw_options.max_episode_steps = plan.limit
         raw_options.variation = plan.variation
+        raw_pictures = NULL if pictures is None else pictures.raw()
+        raw_options.pictures = raw_pictures
         raw_options.reward_dtype = reward
         raw_options.extras = (
             lib.PP_WITH_STEP_TYPE * bool(step_type)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from parallel_pool._core import CData
+    from parallel_pool._engine.picture_plan import PicturePlan
 
 DTYPES: dict[int, np.dtype[Any]] = {
     lib.PP_BOOL: np.dtype(np.bool_),
@@ -548,12 +549,19 @@ class Definition:
     def add_rows(self, spec: Spec, options: Mapping[str, Any], num_envs: int) -> None:
         """Notes in a pool's spec how its environments differ."""
 
-    def configure(self, options: Mapping[str, Any] | None = None) -> Spec:
+    def configure(
+        self, options: Mapping[str, Any] | None = None, pictures: PicturePlan | None = None
+    ) -> Spec:
         """Returns the spec of environments with these options.
+
+        Args:
+            options: as the definition names them.
+            pictures: what becomes of the pictures that they show; None for nothing.
 
         Raises:
             TypeError: an option is unknown, missing or has the wrong type.
-            ValueError: a value is outside its range, or the options contradict each other.
+            ValueError: a value is outside its range, the options contradict each other, or there
+                are no such pictures.
         """
         values = Values(self.options, options or {}, self.id)
         config = ffi.new("pp_config *")
@@ -566,6 +574,8 @@ class Definition:
         if status < 0:
             raise_error(status, error)
         try:
+            if pictures is not None:
+                pictures.describe(config)
             return Spec(self, values, config)
         finally:
             lib.pp_config_fini(self.raw, config)

@@ -18,6 +18,7 @@ from parallel_pool._native import ffi, lib
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
+    from parallel_pool._engine.picture_plan import PicturePlan
 
 LIMIT = "max_episode_steps"
 # max_episode_steps as an option of every environment
@@ -294,11 +295,13 @@ class OptionPlan:
         options: Mapping[str, Any],
         num_envs: int,
         max_episode_steps: Any = None,
+        pictures: PicturePlan | None = None,
     ) -> None:
         """Checks the options.
 
         Raises:
-            TypeError, ValueError: an option is wrong, or can't differ.
+            TypeError, ValueError: an option is wrong, or can't differ; or there are no such
+                pictures.
             MissingDependencyError: the environment needs a package or file that is not installed.
         """
         self._definition, self._num_envs = definition, num_envs
@@ -307,7 +310,9 @@ class OptionPlan:
             max_episode_steps = definition.limit_of(options, num_envs) or 0
         self.limit, self.max_episode_steps = self._read_limit(max_episode_steps)
         if not differs(options) and not isinstance(max_episode_steps, (Each, EachReset)):
-            self.spec: Spec = definition.configure(registry.fill_options(definition, options))
+            self.spec: Spec = definition.configure(
+                registry.fill_options(definition, options), pictures
+            )
             self.values: CData = self.spec.values.raw
             self.variation: CData = ffi.NULL
             self.varied: tuple[str, ...] = ()
@@ -318,7 +323,7 @@ class OptionPlan:
         self._keep: list[Any] = []
         options = {name: self._alike(name, value) for name, value in options.items()}
         self._set_of, self._sets = self._make_sets(options)
-        self.spec = definition.configure(self._sets[0].checked | {})
+        self.spec = definition.configure(self._sets[0].checked | {}, pictures)
         draws = {
             name: options[name]
             for name in definition.options

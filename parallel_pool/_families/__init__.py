@@ -16,7 +16,9 @@ families |= {
     ),
     "classic": Family(renderer="parallel_pool._families.classic_renderer"),
     "minigrid": Family(
-        "parallel_pool._families.minigrid", renderer="parallel_pool._families.minigrid_renderer"
+        "parallel_pool._families.minigrid",
+        renderer="parallel_pool._families.minigrid_renderer",
+        copies="parallel_pool._families.minigrid_copies",
     ),
     "mixture": Family("parallel_pool._engine.mixture"),
     "mpe": Family("parallel_pool._families.mpe", renderer="parallel_pool._families.mpe_renderer"),

@@ -31,9 +31,12 @@ ROOM = ("agent_column", "agent_row")
 OBSTACLES = {"lava": "Lava", "wall": "Wall"}
 # options that may be None, an empty text in C, and lists, words with commas
 OR_NONE = ("select_by", "first_color", "second_color")
-LISTS = ("action_kinds", "instr_kinds")
+LISTS = ("action_kinds", "instr_kinds", "bonuses", "level_seeds")
 # options of C that minigrid's constructors lack: they make C do what wrappers do
-OF_WRAPPERS = ("image", "layout", "view_size", "image_tile_size", "max_text")
+OF_WRAPPERS = (
+    *("image", "layout", "view_size", "image_tile_size", "max_text"),
+    *("bonuses", "bonus_scale", "level_seeds", "level_seed_idx"),
+)
 
 # csrc/envs/minigrid/grid.h and image.h: kinds, colors and states of objects in the order of tiles
 KINDS = (

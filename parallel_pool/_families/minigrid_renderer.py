@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.arguments import quote
-from parallel_pool._families import minigrid
+from parallel_pool._families import minigrid, minigrid_state
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -22,12 +21,6 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
     {"highlight": True, "tile_size": 32, "agent_pov": False, "screen_size": 640}
 )
 FPS = 10
-
-# mg_state of csrc/envs/minigrid/grid.h: place, direction, steps and their limit; mission; carried
-# object; places; what BabyAI's rules need
-HEADER = struct.Struct("2i 3i 16x 4B 4i 4x")
-# mg_cell: kind, color, state, tag
-CELL = struct.Struct("4B")
 
 
 class Renderer:
@@ -81,12 +74,10 @@ class Renderer:
         Raises:
             parallel_pool.errors.StateError: the environment is in flight.
         """
-        (snapshot,) = self._pool.get_state([env_id])
-        # it ends with the environment's own bytes
-        state = snapshot[-self._pool.state_size :]
+        state = minigrid_state.read(self._pool, env_id)
         with self._lock:
             env = self._env_of(env_id)
-            put(env, state)
+            minigrid_state.put(env, state)
             field = self._pool.spec.observations[-1]
             if field.texts is not None:
                 env.mission = self._pool.texts(field.name, self._pool.observe([env_id])[-1])[0]
@@ -98,20 +89,6 @@ class Renderer:
         if self._mode == "human":
             for env in self._envs.values():
                 env.close()
-
-
-def put(env: Any, state: bytes) -> None:
-    """Gives minigrid's environment a native state."""
-    x, y, direction, steps, _, *rest = HEADER.unpack_from(state)
-    env.agent_pos, env.agent_dir, env.step_count = (x, y), direction, steps
-    env.carrying = _thing(*rest[:4])
-    cells = CELL.iter_unpack(state[HEADER.size : HEADER.size + 4 * env.width * env.height])
-    env.grid.grid = [_thing(*cell) for cell in cells]
-
-
-def _thing(kind: int, color: int, state: int, tag: int) -> Any:
-    """Returns minigrid's object of a cell, None for an empty one; no picture shows its tag."""
-    return minigrid.objects().WorldObj.decode(kind, color, state)
 
 
 def modes(definition: Definition) -> Sequence[str]:

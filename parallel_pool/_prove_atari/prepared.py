@@ -22,11 +22,11 @@ from parallel_pool._prove_atari import players, sides
 # files of a tree, as patterns: those that only prepare cartridges, or choose how
 FILES = (
     *("envs/atari/console/cartridge.c", "envs/atari/console/translation/*.c"),
-    *("envs/atari/setup.c", "envs/atari/isa.c"),
+    *("envs/atari/setup.c", "base/isa.c"),
 )
 # the files that the program needs
 LINKED = (
-    *("envs/atari/console/**/*.c", "envs/atari/games/**/*.c", "envs/atari/isa.c"),
+    *("envs/atari/console/**/*.c", "envs/atari/games/**/*.c", "base/isa.c"),
     *("base/mt19937.c", "os/code_memory.c"),
 )
 # the program, in a checkout

@@ -193,13 +193,12 @@ FOLDERS = {
     "envs/atari/games": ("base", "include/pp_env.h"),
     # translated programs are written to memory that can be executed
     "envs/atari/console": (
-        *("envs/atari/games", "envs/atari/isa.h", "os/code_memory.h"),
+        *("envs/atari/games", "os/code_memory.h"),
         *("base", "include/pp_env.h"),
     ),
     "envs/atari/picture": (
         "envs/atari/console",
         "envs/atari/games",
-        "envs/atari/isa.h",
         "base",
         "include/pp_env.h",
     ),

@@ -76,7 +76,7 @@ def units(sources: Path = SOURCES) -> list[Path]:
     """Returns the C files of the core, in a tree of the same shape."""
     csrc = sources.parents[1]
     files = [path for folder in FOLDERS for path in sorted((sources / folder).glob("*.c"))]
-    others = ("envs/atari/isa.c", "base/mt19937.c", "os/code_memory.c")
+    others = ("base/isa.c", "base/mt19937.c", "os/code_memory.c")
     return [*files, *(csrc / name for name in others)]
 
 

@@ -98,7 +98,7 @@ def compiled_for(build: str) -> set[str]:
 
 def test_builds_run_only_with_all_features_they_need() -> None:
     """On a processor that lacks one of the features, the build would crash."""
-    source = (core.ROOT / "csrc/envs/atari/isa.c").read_text()
+    source = (core.ROOT / "csrc/base/isa.c").read_text()
     asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', source))
     # compilers cannot check LZCNT, which comes with BMI
     assert asked == (compiled_for("v3") | compiled_for("v4")) - {"lzcnt"}

@@ -23,8 +23,8 @@ from tests.support.sampling import sampled, thinned
 
 ATARI = CSRC / "envs" / "atari"
 SOURCES = (
-    ATARI / "isa.c",
-    *(ATARI / "picture" / f"{name}.c" for name in ("palette", "resize", "resize_plan", "screen")),
+    *(CSRC / "base" / f"{name}.c" for name in ("isa", "resize", "resize_plan")),
+    *(ATARI / "picture" / f"{name}.c" for name in ("palette", "screen")),
 )
 ISAS = {"generic": 0, "avx2": 1, "avx512": 2}
 WIDTH = 160

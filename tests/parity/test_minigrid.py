@@ -10,15 +10,16 @@ import minigrid.wrappers
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers import TimeLimit
+from gymnasium.wrappers import ClipReward, RecordEpisodeStatistics, TimeLimit
 from minigrid.core.world_object import Lava, Wall
 
 import parallel_pool
 from parallel_pool._apis.gymnasium import backends, minigrid_wrappers
 from parallel_pool._engine import registry
+from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
-from parallel_pool.errors import EnvError
+from parallel_pool.errors import EnvError, StateError
 from tests.support.minigrid_runs import Case, Player, assert_same_run
 from tests.support.pairs import pair
 from tests.support.same import assert_same
@@ -109,6 +110,8 @@ IMG, FLAT = WRAPPERS["ImgObsWrapper"], WRAPPERS["FlatObsWrapper"]
 FULL, SYMBOLIC = WRAPPERS["FullyObsWrapper"], WRAPPERS["SymbolicObsWrapper"]
 HOT, VIEW = WRAPPERS["OneHotPartialObsWrapper"], WRAPPERS["ViewSizeWrapper"]
 PARTIAL, RGB = WRAPPERS["RGBImgPartialObsWrapper"], WRAPPERS["RGBImgObsWrapper"]
+ACTION, POSITION = WRAPPERS["ActionBonus"], WRAPPERS["PositionBonus"]
+RESEED = WRAPPERS["ReseedWrapper"]
 TIMED = partial(TimeLimit, max_episode_steps=9)
 
 CHAINS: list[list[Any]] = [
@@ -132,6 +135,13 @@ CHAINS: list[list[Any]] = [
     [RGB],
     [partial(RGB, tile_size=4), TIMED, IMG],
     [partial(VIEW, agent_view_size=5), partial(RGB, tile_size=2), IMG],
+    [ACTION],
+    [IMG, POSITION],
+    [POSITION, TIMED, ACTION, partial(ClipReward, max_reward=0.9)],
+    [partial(ACTION), HOT, partial(POSITION, scale=-0.3), FLAT],
+    [RESEED],
+    [partial(RESEED, seeds=[3, 2**40, 9], seed_idx=2), FULL, IMG],
+    [partial(RESEED, seeds=(5, 6)), ACTION, POSITION],
 ]
 # levels in which all kinds of objects are seen and carried
 WRAPPED = (
@@ -171,7 +181,15 @@ def test_wrappers_are_fused(id: str, chain: list[Any]) -> None:
         ([partial(VIEW, agent_view_size=4)], "needs an odd int of 3 to 31"),
         ([partial(FLAT, maxStrLen=50)], "needs an int of 96 to 4096"),
         ([partial(PARTIAL, tile_size=0)], "tile_size=0 needs an int of 1 to 64"),
-        ([minigrid.wrappers.ActionBonus], "ActionBonus is not one of the wrappers"),
+        ([minigrid.wrappers.NoDeath], "NoDeath is not one of the wrappers"),
+        ([ACTION, ACTION], "ActionBonus can't be native twice"),
+        ([ACTION, POSITION, ACTION], "ActionBonus can't be native twice"),
+        ([RESEED, RESEED], "ReseedWrapper can't be native twice"),
+        ([RecordEpisodeStatistics, ACTION], "around a wrapper that changes or counts rewards"),
+        ([partial(RESEED, seeds=[])], "needs 1 to 10000 seeds"),
+        ([partial(RESEED, seeds=[-1])], "needs ints of 0 to"),
+        ([partial(RESEED, seeds=[1], seed_idx=1)], "is no index of its seeds"),
+        ([partial(POSITION, scale=float("nan"))], "needs a finite number"),
     ],
     ids=lambda value: "" if isinstance(value, str) else _names(value),
 )
@@ -179,6 +197,49 @@ def test_other_wrappers_run_in_processes(chain: list[Any], why: str) -> None:
     chosen = backends.choose("MiniGrid-DoorKey-5x5-v0", chain)
     assert chosen.backend == backends.PROCESS
     assert why in chosen.reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", ["MiniGrid-Dynamic-Obstacles-8x8-v0", "BabyAI-GoToLocal-v0"])
+def test_bonuses_of_thousands_of_steps_are_the_same(id: str) -> None:
+    case = Case(id, {"max_steps": 40}, steps=2000, num_envs=3)
+    assert_same_run(case, AutoresetMode.NEXT_STEP, wrappers=[ACTION, POSITION])
+
+
+def test_bonuses_are_equal_in_runs_and_one_by_one() -> None:
+    """step_many steps environments that are to be reset with the others, and counts nothing."""
+    options = {"bonuses": ["position", "action"], "max_steps": 3}
+    actions = np.random.default_rng(1).integers(0, 7, (40, 64))
+    found = []
+    for num_envs in (64, 1):
+        rewards = []
+        for first in range(0, 64, num_envs):
+            seeds = list(range(first, first + num_envs))
+            with Pool(
+                "MiniGrid-Empty-5x5-v0", num_envs, num_threads=1, seed=seeds, options=options
+            ) as pool:
+                pool.reset()
+                taken = slice(first, first + num_envs)
+                rewards.append([pool.step(row[taken]).reward for row in actions])
+        found.append(np.concatenate([np.array(each) for each in rewards], axis=1))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_a_snapshot_holds_counts_and_the_place_among_seeds() -> None:
+    options = {"bonuses": "action", "level_seeds": [4, 5, 6], "max_steps": 4}
+    actions = np.random.default_rng(1).integers(0, 3, (30, 2))
+    with (
+        Pool("MiniGrid-Empty-Random-6x6-v0", 2, options=options) as first,
+        Pool("MiniGrid-Empty-Random-6x6-v0", 2, options=options) as other,
+    ):
+        for pool, steps in ((first, 13), (other, 2)):
+            pool.reset()
+            for action in actions[:steps]:
+                pool.step(action)
+        other.set_state(first.get_state())
+        for action in actions[13:]:
+            for one, another in zip(first.step(action), other.step(action), strict=True):
+                np.testing.assert_array_equal(one, another)
 
 
 def test_wrappers_of_minigrid_need_minigrid() -> None:
@@ -212,6 +273,61 @@ def test_pictures_are_the_same(id: str, options: dict[str, Any]) -> None:
             assert_same(ours.render(), theirs.render(), f"picture {step}")
             actions = player.actions()
             assert_same(ours.step(actions)[0], theirs.step(actions)[0], f"step {step}")
+
+
+def test_pictures_of_environments_with_bonuses_are_the_same() -> None:
+    """Their states are large, and packed in snapshots."""
+    id = "MiniGrid-DoorKey-8x8-v0"
+    with pair(id, 1, render_mode="rgb_array", wrappers=[ACTION]) as (theirs, ours):
+        assert_same(ours.reset(seed=4), theirs.reset(seed=4), "reset")
+        assert_same(ours.render(), theirs.render(), "picture")
+
+
+# --------------------------------------------------------------------------------- attributes --
+
+
+@pytest.mark.quick(3)
+@pytest.mark.parametrize(
+    "id", [*WRAPPED, "BabyAI-PutNextS5N2Carrying-v0", "BabyAI-BossLevel-v0", "MiniGrid-MemoryS7-v0"]
+)
+@pytest.mark.parametrize("chain", [[], [IMG]], ids=_names)
+def test_attributes_are_the_same(id: str, chain: list[Any]) -> None:
+    names = ("agent_pos", "agent_dir", "mission", "step_count", "max_steps", "carrying")
+    carried = set()
+    with pair(id, 2, wrappers=chain) as (theirs, ours):
+        theirs.reset(seed=5), ours.reset(seed=5)
+        player = Player(theirs, 2)
+        for _ in range(60):
+            for name in names:
+                actual, expected = ours.get_attr(name), theirs.get_attr(name)
+                assert isinstance(actual, tuple)
+                if name == "carrying":
+                    actual, expected = (
+                        tuple(each and (each.type, each.color) for each in found)
+                        for found in (actual, expected)
+                    )
+                    carried |= {*expected}
+                elif name == "agent_pos":
+                    expected = tuple(tuple(map(np.int64, place)) for place in expected)
+                elif name == "agent_dir":
+                    expected = tuple(map(np.int64, expected))
+                assert_same(actual, expected, name)
+            assert ours.call("step_count") == theirs.get_attr("step_count")
+            actions = player.actions()
+            theirs.step(actions), ours.step(actions)
+    assert len(carried) > 1 or "Memory" in id or "Lava" in id
+
+
+def test_attributes_need_a_reset() -> None:
+    envs = parallel_pool.make_vec("BabyAI-BossLevel-v0", 1)
+    with closing(envs):
+        with pytest.raises(StateError, match="is not reset"):
+            envs.get_attr("agent_pos")
+        envs.reset(seed=1)
+        with pytest.raises(AttributeError, match='backend="process"'):
+            envs.get_attr("grid")
+        with pytest.raises(AttributeError, match="mission is no method"):
+            envs.call("mission", 1)
 
 
 # ----------------------------------------------------------------------------------- other APIs --

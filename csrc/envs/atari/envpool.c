@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/frame_stack.h"
 #include "base/mt19937.h"
 #include "base/state_check.h"
 #include "console/console.h"
 #include "console_check.h"
-#include "picture/frame_stack.h"
 #include "picture/screen.h"
 #include "pp_env.h"
 #include "setup.h"

@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/frame_stack.h"
 #include "base/random.h"
 #include "base/state_check.h"
 #include "console_check.h"
 #include "pettingzoo_options.h"
-#include "picture/frame_stack.h"
 
 const pp_field pp_pettingzoo_fields[PP_PETTINGZOO_NUM_FIELDS] = {
     /* configure fills in the shape */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/isa.h"
 #include "console/console.h"
-#include "isa.h"
 #include "joystick.h"
 #include "picture/screen.h"
 #include "pp_env.h"

@@ -27,6 +27,16 @@ enum mg_kind {
 };
 enum mg_color { MG_RED, MG_GREEN, MG_BLUE, MG_PURPLE, MG_YELLOW, MG_GREY };
 enum mg_door { MG_OPEN, MG_CLOSED, MG_LOCKED };
+enum mg_action {
+  MG_TURN_LEFT,
+  MG_TURN_RIGHT,
+  MG_FORWARD,
+  MG_PICK,
+  MG_DROP,
+  MG_TOGGLE,
+  MG_DONE,
+  MG_NUM_ACTIONS
+};
 enum mg_direction { MG_RIGHT, MG_DOWN, MG_LEFT, MG_UP };
 
 /* What distinguishes an object from equal ones: the one that the mission is about, or a box with a
@@ -55,8 +65,8 @@ typedef struct mg_area {
   int32_t height;
 } mg_area;
 
-/* One environment, followed by its cells in rows, and by the positions of moving obstacles.
- * parallel_pool/_families/minigrid_renderer.py reads it. */
+/* One environment, followed by its cells in rows, by the positions of moving obstacles, and by the
+ * counts of bonuses. parallel_pool/_families/minigrid_state.py reads it. */
 typedef struct mg_state {
   mg_point agent;
   int32_t direction;                 /* mg_direction */
@@ -71,6 +81,8 @@ typedef struct mg_state {
   uint8_t done;       /* bit of each clause: it is fulfilled */
   uint8_t has_traces; /* objects with tags have left their cells since the last drop */
   uint8_t is_given;   /* the reset's observation still shows what the agent carries at places[0] */
+
+  int32_t seeds_taken; /* of level_seeds, modulo their count */
 } mg_state;
 
 /* one environment while its level is made or stepped */

@@ -144,6 +144,15 @@ static int make_bounds(mg_shared *it) {
   return PP_OK;
 }
 
+static int read_wrappers(const pp_config *config, mg_shared *it) {
+  const pp_value *chosen = config->options;
+  int status =
+      mg_bonuses_read(chosen[MG_BONUSES].s, chosen[MG_BONUS_SCALE].f, &it->bonuses, config->error);
+  if (status < 0) return status;
+  return mg_level_seeds_read(chosen[MG_LEVEL_SEEDS].s, chosen[MG_LEVEL_SEED_IDX].i,
+                             &it->level_seeds, config->error);
+}
+
 static int configure_shared(pp_config *config, mg_shared *it) {
   const pp_value *own = config->options + MG_NUM_COMMON;
   int32_t count = config->def->num_options - MG_NUM_COMMON;
@@ -152,12 +161,14 @@ static int configure_shared(pp_config *config, mg_shared *it) {
   if (status >= 0) status = mg_check_sides(it, config->error);
   if (status >= 0) status = read_image(config, it);
   if (status >= 0) status = read_tiles(config, &it->image);
+  if (status >= 0) status = read_wrappers(config, it);
   if (status >= 0) status = make_bounds(it);
   if (status >= 0) status = describe(config, it);
   if (status < 0) return status;
   if (config->options[MG_MAX_STEPS].i) it->max_steps = (int32_t)config->options[MG_MAX_STEPS].i;
   config->state_size = sizeof(mg_state) + (size_t)it->width * (size_t)it->height * sizeof(mg_cell) +
                        (size_t)it->num_obstacles * sizeof(mg_point) +
+                       mg_bonuses_bytes(&it->bonuses, it->width * it->height) +
                        MG_CELLS_AROUND * sizeof(mg_cell);
   return PP_OK;
 }
@@ -176,6 +187,7 @@ void mg_release(void *shared) {
   free((void *)it->image.tiles);
   free(it->symbol_lows);
   free(it->symbol_highs);
+  free(it->level_seeds.seeds);
   free(it->settings);
   free(it);
 }
@@ -271,11 +283,21 @@ static void act(const mg_shared *shared, mg_world *world, int64_t action, mg_out
   outcome->truncated = it->steps >= it->max_steps;
 }
 
-static mg_outcome advance(const mg_shared *shared, mg_world *world, int64_t action) {
+static uint32_t *counts_of(const mg_shared *shared, const mg_world *world) {
+  return (uint32_t *)(mg_obstacles(world) + shared->num_obstacles);
+}
+
+/* counts: the step is one of an episode, and not of one that has ended, which is taken back */
+static mg_outcome advance(const mg_shared *shared, mg_world *world, int64_t action, bool counts) {
   mg_outcome outcome = {.carried = world->state->carried};
+  const int64_t chosen = action;
   if (shared->level->before) outcome.note = shared->level->before(shared, world, &action);
   act(shared, world, action, &outcome);
   if (shared->level->after) shared->level->after(world, action, &outcome);
+  if (counts && shared->bonuses.count) {
+    outcome.reward =
+        mg_bonuses_add(&shared->bonuses, world, counts_of(shared, world), chosen, outcome.reward);
+  }
   return outcome;
 }
 
@@ -302,8 +324,13 @@ int mg_reset(pp_env *env, pp_reset *how) {
   (void)how;
   const mg_shared *shared = env->shared;
   mg_world world = world_of(shared, env->state, env->rng);
-  *world.state =
-      (mg_state){.agent = {-1, -1}, .max_steps = shared->max_steps, .mission = {shared->mission}};
+  *world.state = (mg_state){.agent = {-1, -1},
+                            .max_steps = shared->max_steps,
+                            .mission = {shared->mission},
+                            .seeds_taken = world.state->seeds_taken};
+  if (shared->level_seeds.count) {
+    mg_level_seeds_take(&shared->level_seeds, &world.state->seeds_taken, env->rng);
+  }
   mg_clear(&world);
   shared->level->generate(shared, &world);
   if (world.failure) return pp_fail(env->error, PP_ERR_ENV, "%s", world.failure);
@@ -312,7 +339,7 @@ int mg_reset(pp_env *env, pp_reset *how) {
 
 int mg_step(pp_env *env, const void *action, pp_result *result) {
   mg_world world = world_of(env->shared, env->state, env->rng);
-  mg_outcome outcome = advance(env->shared, &world, *(const int64_t *)action);
+  mg_outcome outcome = advance(env->shared, &world, *(const int64_t *)action, true);
   result->reward[0] = outcome.reward;
   result->terminated = outcome.terminated;
   result->truncated = outcome.truncated;
@@ -373,13 +400,21 @@ int mg_step_many(void *shared, const pp_run *run) {
   int32_t *missions = all->has_dict ? run->fields[2] : NULL;
   for (int32_t i = 0; i < run->count; i++) {
     mg_world world = world_of(all, pp_run_state(run, i), &run->rngs[i]);
-    mg_outcome outcome = advance(all, &world, actions[i]);
+    mg_outcome outcome = advance(all, &world, actions[i], !run->ended[i]);
     run->reward[i] = outcome.reward;
     run->terminated[i] = outcome.terminated;
     run->truncated[i] = outcome.truncated;
     show(all, &world, images ? images + (size_t)i * all->row_size : NULL,
          directions ? directions + i : NULL, missions ? missions + i * all->num_words : NULL);
   }
+  return PP_OK;
+}
+
+/* writes the state and its cells */
+int mg_expose(pp_env *env, void *target) {
+  const mg_shared *shared = env->shared;
+  size_t cells = (size_t)shared->width * (size_t)shared->height;
+  memcpy(target, env->state, sizeof(mg_state) + cells * sizeof(mg_cell));
   return PP_OK;
 }
 
@@ -410,6 +445,8 @@ int mg_check_state(const pp_env *env, const pp_saved *saved) {
       pp_state_check_range(env, "direction", it->direction, 0, 3) &&
       pp_state_check_range(env, "steps", it->steps, 0, INT32_MAX / 2) &&
       pp_state_check_range(env, "max_steps", it->max_steps, 0, INT32_MAX) &&
+      pp_state_check_range(env, "seeds_taken", it->seeds_taken, 0,
+                           shared->level_seeds.count ? shared->level_seeds.count - 1 : 0) &&
       check_cell(env, it->carried) && check_point(env, "a place", it->places[0]) &&
       check_point(env, "a place", it->places[1]);
   for (int32_t i = 0; is_fit && i < count; i++) is_fit = check_cell(env, cells[i]);

@@ -2,19 +2,10 @@
 #ifndef PP_ENVS_MINIGRID_LEVEL_H
 #define PP_ENVS_MINIGRID_LEVEL_H
 
+#include "bonus.h"
 #include "grid.h"
 #include "image.h"
-
-enum mg_action {
-  MG_TURN_LEFT,
-  MG_TURN_RIGHT,
-  MG_FORWARD,
-  MG_PICK,
-  MG_DROP,
-  MG_TOGGLE,
-  MG_DONE,
-  MG_NUM_ACTIONS
-};
+#include "level_seeds.h"
 
 /* options that every level has; its own follow */
 enum mg_option {
@@ -26,6 +17,10 @@ enum mg_option {
   MG_VIEW_SIZE,
   MG_IMAGE_TILE_SIZE,
   MG_MAX_TEXT,
+  MG_BONUSES,
+  MG_BONUS_SCALE,
+  MG_LEVEL_SEEDS,
+  MG_LEVEL_SEED_IDX,
   MG_TILES,
   MG_NUM_COMMON
 };
@@ -47,6 +42,8 @@ typedef struct mg_shared {
       own[MG_MOST_OWN]; /* the values of the level's own options, texts as the level reads them */
   void *settings;       /* what configure allocated instead, as BabyAI's levels do; null: nothing */
   mg_image image;
+  mg_bonuses bonuses;
+  mg_level_seeds level_seeds;
 
   /* the observation: the elements of its image, and the bytes of its first field */
   int64_t image_size;
@@ -103,7 +100,8 @@ int mg_check_sides(const mg_shared *shared, pp_error *error);
   .num_options = num_options_, .options = (const pp_option[]){__VA_ARGS__},                \
   .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = actions},     \
   .configure = mg_configure, .release = mg_release, .reset = mg_reset, .step = mg_step,    \
-  .observe = mg_observe, .step_many = mg_step_many, .check_state = mg_check_state
+  .observe = mg_observe, .step_many = mg_step_many, .check_state = mg_check_state,         \
+  .expose = mg_expose
 
 #define MG_DEFINITION(title, level, num_options_, actions, ...)                          \
   MG_MEMBERS("MiniGrid-" title, mg_fields, level, MG_NUM_COMMON + num_options_, actions, \
@@ -151,6 +149,16 @@ int mg_check_sides(const mg_shared *shared, pp_error *error);
                  "pixels of a cell in an rgb image"),                                              \
       MG_ANY_INT(MG_MAX_TEXT, "max_text", MG_MOST_TEXT, MG_MOST_TEXT, 1 << 12,                     \
                  "characters of the mission in a flat observation"),                               \
+      MG_ANY_STRING(MG_BONUSES, "bonuses", "",                                                     \
+                    "what adds to rewards for what was seldom seen: action, position"),            \
+      [MG_BONUS_SCALE] = {.name = "bonus_scale",                                                   \
+                          .type = PP_OPT_FLOAT,                                                    \
+                          .number = 1,                                                             \
+                          .doc = "factor of position bonuses"},                                    \
+      MG_ANY_STRING(MG_LEVEL_SEEDS, "level_seeds", "",                                             \
+                    "seeds that the resets take in turn; none: those of the pool"),                \
+      MG_ANY_INT(MG_LEVEL_SEED_IDX, "level_seed_idx", 0, 0, 1 << 30,                               \
+                 "which of them the first reset takes, from 0 on"),                                \
       [MG_TILES] = {.name = "_tiles", .type = PP_OPT_BYTES, .doc = "the tiles of rgb images"}
 
 extern const pp_field mg_fields[3];
@@ -160,6 +168,7 @@ int mg_reset(pp_env *env, pp_reset *how);
 int mg_step(pp_env *env, const void *action, pp_result *result);
 int mg_observe(pp_env *env, void *const *rows, bool is_reset);
 int mg_step_many(void *shared, const pp_run *run);
+int mg_expose(pp_env *env, void *target);
 int mg_check_state(const pp_env *env, const pp_saved *saved);
 
 #endif

@@ -15,7 +15,7 @@ from parallel_pool._apis.common.env_fn import EnvFn
 from parallel_pool._apis.common.gymnasium_ids import is_native, runs_in_processes
 from parallel_pool._apis.common.vector_options import DEFAULTS
 from parallel_pool._apis.common.warn_once import warn_once
-from parallel_pool._apis.gymnasium import fusion, minigrid_wrappers
+from parallel_pool._apis.gymnasium import fusion, minigrid_wrappers, picture_wrappers
 from parallel_pool._apis.gymnasium.fusion import Chain, Refusal
 from parallel_pool._engine import registry, variation
 from parallel_pool._engine.arguments import (
@@ -223,15 +223,12 @@ def _find_native(
     why = registry.unavailable_reason(definition)
     if why is not None:
         return Refusal(why, definition.id)
-    if chain.options:
-        for it in variation.options_of_each(options):
-            if chain.is_minigrid:
-                why = minigrid_wrappers.unfused_reason(definition, chain.options, it)
-            else:
-                why = ale_ids.unfused_reason(definition, spec, chain.options, it)
-            if why is not None:
-                return Refusal(why, definition.id)
-    elif chain.names and env_specs.reference_of(spec, definition) is None:
+    for it in variation.options_of_each(options):
+        why = _unfused_reason(definition, spec, chain, it)
+        if why is not None:
+            return Refusal(why, definition.id)
+    is_plain = not chain.options and chain.pictures is None
+    if is_plain and chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
     # if native environments were asked for, the pool raises
     is_native_wanted = requested in (NATIVE, COMPILED)
@@ -249,6 +246,28 @@ def _find_native(
     return definition, chain
 
 
+def _unfused_reason(
+    definition: Definition, spec: EnvSpec, chain: Chain, options: Mapping[str, Any]
+) -> str | None:
+    """Returns why native environments with these options can't replace the wrappers of
+    observations in a chain, a clause; None if they can."""
+    why = None
+    if chain.options and chain.is_minigrid:
+        why = minigrid_wrappers.unfused_reason(definition, chain.options, options)
+    elif chain.options:
+        why = ale_ids.unfused_reason(definition, spec, chain.options, options)
+    if why is not None or chain.pictures is None:
+        return why
+    own = {**_own_options(definition, options), **chain.options}
+    return picture_wrappers.unfused_reason(definition, own, chain.pictures)
+
+
+def _own_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options that are for the environments themselves."""
+    others = {*DEFAULTS, *OF_MAKE, *renderer.defaults(definition)}
+    return {name: value for name, value in options.items() if name not in others}
+
+
 def _why_inexact(definition: Definition, spec: EnvSpec, options: Mapping[str, Any]) -> str | None:
     """Returns why the types of options make results inexact, a clause; None if they do not, or if
     there is no reference that takes these options."""
@@ -264,8 +283,7 @@ def _why_inexact(definition: Definition, spec: EnvSpec, options: Mapping[str, An
 
 def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[str]:
     """Returns the names of the options that native environments of a definition do not have."""
-    known = {*DEFAULTS, *OF_MAKE, *renderer.defaults(definition)}
-    own = {name: value for name, value in options.items() if name not in known}
+    own = _own_options(definition, options)
     if own.keys() <= definition.options.keys():
         return set()
     try:
@@ -325,12 +343,20 @@ def _find_compiled(
         whose = "MiniGrid" if chain.is_minigrid else "Atari games"
         chain = Refusal(f"{chain.names[0]} is for {whose}, and {spec.id} is none")
     if isinstance(chain, Refusal):
-        raise ValueError(
-            f"backend='compiled', but {chain.reason}: leave the wrapper out, wrap the vector"
-            " environment (gymnasium.wrappers.vector), or choose 'process'"
-        )
+        raise _needs_python(chain.reason)
     own = {name: value for name, value in options.items() if name not in OF_OTHERS}
-    return registered.definition_of(spec, own), chain
+    definition = registered.definition_of(spec, own)
+    why = _unfused_reason(definition, spec, chain, own)
+    if why is not None:
+        raise _needs_python(why)
+    return definition, chain
+
+
+def _needs_python(reason: str) -> ValueError:
+    return ValueError(
+        f"backend='compiled', but {reason}: leave the wrapper out, wrap the vector environment"
+        " (gymnasium.wrappers.vector), or choose 'process'"
+    )
 
 
 def _why_unlike(definition: Definition, options: Mapping[str, Any]) -> str | None:
@@ -413,7 +439,7 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
 def _maker(spec: EnvSpec, options: Mapping[str, Any], wrappers: Any) -> Maker | None:
     """Returns the class of Python environments; None if backend="compiled" would refuse them."""
     chain = fusion.recognise(wrappers, spec)
-    is_plain = isinstance(chain, Chain) and not chain.options
+    is_plain = isinstance(chain, Chain) and not chain.options and chain.pictures is None
     if not is_plain or not _needs_translation(spec, options):
         return None
     own = {name: value for name, value in options.items() if name not in OF_MAKE}

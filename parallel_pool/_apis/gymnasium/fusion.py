@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import wrappers as known
 
-from parallel_pool._apis.gymnasium import minigrid_wrappers
+from parallel_pool._apis.gymnasium import minigrid_wrappers, picture_wrappers
+from parallel_pool._apis.gymnasium.picture_wrappers import Part, Stack
 from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.picture_plan import PicturePlan
 from parallel_pool._engine.variation import Each, EachReset
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ MOST_STEPS = 2**31 - 1
 EXACT_INTEGER = 2**53
 
 # as in csrc/envs/atari
-MOST_PIXELS, MOST_FRAMES, MOST_STACKED = 2048, 100_000, 64
+MOST_PIXELS, MOST_FRAMES = 2048, 100_000
 
 FLOATS = (float, np.float64, np.float32, np.float16)
 
@@ -67,6 +69,17 @@ Layer = Limit | Clip | Statistics
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A wrapper of pictures, which stands around those that make them."""
+
+    kind: type
+    part: Part
+
+
+Observer = Preprocessing | Picture
+
+
+@dataclass(frozen=True)
 class Chain:
     """Wrappers that native environments replace, the innermost first.
 
@@ -75,12 +88,14 @@ class Chain:
         layers: those applied in Python, see `FusedWrappers`.
         options: of native environments: they make C change observations.
         is_minigrid: whether these are minigrid's, not Atari's.
+        pictures: what becomes of the pictures then; None for nothing.
     """
 
     names: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     is_minigrid: bool = False
+    pictures: PicturePlan | None = None
 
     def limit(self, own: Any) -> Any:
         """Returns the smallest time limit in steps; `own` is the one inside these wrappers.
@@ -121,10 +136,10 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
 
     Recognised are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
     ClipReward, TransformReward with a `functools.partial` of `numpy.clip`, for Atari games
-    AtariPreprocessing and FrameStackObservation, and for MiniGrid the wrappers of
-    `minigrid_wrappers.READERS`; each as the class itself, as a `functools.partial` of it with
-    keyword arguments, or as a WrapperSpec. Arguments that Gymnasium refuses are refused
-    here too, so that Gymnasium raises its own error.
+    AtariPreprocessing and FrameStackObservation, for MiniGrid the wrappers of
+    `minigrid_wrappers.READERS`, and around pictures those of `picture_wrappers.READERS`; each as
+    the class itself, as a `functools.partial` of it with keyword arguments, or as a WrapperSpec.
+    Arguments that Gymnasium refuses are refused here too, so that Gymnasium raises its own error.
 
     Args:
         wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
@@ -136,9 +151,9 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
         names = tuple(kind.__name__ for kind, _ in found)
         read = [_read(kind, arguments) for kind, arguments in found]
         found_layers = [layer for layer in read if layer is not None]
-        options = _preprocessing_options(found_layers)
-        layers = [layer for layer in found_layers if not isinstance(layer, Preprocessing)]
-        is_minigrid = any(_reader(kind) is not None and kind not in READERS for kind, _ in found)
+        options, pictures = _observations(found_layers)
+        layers = [layer for layer in found_layers if not isinstance(layer, Observer)]
+        is_minigrid = any(minigrid_wrappers.reader(kind) is not None for kind, _ in found)
         keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
         if len(set(keys)) < len(keys):
             raise _Unknown(
@@ -146,7 +161,7 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
             )
     except _Unknown as unknown:
         return Refusal(str(unknown))
-    return Chain(names, tuple(layers), options, is_minigrid)
+    return Chain(names, tuple(layers), options, is_minigrid, pictures)
 
 
 # ---------------------------------------------------------------------------- recognition --
@@ -154,17 +169,18 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
 
 def _reader(kind: Any) -> tuple[tuple[str, ...], Callable[..., Any]] | None:
     """Returns the names of a known wrapper's arguments, and what reads them."""
-    return READERS.get(kind) or minigrid_wrappers.reader(kind)
+    return READERS.get(kind) or picture_wrappers.READERS.get(kind) or minigrid_wrappers.reader(kind)
 
 
-def _read(kind: type, arguments: dict[str, Any]) -> Layer | Preprocessing | None:
+def _read(kind: type, arguments: dict[str, Any]) -> Layer | Observer | None:
     found = _reader(kind)
     assert found is not None
     if kind in READERS:
         layer: Layer | Preprocessing | None = found[1](**arguments)
         return layer
     try:
-        return Preprocessing(kind, found[1](**arguments))
+        read = found[1](**arguments)
+        return Picture(kind, read) if isinstance(read, Part) else Preprocessing(kind, read)
     except ValueError as error:
         raise _Unknown(str(error)) from None
 
@@ -219,26 +235,56 @@ def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     return dict(list(bound.arguments.items())[2:])
 
 
-def _preprocessing_options(layers: Sequence[Layer | Preprocessing]) -> dict[str, Any]:
-    """Returns the native options that replace wrappers of observations; {} without such ones."""
-    found = [layer for layer in layers if isinstance(layer, Preprocessing)]
-    kinds = tuple(layer.kind for layer in found)
-    if not kinds:
-        return {}
-    if not any(kind in READERS for kind in kinds):
-        try:
-            return minigrid_wrappers.combined(
-                [(layer.kind.__name__, dict(layer.options)) for layer in found]
-            )
-        except ValueError as error:
-            raise _Unknown(str(error)) from None
-    if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Preprocessing):
-        names = " and ".join(kind.__name__ for kind in kinds)
-        raise _Unknown(
-            f"{names} can't be native: only AtariPreprocessing can, as the innermost wrapper, and"
-            " FrameStackObservation around it"
+def _observations(
+    layers: Sequence[Layer | Observer],
+) -> tuple[dict[str, Any], PicturePlan | None]:
+    """Returns the native options that replace wrappers of observations, {} without such ones, and
+    what becomes of the pictures then."""
+    _check_rewards(layers)
+    found = [layer for layer in layers if isinstance(layer, Observer)]
+    inner = [layer for layer in found if isinstance(layer, Preprocessing)]
+    outer = [layer for layer in found if isinstance(layer, Picture)]
+    if any(layer.kind is known.AtariPreprocessing for layer in inner):
+        return _atari_options(layers, found), None
+    if found != [*inner, *outer]:
+        names = " and ".join(layer.kind.__name__ for layer in found)
+        raise _Unknown(f"{names} can't be native in this order")
+    try:
+        options = minigrid_wrappers.combined(
+            [(layer.kind.__name__, dict(layer.options)) for layer in inner]
         )
-    return {name: value for layer in found for name, value in layer.options.items()}
+        parts = [(layer.kind.__name__, layer.part) for layer in outer]
+        return options, picture_wrappers.plan(parts) if parts else None
+    except ValueError as error:
+        raise _Unknown(str(error)) from None
+
+
+def _check_rewards(layers: Sequence[Layer | Observer]) -> None:
+    """Refuses bonuses around wrappers that change or count rewards: C adds bonuses first."""
+    has_rewards = False
+    for layer in layers:
+        has_rewards |= isinstance(layer, (Clip, Statistics))
+        if has_rewards and isinstance(layer, Preprocessing) and "bonuses" in layer.options:
+            raise _Unknown(
+                f"{layer.kind.__name__} can't be native around a wrapper that changes or counts"
+                " rewards"
+            )
+
+
+def _atari_options(layers: Sequence[Layer | Observer], found: Sequence[Observer]) -> dict[str, Any]:
+    """Returns the options that replace AtariPreprocessing, and FrameStackObservation around it."""
+    match found:
+        case [Preprocessing(options=options)] if layers[0] is found[0]:
+            return dict(options)
+        case [Preprocessing(options=options), Picture(part=Stack(size, pads_zero))] if (
+            layers[0] is found[0]
+        ):
+            return {**options, "stack_size": size, "stack_padding_zero": pads_zero}
+    names = " and ".join(layer.kind.__name__ for layer in found)
+    raise _Unknown(
+        f"{names} can't be native: only AtariPreprocessing can, as the innermost wrapper, and"
+        " FrameStackObservation around it"
+    )
 
 
 # --------------------------------------------------------------------------------- wrappers --
@@ -329,16 +375,6 @@ def _read_preprocessing(
     return Preprocessing(known.AtariPreprocessing, {**options, **counts, **flags})
 
 
-def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
-    given = f"FrameStackObservation({quote(stack_size)}, padding_type={quote(padding_type)})"
-    if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
-        raise _Unknown(f"{given} does not stack 1 to {MOST_STACKED} frames")
-    if type(padding_type) is not str or padding_type not in ("reset", "zero"):
-        raise _Unknown(f"{given} has a padding type other than 'reset' and 'zero'")
-    options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
-    return Preprocessing(known.FrameStackObservation, options)
-
-
 def _read_nothing(**_: Any) -> None:
     """Reads a wrapper that changes no result: it only warns, or raises where the engine does."""
 
@@ -346,11 +382,10 @@ def _read_nothing(**_: Any) -> None:
 NOT_KNOWN = (
     "is not one of the wrappers that native environments have themselves (TimeLimit,"
     " OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with"
-    " a clip, around Atari games AtariPreprocessing and FrameStackObservation, and around MiniGrid"
+    " a clip, around pictures GrayscaleObservation, ResizeObservation and FrameStackObservation,"
+    " around Atari games AtariPreprocessing, and around MiniGrid"
     f" {', '.join(minigrid_wrappers.READERS)})"
 )
-
-ATARI = (known.AtariPreprocessing, known.FrameStackObservation)
 
 # For each wrapper the names of its arguments, and the function that reads them. If a version of
 # Gymnasium has other names, its wrapper is not recognised.
@@ -368,12 +403,11 @@ READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Preprocessing |
         ),
         _read_preprocessing,
     ),
-    known.FrameStackObservation: (("stack_size", "padding_type"), _read_stack),
 }
 
 # the module that defines the wrapper, and the one that users import it from
 ENTRY_POINTS = {
     f"{module}:{kind.__name__}": kind
-    for kind in READERS
+    for kind in (*READERS, *picture_wrappers.READERS)
     for module in (kind.__module__, "gymnasium.wrappers")
 }

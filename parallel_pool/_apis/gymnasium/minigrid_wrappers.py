@@ -1,4 +1,4 @@
-"""minigrid's wrappers of observations, as options of native environments."""
+"""minigrid's wrappers, as options of native environments."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ FAMILY = "minigrid"
 
 # as in csrc/envs/minigrid: the longest mission, and the largest views and tiles
 LEAST_TEXT, MOST_TEXT, MOST_VIEW, MOST_TILE = 96, 4096, 31, 64
+MOST_SEED, MOST_SEEDS = 2**63 - 1, 10_000
+# largest factor: up to here every integer has an exact float64
+EXACT_INTEGER = 2**53
 
 Options = dict[str, Any]
 
@@ -49,6 +52,22 @@ def _read_flat(maxStrLen: Any) -> Options:
     return {"layout": "flat", "max_text": maxStrLen}
 
 
+def _read_seeds(seeds: Any, seed_idx: Any) -> Options:
+    if not isinstance(seeds, (list, tuple)) or not 1 <= len(seeds) <= MOST_SEEDS:
+        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs 1 to {MOST_SEEDS} seeds")
+    if not all(_is_within(seed, 0, MOST_SEED) for seed in seeds):
+        raise ValueError(f"ReseedWrapper(seeds={quote(seeds)}) needs ints of 0 to {MOST_SEED}")
+    if not _is_within(seed_idx, 0, len(seeds) - 1):
+        raise ValueError(f"ReseedWrapper(seed_idx={quote(seed_idx)}) is no index of its seeds")
+    return {"level_seeds": ",".join(map(str, seeds)), "level_seed_idx": seed_idx}
+
+
+def _read_position_bonus(scale: Any) -> Options:
+    if type(scale) not in (int, float) or not abs(scale) <= EXACT_INTEGER:
+        raise ValueError(f"PositionBonus(scale={quote(scale)}) needs a finite number")
+    return {"bonuses": "position", "bonus_scale": float(scale)}
+
+
 # for each wrapper the names of its arguments, and the function that reads them
 READERS: dict[str, tuple[tuple[str, ...], Callable[..., Options]]] = {
     "ViewSizeWrapper": (("agent_view_size",), _read_view_size),
@@ -60,7 +79,12 @@ READERS: dict[str, tuple[tuple[str, ...], Callable[..., Options]]] = {
     "RGBImgObsWrapper": (("tile_size",), _picture("rgb")),
     "ImgObsWrapper": ((), lambda: {"layout": "image"}),
     "FlatObsWrapper": (("maxStrLen",), _read_flat),
+    "ReseedWrapper": (("seeds", "seed_idx"), _read_seeds),
+    "ActionBonus": ((), lambda: {"bonuses": "action"}),
+    "PositionBonus": (("scale",), _read_position_bonus),
 }
+# options of wrappers that change no observation: these may stand anywhere among the others
+OF_EPISODES = ("level_seeds", "bonuses")
 
 
 def reader(kind: type) -> tuple[tuple[str, ...], Callable[..., Options]] | None:
@@ -90,6 +114,9 @@ def combined(found: Sequence[tuple[str, Options]]) -> Options:
     names = " and ".join(name for name, _ in found)
     together: Options = {}
     for name, options in found:
+        if any(each in options for each in OF_EPISODES):
+            _add_of_episodes(together, name, options)
+            continue
         is_late = "layout" in together or (
             "image" in together and ("image" in options or "view_size" in options)
         )
@@ -101,6 +128,18 @@ def combined(found: Sequence[tuple[str, Options]]) -> Options:
             raise ValueError(f"{names} has integers that its space can't hold")
         together |= options
     return together
+
+
+def _add_of_episodes(together: Options, name: str, options: Options) -> None:
+    """Adds the options of a wrapper that changes no observation."""
+    bonuses = [each for each in (together.get("bonuses"), options.get("bonuses")) if each]
+    if "level_seeds" in together.keys() & options.keys() or len({*bonuses}) < len(bonuses):
+        raise ValueError(f"{name} can't be native twice")
+    if any("," in each for each in bonuses):
+        raise ValueError(f"{name} can't be native twice")
+    together |= options
+    if bonuses:
+        together["bonuses"] = ",".join(bonuses)
 
 
 def unfused_reason(

@@ -161,6 +161,7 @@ class NativeVectorEnv(AsyncCalls):
             max_episode_steps=choice.chain.limit(limit) or 0,
             reward_dtype="float64",
             options={**kwargs, **choice.chain.options},
+            pictures=choice.chain.pictures,
         )
         self.num_envs = self.pool.num_envs
         self._games = ale_ids.games(self.pool)

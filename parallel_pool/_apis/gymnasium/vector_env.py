@@ -121,9 +121,10 @@ class PoolVectorEnv(
             env_fns: the functions under Gymnasium's name, instead of env.
             wrappers: around each environment, the innermost first. Native environments replace
                 these: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
-                ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
-                games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
-                functools.partial of it with keyword arguments.
+                ClipReward, TransformReward with a functools.partial of numpy.clip; around Atari
+                games AtariPreprocessing; around pictures GrayscaleObservation, ResizeObservation
+                and FrameStackObservation; around MiniGrid minigrid's. Each is given as the class,
+                or as a functools.partial of it with keyword arguments.
             backend: "native", "process" (Python environments in worker processes), "auto" (native
                 if a native environment gives the same results), "compiled": the class in Python
                 that is registered under the id, translated to C at the first use as

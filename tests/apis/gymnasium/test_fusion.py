@@ -13,9 +13,11 @@ from gymnasium.wrappers import (
     AtariPreprocessing,
     ClipReward,
     FrameStackObservation,
+    GrayscaleObservation,
     OrderEnforcing,
     PassiveEnvChecker,
     RecordEpisodeStatistics,
+    ResizeObservation,
     TimeAwareObservation,
     TimeLimit,
     TransformReward,
@@ -25,6 +27,7 @@ import parallel_pool
 from parallel_pool._apis.gymnasium import fusion
 from parallel_pool._apis.gymnasium.fusion import Chain, Limit, Refusal, Statistics, recognise
 from parallel_pool._engine import registry
+from parallel_pool._engine.picture_plan import MOST_FRAMES, Gray, PicturePlan, Resize
 from tests.support.fusion_cases import SPEC, MyPartial, MyTimeLimit, spec_with, twice
 
 
@@ -113,8 +116,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
         partial(TransformReward, func=partial(np.clip, a_min=0, a_max=np.ones(2))),
         "is not a plain number",
     ),
-    # Atari
-    "stack": (partial(FrameStackObservation, stack_size=4), "FrameStackObservation can't be"),
+    # pictures
+    "stack": (partial(FrameStackObservation, stack_size=4, padding_type=0), "padding type"),
 }
 
 
@@ -194,7 +197,7 @@ def test_limits_of_atari_wrappers_are_those_of_c() -> None:
     options = registry.find("ALE/Pong-v5").options
     assert options["screen_width"].high == options["screen_height"].high == fusion.MOST_PIXELS
     assert options["frame_skip"].high == options["noop_max"].high == fusion.MOST_FRAMES
-    assert options["stack_size"].high == fusion.MOST_STACKED
+    assert options["stack_size"].high == MOST_FRAMES
 
 
 @pytest.mark.parametrize(
@@ -223,6 +226,18 @@ def test_atari_wrappers_that_c_can_not_replace(wrappers: Any, reason: str) -> No
     assert isinstance(refusal, Refusal)
     with pytest.raises(ValueError, match=reason):
         raise ValueError(refusal.reason)
+
+
+def test_wrappers_of_pictures_become_a_plan() -> None:
+    size = partial(ResizeObservation, shape=(84, np.int64(80)))
+    ends = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
+    spec = spec_with(GrayscaleObservation.wrapper_spec(keep_dim=True))
+    chain = recognise([ends[0], size, ends[1], STACK], spec)
+    assert isinstance(chain, Chain)
+    assert [type(layer) for layer in chain.layers] == [Statistics, Limit]
+    assert not chain.options
+    assert chain.pictures == PicturePlan((Gray(True), Resize(84, 80)), 4)
+    assert recognise([], SPEC).pictures is None  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("wrappers", [TimeLimit, 3, (each for each in [TimeLimit])])

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../isa.h"
+#include "base/isa.h"
 #include "instruction.h"
 #include "mapper.h"
 

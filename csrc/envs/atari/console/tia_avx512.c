@@ -1,5 +1,5 @@
 /* TIA AVX-512: the television chip for x86-64 processors with AVX-512. */
-#include "../isa.h"
+#include "base/isa.h"
 
 #if PP_ISA_X86
 #if defined(__clang__)

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
+#include "base/frame_stack.h"
+#include "base/resize.h"
 #include "base/state_check.h"
-#include "frame_stack.h"
-#include "resize.h"
 
 static size_t screen_bytes(const pp_preprocessor *preprocessor) {
   return (size_t)preprocessor->screen->rows * PP_SCREEN_WIDTH;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../isa.h"
-#include "resize.h"
+#include "base/isa.h"
+#include "base/resize.h"
 
 enum {
   PP_SCREEN_WIDTH = 160,

@@ -1,6 +1,6 @@
 /* Frame stack: the last frames of an environment, in a ring buffer. */
-#ifndef PP_ENVS_ATARI_PICTURE_FRAME_STACK_H
-#define PP_ENVS_ATARI_PICTURE_FRAME_STACK_H
+#ifndef PP_BASE_FRAME_STACK_H
+#define PP_BASE_FRAME_STACK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,14 +2,14 @@
  *
  * A plan holds all tables for one pair of sizes. It is made once per option set and is read-only
  * from then on, so all threads may share it. Applying it allocates nothing. */
-#ifndef PP_ENVS_ATARI_PICTURE_RESIZE_H
-#define PP_ENVS_ATARI_PICTURE_RESIZE_H
+#ifndef PP_BASE_RESIZE_H
+#define PP_BASE_RESIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../isa.h"
+#include "isa.h"
 
 enum {
   PP_RESIZE_MAX_SOURCE = 256, /* largest side of a source picture */

@@ -1,6 +1,6 @@
-/* ISA: which instructions the Atari code may use on this machine. */
-#ifndef PP_ENVS_ATARI_ISA_H
-#define PP_ENVS_ATARI_ISA_H
+/* ISA: which instructions code with several variants may use on this machine. */
+#ifndef PP_BASE_ISA_H
+#define PP_BASE_ISA_H
 
 /* Instruction sets with a variant of their own, weakest first. All give the same bits. */
 typedef enum pp_isa {
