@@ -105,8 +105,8 @@ DEFECTS = (
     c(
         "an action that only other tasks have is stepped",
         (
-            "if (actions[i] >= num_actions(natives, first + (int32_t)i)) return i;",
-            "if (actions[i] > num_actions(natives, first + (int32_t)i)) return i;",
+            "if ((uint64_t)actions[i] - of.low >= of.n) return i;",
+            "if ((uint64_t)actions[i] - of.low > of.n) return i;",
         ),
         near=("core/test_mixture.py",),
     ),
