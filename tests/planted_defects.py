@@ -96,6 +96,46 @@ DEFECTS = (
         "a fraction of a core in a cgroup counts as none",
         ("return quota / period + (quota % period != 0);", "return quota / period;"),
     ),
+    # ---- mixtures
+    c(
+        "a padded row keeps what the memory held",
+        ("memset(to + used, 0, padding->wide_line - used);", "(void)used;"),
+        near=("c/test_c.py", "core/test_mixture.py"),
+    ),
+    c(
+        "an action that only other tasks have is stepped",
+        (
+            "if ((uint64_t)actions[i] - of.low >= of.n) return i;",
+            "if ((uint64_t)actions[i] - of.low > of.n) return i;",
+        ),
+        near=("core/test_mixture.py",),
+    ),
+    c(
+        "a task of a mixture has the drawn options of another environment",
+        ("  if (self->varying) {\n    pick_options", "  if (!self) {\n    pick_options"),
+        near=("core/test_mixture.py", "parity/test_mixture_parity.py"),
+    ),
+    c(
+        "a row of a mixture keeps infos of other tasks",
+        ("memset(fields[i], 0, row_bytes(&spaces->fields[i]) * (size_t)count);", ""),
+        near=("core/test_mixture.py", "parity/test_mixture_parity.py"),
+    ),
+    python(
+        "tasks of a mixture go round robin",
+        (
+            "for task in self.tasks for _ in range(block)",
+            "for _ in range(block) for task in self.tasks",
+        ),
+        near=("core/test_mixture.py",),
+    ),
+    python(
+        "a row of a mixture has the infos of a reset in a step",
+        (
+            "np.where(is_reset, field.rows.on_reset, field.rows.on_step)",
+            "np.where(is_reset, field.rows.on_step, field.rows.on_reset)",
+        ),
+        near=("parity/test_mixture_parity.py",),
+    ),
     # ---- threads
     c(
         "a time limit ends an episode one step late",

@@ -372,19 +372,12 @@ static int check_state(const pp_env *env, const pp_saved *saved) {
 static int render(pp_env *env, pp_image *image) {
   const part *self = env->shared;
   inner own;
-  if (!self->def->render) {
-    return pp_fail(env->error, PP_ERR_STATE, "%.60s draws no pictures", self->member->task.name);
-  }
   return self->def->render(enter(env, &own), image);
 }
 
 static int expose(pp_env *env, void *target) {
   const part *self = env->shared;
   inner own;
-  if (!self->def->expose) {
-    return pp_fail(env->error, PP_ERR_STATE, "%.60s keeps its simulation to itself",
-                   self->member->task.name);
-  }
   return self->def->expose(enter(env, &own), target);
 }
 
@@ -400,6 +393,9 @@ void pp_member_callbacks(pp_env_def *def) {
   def->reset = reset;
   def->step = step;
   def->observe = observe;
+  // until a task is found that has none
+  def->render = render;
+  def->expose = expose;
 }
 
 void pp_member_join_callbacks(pp_env_def *def, const pp_env_def *task) {
@@ -409,8 +405,8 @@ void pp_member_join_callbacks(pp_env_def *def, const pp_env_def *task) {
   if (task->check_reset) def->check_reset = check_reset;
   if (task->step_many) def->step_many = step_many;
   if (task->check_state) def->check_state = check_state;
-  if (task->render) def->render = render;
-  if (task->expose) def->expose = expose;
+  if (!task->render) def->render = NULL;
+  if (!task->expose) def->expose = NULL;
   if (!task->save) return;
   def->save = save;
   def->load = load;

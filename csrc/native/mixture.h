@@ -24,7 +24,8 @@ const pp_spaces *pp_mixture_spaces(const pp_env_def *def, int64_t number);
 /* Fills in the parts of a mixture that do not depend on its tasks. */
 void pp_member_callbacks(pp_env_def *def);
 
-/* Adds the callbacks that the mixture has because one task's definition has them. */
+/* Adds the callbacks that the mixture has because one task has them, and removes those that all
+ * must have. */
 void pp_member_join_callbacks(pp_env_def *def, const pp_env_def *task);
 
 #endif

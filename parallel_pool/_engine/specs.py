@@ -650,7 +650,9 @@ class Spec:
 
         single = self.action_space()
         if isinstance(single, spaces.Discrete) and self.row_actions:
-            return spaces.MultiDiscrete([field.n for field in self.row_actions])
+            counts = np.array([field.n for field in self.row_actions])
+            # tasks whose values start elsewhere are not mixed
+            return spaces.MultiDiscrete(counts, start=np.full_like(counts, single.start))
         if not isinstance(single, spaces.Box) or not self.row_actions:
             return batch_space(single, num_envs)
         low, high = (np.zeros((num_envs, *single.shape), single.dtype) for _ in range(2))

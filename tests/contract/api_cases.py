@@ -97,6 +97,12 @@ def _vector(env: Any, *args: Any, **kwargs: Any) -> Any:
     return PoolVectorEnv(env, *args, **kwargs)
 
 
+def _mixture() -> str:
+    from parallel_pool import mixed
+
+    return mixed("Contract-v0", dict.fromkeys(("a", "b", "c"), "CartPole-v1")).id
+
+
 def _make_vec(**kwargs: Any) -> Any:
     return gymnasium.make_vec(
         "CartPole-v1",
@@ -206,6 +212,12 @@ CASES = [
         AsyncCallsKind(),
         SLIDERS,
         lambda g, **o: _batch("BatchVectorEnv", g, **o),
+    ),
+    Case(
+        "PoolVectorEnv of a mixture",
+        AsyncCallsKind(),
+        CARTPOLES,
+        lambda g, **o: _vector(_mixture(), 3, **o),
     ),
     Case("gymnasium.make_vec", AsyncCallsKind(), CARTPOLES, lambda g, **o: _make_vec(**o)),
     Case("make_gym", OfEnvPool(), CARTPOLES, lambda g, **o: _envpool("gym", **o)),

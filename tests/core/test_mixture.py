@@ -303,6 +303,8 @@ def test_a_spec_is_pickled() -> None:
 
 PADDED: list[tuple[tuple[str, ...], str]] = [
     (POLES, "CartPole-v1"),
+    # the other task has an info
+    (SMALL, "Acrobot-v1"),
     (SMALL, "test/Template-v0"),
     (("FrozenLake-v1", "Taxi-v4"), "FrozenLake-v1"),
     (("Pendulum-v1", "MountainCarContinuous-v0"), "MountainCarContinuous-v0"),
@@ -326,6 +328,6 @@ def test_rules_of_every_environment(
     rule(mixture(*tasks), few=True, options={"task": task})
 
 
-@pytest.mark.parametrize(("tasks", "task"), PADDED[:2] + PADDED[4:], ids=lambda value: str(value))
+@pytest.mark.parametrize(("tasks", "task"), PADDED[:3] + PADDED[5:], ids=lambda value: str(value))
 def test_forged_snapshots_do_no_harm(tasks: tuple[str, ...], task: str) -> None:
     forged.snapshots(mixture(*tasks), few=True, options={"task": task})

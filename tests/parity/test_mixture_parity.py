@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool import Pool
+from parallel_pool import Pool, each, each_reset
+from parallel_pool._engine.variation import EachReset
 from tests.support.mixtures import (
     BLOCK,
     assert_same_infos,
@@ -326,3 +327,31 @@ def test_xla() -> None:
         for key, values in own[4].items():
             if key.startswith("_"):
                 np.testing.assert_array_equal(np.asarray(found[4][key]), values, key)
+
+
+# ------------------------------------------------------------------------ options that differ --
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "values", [each_reset(2.0, 20.0), each([3.0, 9.0]), each([9.0, 9.0])], ids=["drawn", "two", "1"]
+)
+def test_options_that_differ(values: Any, mode: str) -> None:
+    tasks = ("MountainCarContinuous-v0", "Pendulum-v1")
+    settings = {"autoreset": mode, "max_episode_steps": 20}
+    others = values if isinstance(values, EachReset) else each([1.0, 1.0, *values.values])
+    mixed = Pool(mixture(*tasks), 2 * BLOCK, seed=1, options={"g": others}, **settings)
+    alone = Pool(tasks[1], BLOCK, seed=1 + BLOCK, options={"g": values}, **settings)
+    rng = np.random.default_rng(1)
+    batch, own = mixed.reset(), alone.reset()
+    for _ in range(60):
+        assert_same_rows(batch.obs[block(1)], own.obs, "obs")
+        assert_same_rows(batch.reward[block(1)], own.reward, "reward")
+        found = [mixed.option_value("g", BLOCK + i) for i in range(BLOCK)]
+        assert found == [alone.option_value("g", i) for i in range(BLOCK)]
+        ended = batch.truncated
+        if mode == "disabled" and ended.any():
+            mixed.reset(np.flatnonzero(ended))
+            alone.reset(np.flatnonzero(ended[block(1)]))
+        actions = rng.uniform(-1, 1, (2 * BLOCK, 1)).astype(np.float32)
+        batch, own = mixed.step(actions), alone.step(actions[block(1)])

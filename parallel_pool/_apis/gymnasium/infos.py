@@ -77,7 +77,7 @@ class VectorInfos:
             # each info has its own mask: users may write to it
             if field.rows is not None:
                 mask = np.where(is_reset, field.rows.on_reset, field.rows.on_step)
-                if not mask.any():
+                if not np.any(mask):
                     continue
             elif not mixed or on_step == on_reset:
                 mask = every_env.copy()
