@@ -113,7 +113,7 @@ def own_loop(task: Task, num_threads: int) -> OwnLoop:
     return OwnLoop(game, task.num_envs, num_threads)
 
 
-@contender("Procgen's own loop", "procgen", package="procgen-mirror", tunable=True)
+@contender("Procgen's own loop", "procgen", package="procgen-mirror", tunable=True, parts=1)
 def procgen_loop(task: Task) -> Player:
     """`ProcgenGym3Env` as it is stepped, on the task's number of the library's own threads."""
     return Stepping(own_loop(task, task.num_threads), task.actions(np.int32), task.num_envs)

@@ -12,10 +12,9 @@ EnvPool 1.2.5 draws with the system's Qt 5, and is left out where that is missin
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,11 +23,12 @@ from statistics import median
 import numpy as np
 
 from benchmarks.harness.report import publish
-from benchmarks.scenes.newest_envpool import newest_envpool
+from benchmarks.scenes.native_scenes import PROCGEN_ENVPOOLS
 from benchmarks.scenes.procgen_own import procgen_loop
 from parallel_pool._bench import machine
-from parallel_pool._bench.contender import Contender, Task
-from parallel_pool._bench.rivals import Stepping, envpool, envpool_api
+from parallel_pool._bench.contender import Task
+from parallel_pool._bench.race import is_installed
+from parallel_pool._bench.rivals import Stepping, envpool_api
 from parallel_pool._bench.rounds import Player, Sample, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 from parallel_pool._engine import registry
@@ -66,15 +66,6 @@ def pool(game: str, task: Task) -> Player:
     return Stepping(made, task.actions(np.int64), task.num_envs)
 
 
-def envpools() -> Iterator[Contender]:
-    """Yields the versions of EnvPool that have these games here."""
-    with suppress(ImportError):
-        importlib.import_module("envpool.procgen.procgen_envpool")
-        yield envpool
-    if newest_envpool.place.exists():
-        yield newest_envpool
-
-
 def own(threads: int) -> str:
     return f"{procgen_loop.name}, {threads}"
 
@@ -85,7 +76,7 @@ def makers(game: str, threads: int) -> Mapping[str, Callable[[], Player]]:
     return {
         OURS: partial(envpool_api.make, task),
         POOL: partial(pool, game, task),
-        **{who.name: partial(who.make, task) for who in envpools()},
+        **{who.name: partial(who.make, task) for who in PROCGEN_ENVPOOLS if is_installed(who)},
         **{
             own(count): partial(procgen_loop.make, replace(task, num_threads=count))
             for count in OWN_THREADS
@@ -111,10 +102,10 @@ def compared(samples: Mapping[str, Sequence[Sample]]) -> dict[str, tuple[str, fl
         f"{name}, steps/s": (f"{rate(samples[name]):,.0f}", rate(samples[name]))
         for name in (OURS, POOL)
     }
-    for who in (envpool.name, newest_envpool.name):
-        if who in samples:
-            faster = ratio(samples[OURS], samples[who]).median
-            cells[f"{OURS} / {who}"] = (f"{faster:.2f}", faster)
+    for who in PROCGEN_ENVPOOLS:
+        if who.name in samples:
+            faster = ratio(samples[OURS], samples[who.name]).median
+            cells[f"{OURS} / {who.name}"] = (f"{faster:.2f}", faster)
     best = max(OWN_THREADS, key=lambda count: rate(samples[own(count)]))
     least = min(OWN_THREADS, key=lambda count: cpu(samples[own(count)]))
     faster = ratio(samples[POOL], samples[own(best)]).median

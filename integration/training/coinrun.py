@@ -154,7 +154,7 @@ TASKS = (
 
 
 def players(task: Task) -> Mapping[str, Player]:
-    return {OURS: ours, **envpools("procgen"), OWN: own}
+    return {OURS: ours, **envpools("procgen:ProcgenEnvSpec"), OWN: own}
 
 
 COMPARISON = Comparison(

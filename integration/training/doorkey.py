@@ -75,7 +75,7 @@ TASKS = (
 def players(task: Task) -> Mapping[str, Player]:
     return {
         OURS: mode("parallel_pool"),
-        **envpools("minigrid"),
+        **envpools("minigrid:MiniGridEnvSpec"),
         SYNC: mode("sync"),
         ASYNC: mode("async"),
     }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import gymnasium
@@ -13,6 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 import parallel_pool  # noqa: F401   adds a mode to make_vec
 from integration.training.comparison import ENVPOOL, Env, Player, Task
+from parallel_pool._bench.race import lacking
 
 
 class EnvPoolEnv(VectorEnv[Any, Any, Any]):
@@ -53,12 +52,9 @@ def envpool(task: Task, seed: int) -> Env:
     return EnvPoolEnv(task.envpool_id, task.num_envs, seed, **task.envpool_options)
 
 
-def envpools(family: str) -> Mapping[str, Player]:
-    """Returns EnvPool by its name, if it is installed with a family that can be loaded here."""
-    with suppress(ImportError):
-        importlib.import_module(f"envpool.{family}.{family}_envpool")
-        return {ENVPOOL: envpool}
-    return {}
+def envpools(spec: str) -> Mapping[str, Player]:
+    """Returns EnvPool by its name, if "family:class" can be imported from it here."""
+    return {} if lacking(f"envpool.{spec}") else {ENVPOOL: envpool}
 
 
 def ale(task: Task, seed: int) -> Env:

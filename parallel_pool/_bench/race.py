@@ -150,9 +150,9 @@ def best_setting(
 Tick = Callable[[str], None]
 
 
-def settings_of(task: Task, effort: Effort) -> list[Task]:
+def settings_of(rival: Contender, task: Task, effort: Effort) -> list[Task]:
     """Returns the settings among which the search finds a rival's best."""
-    every = task.settings()
+    every = list(dict.fromkeys(rival.task(each) for each in task.settings()))
     if effort.all_settings:
         return every
     return [each for each in every if each.num_threads == task.num_threads]
@@ -167,7 +167,7 @@ def enter(
         if not who.tunable:
             entries.append(Entry(who, who.task(scene.task), "only"))
             continue
-        best = best_setting(who, settings_of(scene.task, effort), effort.trial, clock, tick)
+        best = best_setting(who, settings_of(who, scene.task, effort), effort.trial, clock, tick)
         if best == scene.task:
             entries.append(Entry(who, best, "same = best"))
         else:
@@ -177,7 +177,7 @@ def enter(
 
 def ticks_of(scene: Scene, rivals: Sequence[Contender], effort: Effort) -> int:
     """Returns the largest number of times that `run` can call `tick`."""
-    trials = sum(len(settings_of(scene.task, effort)) for who in rivals if who.tunable)
+    trials = sum(len(settings_of(who, scene.task, effort)) for who in rivals if who.tunable)
     entries = len(scene.ours) + sum(2 if who.tunable else 1 for who in rivals)
     return trials + entries * (1 + effort.rounds)
 

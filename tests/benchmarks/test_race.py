@@ -56,6 +56,13 @@ def test_a_rival_whose_best_setting_is_ours_has_one_row() -> None:
     assert [(row.who, row.role) for row in outcome.rows[2:]] == [("rival", "same = best")]
 
 
+def test_a_rival_that_takes_whole_batches_alone_is_tried_with_these() -> None:
+    scene, _ = field_of(Watch())
+    rival = replace(scene.rivals[0], parts=1)
+    tried = race.settings_of(rival, TASK, race.Effort())
+    assert [(task.num_threads, task.batch_size) for task in tried] == [(1, 8), (2, 8), (3, 8)]
+
+
 def test_rivals_not_chosen_or_not_installed_are_not_measured() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
