@@ -17,9 +17,9 @@
 #include "base/random.h"
 #include "base/record.h"
 #include "base/sincos.h"
-#include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
+#include "saved_episode.h"
 #include "terrain.h"
 #include "world.h"
 
@@ -94,14 +94,6 @@ typedef struct rules {
   double rays[RAYS][2]; /* from the hull's position */
   bool is_hardcore;
 } rules;
-
-/* A snapshot consists of the actions, the free nodes, and this. num_actions is -1 before the first
- * episode. */
-typedef struct snapshot_end {
-  pp_rng first_rng;
-  int64_t num_actions;
-  int64_t num_nodes;
-} snapshot_end;
 
 /* What expose writes. parallel_pool/_families/box2d_renderer.py reads it. */
 typedef struct view {
@@ -491,46 +483,22 @@ static int expose(pp_env *env, void *target) {
 
 /* ------------------------------------------------------------------------------- snapshots -- */
 
-static int64_t save(pp_env *env, void *bytes) {
-  const walker *it = *(walker **)env->state;
-  bool has_episode = it->actions.count >= 0;
-  const snapshot_end end = {it->first_rng, it->actions.count,
-                            has_episode ? it->world.num_nodes : 0};
-  size_t size = pp_record_bytes(&it->actions);
-  size_t nodes = box2d_nodes_bytes(end.num_nodes);
-
-  if (bytes) {
-    char *to = bytes;
-    memcpy(to, it->actions.entries, size);
-    memcpy(to + size, it->world.free_nodes, nodes);
-    memcpy(to + size + nodes, &end, sizeof(end));
-  }
-  return (int64_t)(size + nodes + sizeof(end));
-}
-
-static bool is_possible(const commands *wanted) {
+static bool is_possible(const void *bytes) {
+  commands wanted;
+  memcpy(&wanted, bytes, sizeof(wanted));
   for (int i = 0; i < MOTORS; i++) {
-    if (!(wanted->torques[i] >= 0 && wanted->torques[i] <= MOTORS_TORQUE)) return false;
-    if (wanted->signs[i] < -1 || wanted->signs[i] > 1) return false;
+    if (!(wanted.torques[i] >= 0 && wanted.torques[i] <= MOTORS_TORQUE)) return false;
+    if (wanted.signs[i] < -1 || wanted.signs[i] > 1) return false;
   }
   return true;
 }
 
-/* Reads the end of a snapshot. Returns false if the bytes are none of this family's. */
-static bool read_end(const char *bytes, int64_t size, snapshot_end *end) {
-  int64_t rest = size - (int64_t)sizeof(*end);
-  if (rest < 0) return false;
-  memcpy(end, bytes + rest, sizeof(*end));
-  if (!pp_state_check_rng(&end->first_rng, end->num_actions >= 0)) return false;
-  if (end->num_actions == -1) return !rest && !end->num_nodes;
-  if (end->num_actions < 0 || end->num_actions > rest) return false;
-  int64_t actions = end->num_actions * (int64_t)sizeof(commands);
-  for (int64_t i = 0; actions <= rest && i < end->num_actions; i++) {
-    commands wanted;
-    memcpy(&wanted, bytes + (size_t)i * sizeof(wanted), sizeof(wanted));
-    if (!is_possible(&wanted)) return false;
-  }
-  return actions <= rest && box2d_nodes_check(bytes + actions, rest - actions, end->num_nodes);
+static const box2d_saved_format format = {.action_size = sizeof(commands),
+                                          .is_action = is_possible};
+
+static int64_t save(pp_env *env, void *bytes) {
+  const walker *it = *(walker **)env->state;
+  return box2d_episode_save(&format, &it->actions, &it->world, &it->first_rng, NULL, bytes);
 }
 
 /* plays an episode whose beginning and actions are in place */
@@ -551,30 +519,21 @@ static int replay(walker *it, const rules *shared, int64_t count, pp_error *erro
 }
 
 static int check_state(const pp_env *env, const pp_saved *saved) {
-  snapshot_end end;
-
-  if (read_end(saved->state, saved->size, &end)) {
-    return pp_record_check(end.num_actions, saved->phase, env->error);
-  }
-  return pp_record_refuse(saved->size, env->error);
+  return box2d_episode_check(&format, saved, env->error);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */
 static int load(pp_env *env, const void *bytes, int64_t size) {
   walker *it = *(walker **)env->state;
-  snapshot_end end;
+  const box2d_saved_episode saved = box2d_episode_read(&format, bytes, size, NULL);
 
-  memcpy(&end, (const char *)bytes + (size - (int64_t)sizeof(end)), sizeof(end));
-  int status = pp_record_reserve(&it->actions, end.num_actions, env->error);
+  int status = pp_record_reserve(&it->actions, saved.num_actions, env->error);
   if (status < 0) return status;
   end_world(it);
-  it->first_rng = end.first_rng;
-  it->actions.count = end.num_actions;
-  if (end.num_actions < 0) return PP_OK;
-  size_t actions = pp_record_bytes(&it->actions);
-  memcpy(it->actions.entries, bytes, actions);
-  box2d_world_set_nodes(&it->world, (const char *)bytes + actions, end.num_nodes);
-  return keep(it, replay(it, env->shared, end.num_actions, env->error));
+  it->first_rng = saved.first_rng;
+  box2d_episode_restore(&saved, bytes, &it->actions, &it->world);
+  if (saved.num_actions < 0) return PP_OK;
+  return keep(it, replay(it, env->shared, saved.num_actions, env->error));
 }
 
 /* ------------------------------------------------------------------------------ definition -- */

@@ -14,12 +14,12 @@
 #include "base/idle.h"
 #include "base/random.h"
 #include "base/record.h"
-#include "base/state_check.h"
 #include "joints.h"
 #include "library.h"
 #include "racing/car.h"
 #include "racing/track.h"
 #include "racing/view.h"
+#include "saved_episode.h"
 #include "world.h"
 
 /* ------------------------------------------------------------------------------- constants -- */
@@ -76,15 +76,11 @@ typedef struct rules {
   bool has_random_colors;
 } rules;
 
-/* A snapshot consists of the actions, the free nodes, and this. num_actions is -1 before the first
- * episode. */
-typedef struct snapshot_end {
-  pp_rng first_rng;
-  view_colors first_colors;
+/* what a snapshot holds besides the episode's record and the free nodes */
+typedef struct first_look {
+  view_colors colors;
   int64_t randomizes;
-  int64_t num_actions;
-  int64_t num_nodes;
-} snapshot_end;
+} first_look;
 
 /* What expose writes. parallel_pool/_families/racing_renderer.py reads it. */
 typedef struct view {
@@ -500,51 +496,31 @@ static int expose(pp_env *env, void *target) {
 
 /* ------------------------------------------------------------------------------- snapshots -- */
 
-static int64_t save(pp_env *env, void *bytes) {
-  const racer *it = *(racer **)env->state;
-  bool has_episode = it->actions.count >= 0;
-  const snapshot_end end = {it->first_rng, it->first_colors, it->randomizes, it->actions.count,
-                            has_episode ? it->world.num_nodes : 0};
-  size_t size = pp_record_bytes(&it->actions);
-  size_t nodes = box2d_nodes_bytes(end.num_nodes);
-
-  if (bytes) {
-    char *to = bytes;
-    memcpy(to, it->actions.entries, size);
-    memcpy(to + size, it->world.free_nodes, nodes);
-    memcpy(to + size + nodes, &end, sizeof(end));
-  }
-  return (int64_t)(size + nodes + sizeof(end));
+static bool is_possible(const void *bytes) {
+  car_controls wanted;
+  memcpy(&wanted, bytes, sizeof(wanted));
+  return !isnan(wanted.steer) && wanted.gas >= 0 && wanted.gas <= 1 && !isnan(wanted.brake);
 }
 
-static bool is_possible(const car_controls *wanted) {
-  return !isnan(wanted->steer) && wanted->gas >= 0 && wanted->gas <= 1 && !isnan(wanted->brake);
-}
-
-static bool are_colors(const view_colors *colors) {
-  const double *numbers = colors->road;
-  for (size_t i = 0; i < sizeof(*colors) / sizeof(double); i++) {
+static bool is_look(const void *bytes) {
+  first_look look;
+  memcpy(&look, bytes, sizeof(look));
+  const double *numbers = look.colors.road;
+  for (size_t i = 0; i < sizeof(look.colors) / sizeof(double); i++) {
     if (!(numbers[i] >= 0 && numbers[i] < 256)) return false;
   }
-  return true;
+  return (uint64_t)look.randomizes <= 1;
 }
 
-/* Reads the end of a snapshot. Returns false if the bytes are none of this family's. */
-static bool read_end(const char *bytes, int64_t size, snapshot_end *end) {
-  int64_t rest = size - (int64_t)sizeof(*end);
-  if (rest < 0) return false;
-  memcpy(end, bytes + rest, sizeof(*end));
-  if (!pp_state_check_rng(&end->first_rng, end->num_actions >= 0)) return false;
-  if (!are_colors(&end->first_colors) || (uint64_t)end->randomizes > 1) return false;
-  if (end->num_actions == -1) return !rest && !end->num_nodes;
-  if (end->num_actions < 0 || end->num_actions > rest) return false;
-  int64_t actions = end->num_actions * (int64_t)sizeof(car_controls);
-  for (int64_t i = 0; actions <= rest && i < end->num_actions; i++) {
-    car_controls wanted;
-    memcpy(&wanted, bytes + (size_t)i * sizeof(wanted), sizeof(wanted));
-    if (!is_possible(&wanted)) return false;
-  }
-  return actions <= rest && box2d_nodes_check(bytes + actions, rest - actions, end->num_nodes);
+static const box2d_saved_format format = {.action_size = sizeof(car_controls),
+                                          .own_size = sizeof(first_look),
+                                          .is_action = is_possible,
+                                          .is_own = is_look};
+
+static int64_t save(pp_env *env, void *bytes) {
+  const racer *it = *(racer **)env->state;
+  const first_look look = {it->first_colors, it->randomizes};
+  return box2d_episode_save(&format, &it->actions, &it->world, &it->first_rng, &look, bytes);
 }
 
 /* plays an episode whose beginning and actions are in place */
@@ -565,34 +541,26 @@ static int replay(racer *it, const rules *shared, int64_t count, pp_error *error
 }
 
 static int check_state(const pp_env *env, const pp_saved *saved) {
-  snapshot_end end;
-
-  if (read_end(saved->state, saved->size, &end)) {
-    return pp_record_check(end.num_actions, saved->phase, env->error);
-  }
-  return pp_record_refuse(saved->size, env->error);
+  return box2d_episode_check(&format, saved, env->error);
 }
 
 /* plays the episode of a snapshot, which has been checked, from its beginning, in a new world */
 static int load(pp_env *env, const void *bytes, int64_t size) {
   racer *it = *(racer **)env->state;
-  snapshot_end end;
+  first_look look;
+  const box2d_saved_episode saved = box2d_episode_read(&format, bytes, size, &look);
 
-  memcpy(&end, (const char *)bytes + (size - (int64_t)sizeof(end)), sizeof(end));
-  int status = pp_record_reserve(&it->actions, end.num_actions, env->error);
+  int status = pp_record_reserve(&it->actions, saved.num_actions, env->error);
   if (status < 0) return status;
   end_world(it);
-  it->first_rng = end.first_rng;
-  it->colors = it->first_colors = end.first_colors;
-  it->has_colors = end.num_actions >= 0;
-  it->randomizes = end.randomizes != 0;
+  it->first_rng = saved.first_rng;
+  it->colors = it->first_colors = look.colors;
+  it->has_colors = saved.num_actions >= 0;
+  it->randomizes = look.randomizes != 0;
   it->lap_complete_percent = env->options[LAP_COMPLETE_PERCENT].f;
-  it->actions.count = end.num_actions;
-  if (end.num_actions < 0) return PP_OK;
-  size_t actions = pp_record_bytes(&it->actions);
-  memcpy(it->actions.entries, bytes, actions);
-  box2d_world_set_nodes(&it->world, (const char *)bytes + actions, end.num_nodes);
-  return keep(it, replay(it, env->shared, end.num_actions, env->error));
+  box2d_episode_restore(&saved, bytes, &it->actions, &it->world);
+  if (saved.num_actions < 0) return PP_OK;
+  return keep(it, replay(it, env->shared, saved.num_actions, env->error));
 }
 
 /* ------------------------------------------------------------------------------ definition -- */

@@ -103,27 +103,37 @@ static inline int32_t larger(int32_t a, int32_t b) {
   return a > b ? a : b;
 }
 
-/* Crossings are rounded away from the inside, if each pair of sides has the left one first. */
-static void fill(canvas *to, const outline *line, canvas_color color) {
+/* Writes the stretches of a row that are inside of an outline, in order; returns how many. */
+typedef int32_t (*find_stretches)(const outline *line, int32_t y, int32_t *lows, int32_t *highs);
+
+/* Fills an outline. It is compiled once for each of the two ways to find stretches. */
+static inline __attribute__((always_inline)) void fill(canvas *to, const outline *line,
+                                                       canvas_color color, find_stretches find) {
   rows filled;
   int32_t last;
 
   rows_init(&filled, to, color);
   clip_rows(line, &filled.y, &last);
   for (int32_t y = filled.y; y <= last; y++) {
-    int32_t found[POLYGON_MOST], lows[POLYGON_MOST / 2], highs[POLYGON_MOST / 2], count = 0;
-    for (int32_t i = 0; i < line->count; i++) {
-      const side *it = &line->sides[i];
-      if (!crosses(it, y, line->bottom)) continue;
-      float away = (float)((y - it->y) * it->width) / (float)it->height;
-      found[count] = (int32_t)(count % 2 ? ceilf(away) : floorf(away)) + it->x;
-      count++;
-    }
-    sort(found, count);
-    for (int32_t i = 0; i < count / 2; i++) lows[i] = found[2 * i], highs[i] = found[2 * i + 1];
-    add_row(&filled, lows, highs, count / 2);
+    int32_t lows[POLYGON_MOST / 2], highs[POLYGON_MOST / 2];
+    add_row(&filled, lows, highs, find(line, y, lows, highs));
   }
   rows_flush(&filled);
+}
+
+/* Crossings are rounded away from the inside, if each pair of sides has the left one first. */
+static inline int32_t find_plain(const outline *line, int32_t y, int32_t *lows, int32_t *highs) {
+  int32_t found[POLYGON_MOST], count = 0;
+  for (int32_t i = 0; i < line->count; i++) {
+    const side *it = &line->sides[i];
+    if (!crosses(it, y, line->bottom)) continue;
+    float away = (float)((y - it->y) * it->width) / (float)it->height;
+    found[count] = (int32_t)(count % 2 ? ceilf(away) : floorf(away)) + it->x;
+    count++;
+  }
+  sort(found, count);
+  for (int32_t i = 0; i < count / 2; i++) lows[i] = found[2 * i], highs[i] = found[2 * i + 1];
+  return count / 2;
 }
 
 void polygon_draw(canvas *to, const polygon *shape, canvas_color color) {
@@ -138,7 +148,7 @@ void polygon_draw(canvas *to, const polygon *shape, canvas_color color) {
     canvas_fill_row(to, line.top, low, high, color);
     return;
   }
-  fill(to, &line, color);
+  fill(to, &line, color, find_plain);
   // horizontal sides, which no row crosses
   for (int32_t i = 0; i < shape->count; i++) {
     int32_t before = i ? i - 1 : shape->count - 1, y = shape->y[i];
@@ -158,28 +168,20 @@ static inline int32_t round_units(int32_t units) {
   return (units >> 16) + (units >> 15 & 1);
 }
 
-static void fill_smooth(canvas *to, const outline *line, canvas_color color) {
-  rows filled;
-  int32_t last;
-
-  rows_init(&filled, to, color);
-  clip_rows(line, &filled.y, &last);
-  for (int32_t y = filled.y; y <= last; y++) {
-    int32_t found[POLYGON_MOST], lows[POLYGON_MOST / 2], highs[POLYGON_MOST / 2], count = 0;
-    for (int32_t i = 0; i < line->count; i++) {
-      const side *it = &line->sides[i];
-      if (!crosses(it, y, line->bottom)) continue;
-      found[count++] = UNIT * (y - it->y) / it->height * it->width + UNIT * it->x;
-    }
-    sort(found, count);
-    for (int32_t i = 0; i < count / 2; i++) {
-      int32_t low = round_units(found[2 * i] + 1), high = round_units(found[2 * i + 1] - 1);
-      lows[i] = smaller(low, high);
-      highs[i] = larger(low, high);
-    }
-    add_row(&filled, lows, highs, count / 2);
+static inline int32_t find_smooth(const outline *line, int32_t y, int32_t *lows, int32_t *highs) {
+  int32_t found[POLYGON_MOST], count = 0;
+  for (int32_t i = 0; i < line->count; i++) {
+    const side *it = &line->sides[i];
+    if (!crosses(it, y, line->bottom)) continue;
+    found[count++] = UNIT * (y - it->y) / it->height * it->width + UNIT * it->x;
   }
-  rows_flush(&filled);
+  sort(found, count);
+  for (int32_t i = 0; i < count / 2; i++) {
+    int32_t low = round_units(found[2 * i] + 1), high = round_units(found[2 * i + 1] - 1);
+    lows[i] = smaller(low, high);
+    highs[i] = larger(low, high);
+  }
+  return count / 2;
 }
 
 /* the sides of the picture beyond which a point is */
@@ -260,5 +262,5 @@ void polygon_draw_smooth(canvas *to, const polygon *shape, canvas_color color) {
     int32_t next = i + 1 < shape->count ? i + 1 : 0;
     draw_line(to, (line){shape->x[i], shape->y[i], shape->x[next], shape->y[next]}, color);
   }
-  fill_smooth(to, &line_of_shape, color);
+  fill(to, &line_of_shape, color, find_smooth);
 }
