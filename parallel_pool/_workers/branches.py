@@ -82,10 +82,15 @@ class Branches:
             needs_episode: an episode was begun, so that there is a worker.
 
         Raises:
+            ValueError: there are too many for one message.
             StateError: the environment has no worker at the moment.
             OSError: there are too many files.
             PoolError: the worker does not take messages.
         """
+        if len(env_ids) > MAX_ORDER:
+            raise ValueError(
+                f"{len(env_ids)} branches at once: choose at most {MAX_ORDER}, and ask again"
+            )
         patience = READY_TIMEOUT if needs_episode else 0.0
         worker = self._supervisor.worker_of(env_id, timeout=patience)
         if worker is None:

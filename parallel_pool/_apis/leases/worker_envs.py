@@ -62,7 +62,7 @@ class WorkerEnvs:
             keeps_types=True,
             max_branches=max_branches,
         )
-        self._branches = Branches(pool)
+        self._branches = Branches(pool) if max_branches else None
         engine = engine_indices(pool.columns)
         self._ends = engine["reward"], engine["terminated"], engine["truncated"]
         self._env_id = engine["env_id"]
@@ -81,18 +81,22 @@ class WorkerEnvs:
 
     def send(self, env_id: int, call: Call) -> bool:
         """Sends a call to its environment; raises if it is refused. Returns whether it is over."""
-        self._branches.wake(env_id)
+        if self._branches is not None:
+            self._branches.wake(env_id)
         if call.kind == STEP:
             single_turns.send_step(self.pool, env_id, call.argument)
         elif call.kind == BRANCH:
-            copies: Copies = call.argument
-            # known before the row can arrive
-            needs_episode = copies.needs_episode
-            copies.order = order = self._branches.prepare(env_id, copies.env_ids, needs_episode)
-            self._branches.send(order, copies.seeds, needs_episode)
+            self._send_branch(env_id, call.argument)
         else:
             single_turns.send_reset(self.pool, env_id, call.argument)
         return False
+
+    def _send_branch(self, env_id: int, copies: Copies) -> None:
+        assert self._branches is not None
+        needs_episode = copies.needs_episode
+        # known before the row can arrive
+        copies.order = order = self._branches.prepare(env_id, copies.env_ids, needs_episode)
+        self._branches.send(order, copies.seeds, needs_episode)
 
     def receive(self, timeout: float) -> Sequence[Row]:
         """Returns the rows that have arrived; waits for the first, 50 ms at most."""
@@ -133,6 +137,7 @@ class WorkerEnvs:
     def result(self, call: Call, row: Any) -> Any:
         """Returns what a call returns for its row; makes the branches that it asked for."""
         if call.kind == BRANCH:
+            assert self._branches is not None
             self._branches.adopt(call.argument.order)
             return None
         return (row[0], row[4]) if call.kind == RESET else row
@@ -143,15 +148,17 @@ class WorkerEnvs:
 
     def end_branch(self, env_id: int, *, is_idle: bool) -> None:
         """Ends the process of a branch; `is_idle`: nothing of it is in flight."""
-        self._branches.end(env_id, is_idle)
+        if self._branches is not None:
+            self._branches.end(env_id, is_idle)
 
     def is_vacant(self, env_id: int) -> bool:
         """Returns whether a branch has no process any more."""
-        return self._branches.is_vacant(env_id)
+        return self._branches is None or self._branches.is_vacant(env_id)
 
     def report_vacant(self, callback: Callable[[int], None]) -> None:
         """Has a method called when a branch has no process any more, in a thread of the pool's."""
-        self._branches.report_vacant(callback)
+        if self._branches is not None:
+            self._branches.report_vacant(callback)
 
     def kill(self, env_id: int, reason: str) -> bool:
         """Kills the environment's worker; returns whether it has one at the moment."""

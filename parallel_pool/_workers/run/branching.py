@@ -168,11 +168,11 @@ class Brancher:
             OSError: not all could be forked.
         """
         count = len(sockets)
-        found = ffi.new("int32_t[]", count)
+        gates, found = ffi.new("int32_t[]", sockets), ffi.new("int32_t[]", count)
         with bootstrap.blocked(set(signal.valid_signals())), global_generators.kept():
             # what `os.fork` calls; all branches are forked within one pair of these calls
             ctypes.pythonapi.PyOS_BeforeFork()
-            forked = lib.pp_worker_fork(ffi.new("int32_t[]", sockets), count, found)
+            forked = lib.pp_worker_fork(gates, count, found)
             failed = ffi.errno
             if forked < 0:
                 ctypes.pythonapi.PyOS_AfterFork_Child()
