@@ -17,6 +17,7 @@ from multiprocessing import shared_memory
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parallel_pool._workers.run import holdings
@@ -30,6 +31,7 @@ from parallel_pool.errors import (
 )
 from parallel_pool.leases import Lease, LeasePool
 from tests.faults.lease_envs import LONG, Asked, begun, goes_on, run
+from tests.support import interpreters
 from tests.support.programs import Program
 from tests.support.timeouts import has_ended, wait_for
 
@@ -475,6 +477,7 @@ def test_too_many_for_one_message() -> None:
         goes(lease, 0)
 
 
+@pytest.mark.filterwarnings("error")  # of processes that take long
 def test_a_closed_pool_ends_its_branches() -> None:
     pool = branched()
     with pool.lease() as lease, contextlib.ExitStack() as stack:
@@ -558,10 +561,13 @@ def test_nothing_is_left_of_many_branches() -> None:
         assert all(last <= first for first, last in zip(held[1], held[-1], strict=True))
 
 
-def test_another_interpreter() -> None:
-    made = "tests.faults.test_branches:Branched"
-    with LeasePool([made], python=sys.executable, max_branches=2) as pool, pool.lease() as lease:
+@pytest.mark.parametrize("python", [sys.executable, *interpreters.others()])
+def test_another_interpreter(python: str) -> None:
+    # which may have no pytest
+    made = "gymnasium.envs.classic_control:CartPoleEnv"
+    with LeasePool([made], python=python, max_branches=2) as pool, pool.lease() as lease:
         lease.reset(seed=1)
-        with lease.branches(2) as branches:
-            for branch in branches:
-                goes(branch, 0)
+        with lease.branches() as (branch,), branch.branches() as (twin,):
+            observation, *_ = branch.step(1)
+            for other in (twin, lease):
+                np.testing.assert_array_equal(other.step(1)[0], observation)

@@ -112,7 +112,7 @@ class Story(gymnasium.Env[Any, Any]):
         told: list[int] = []
         with self.path.open() as file:
             while True:
-                told.append((yield f"{sum(told)} {file.readline().strip()} {self._draws()}"))
+                told.append((yield f"{sum(told)} {file.readline()[:9]} {self._draws()}"))
 
     def _draws(self) -> list[float]:
         return [random.random(), float(np.random.random()), float(self.np_random.random())]  # noqa: NPY002
@@ -137,7 +137,8 @@ def told(lease: Lease, actions: list[int]) -> list[str]:
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_stateful_generator_goes_on_in_each_branch(tmp_path: Path, method: str) -> None:
     path = tmp_path / "story"
-    path.write_text("".join(f"line {i}\n" for i in range(5000)))
+    # long lines, so that Python reads from the file every other step
+    path.write_text("".join(f"line {i} {'x' * 5000}\n" for i in range(100)))
     with (
         LeasePool([partial(Story, path)] * 2, start_method=method, max_branches=3) as pool,
         pool.lease() as lease,
