@@ -457,7 +457,7 @@ class Dispatcher:
             if call.kind in CHANGES:
                 slot.refusal = FAILED
             return None, error
-        if call.kind == BRANCH:
+        if call.kind == BRANCH and call.waiter is not None:
             for branch in call.argument.slots:
                 branch.refusal, branch.death = slot.refusal, self.envs.death(branch.env_id)
         if call.waiter is not None:
