@@ -113,10 +113,10 @@ async def kill_some(pool: LeasePool, seed: int) -> None:
                 os.kill(chooser.choice(pids), signal.SIGKILL)
 
 
-@pytest.mark.parametrize(
-    ("rounds", "method"),
-    [(6, "fork"), *(pytest.param(60, each, marks=pytest.mark.slow) for each in ("fork", "forkserver"))],
-)
+SLOW = [pytest.param(60, each, marks=pytest.mark.slow) for each in ("fork", "forkserver")]
+
+
+@pytest.mark.parametrize(("rounds", "method"), [(6, "fork"), *SLOW])
 def test_no_step_is_lost_or_done_twice(rounds: int, method: str) -> None:
     players = [Player(seed) for seed in range(4)]
 

@@ -170,8 +170,8 @@ class Supervisor:
     def _on_death(self, lane: int, worker: Worker) -> None:
         """Handles the death of a worker; in the watcher's thread."""
         with self._lock:
-            # The thread that starts a worker handles its death until it is ready. It may have done so
-            # before this one got the lock: another thread would then start a second worker.
+            # The thread that starts a worker handles its death until it is ready. It may have done
+            # so before this one got the lock: another thread would then start a second worker.
             is_started = self._workers[lane] is worker and self._starting.get(lane) is not worker
             if self._is_closed or not is_started:
                 return
