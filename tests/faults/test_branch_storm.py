@@ -113,7 +113,7 @@ async def kill_some(pool: LeasePool, seed: int) -> None:
                 os.kill(chooser.choice(pids), signal.SIGKILL)
 
 
-SLOW = [pytest.param(60, each, marks=pytest.mark.slow) for each in ("fork", "forkserver")]
+SLOW = [pytest.param(*each, marks=pytest.mark.slow) for each in ((60, "fork"), (25, "forkserver"))]
 
 
 @pytest.mark.parametrize(("rounds", "method"), [(6, "fork"), *SLOW])
