@@ -7,7 +7,7 @@ import contextlib
 import copy
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ class Story(gymnasium.Env[Any, Any]):
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def _tell(self) -> Iterator[str]:
+    def _tell(self) -> Generator[str, int, None]:
         told: list[int] = []
         with self.path.open() as file:
             while True:
@@ -126,7 +126,7 @@ class Story(gymnasium.Env[Any, Any]):
 
     def step(self, action: int) -> Any:
         # the generator gets the action and yields what is observed next
-        shown = self.story.send(int(action))  # type: ignore[attr-defined]
+        shown = self.story.send(int(action))
         return shown, 1.0, False, False, {"pid": os.getpid()}
 
 
