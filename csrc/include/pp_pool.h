@@ -547,6 +547,11 @@ int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
 int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *affected,
                             pp_error *error);
 
+/* Lets turns be sent to a lane again whose worker has died: it gets another one, forked from the
+ * worker of env_id, so that the lane's only environment goes on from the state of that one: as it
+ * was when its last row was received. Returns PP_ERR_STATE if one of both is in flight. */
+int pp_pool_worker_branched(pp_pool *pool, int32_t lane, int32_t env_id, pp_error *error);
+
 /* ----------------------------------------------------------------------------------- system -- */
 
 /* Returns the number of cores that this process may use: affinity, cpuset, cgroup quota and

@@ -82,6 +82,16 @@ void pp_worker_close(pp_worker *worker);
  * A forked child of this process is not affected. */
 int pp_worker_exit_with(int64_t pid);
 
+/* Forks a branch of this process for each descriptor: the other end of descriptor i is the pool's
+ * process's. A branch leads a process group of its own, and waits until it can read its descriptor,
+ * or until the other end is closed, before it does anything else. Until then it takes hardly any
+ * memory. What it does next is the caller's matter; the worker itself is of no use to it but for
+ * pp_worker_close.
+ *
+ * Returns count, with the process ids in pids; or fewer, if the next fork failed: errno says why.
+ * In branch i it returns -1 - i once that may go on. */
+int32_t pp_worker_fork(const int32_t *fds, int32_t count, int32_t *pids);
+
 /* Return the lane's environments: ids first_env .. first_env + num_envs - 1. */
 int32_t pp_worker_first_env(const pp_worker *worker);
 int32_t pp_worker_num_envs(const pp_worker *worker);

@@ -1,10 +1,14 @@
-/* Fork: detects that this process is a forked child. */
+/* Fork: forks a child that waits, and detects that this process is a forked child. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
 #include "os.h"
+#include "pp_env.h"
 
 /* Written by the only thread of a new child, read by any thread. Relaxed, as it publishes nothing
  * else. */
@@ -24,4 +28,18 @@ uint32_t pp_os_fork_generation(void) {
   pthread_once(&fork_once, register_counter);
   if (has_no_counter) return (uint32_t)getpid();
   return atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}
+
+int64_t pp_os_fork_waiting(int fd) {
+  struct pollfd gate = {.fd = fd, .events = POLLIN};
+  sigset_t none;
+  pid_t pid = fork();
+  if (pid > 0) return pid;
+  if (pid < 0) return PP_ERR_SYSTEM;
+  setpgid(0, 0);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  while (poll(&gate, 1, -1) < 0 && errno == EINTR) {
+  }
+  return 0;
 }

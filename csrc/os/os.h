@@ -64,6 +64,12 @@ int32_t pp_os_current_cpu(void);
 /* Returns a number that differs between a forked child and its parent. */
 uint32_t pp_os_fork_generation(void);
 
+/* Forks. The child leads a process group, blocks no signal, and does nothing else until fd can be
+ * read or its other end is closed; so it writes to almost no page, and shares them with this
+ * process. Returns the child's process id, 0 in the child once it may go on, or PP_ERR_SYSTEM and
+ * sets errno. */
+int64_t pp_os_fork_waiting(int fd);
+
 /* ------------------------------------------------------------------------------- library.c -- */
 
 /* Checks that dlopen will neither hang nor crash on a file: that it is a regular file, and not a

@@ -197,6 +197,14 @@ void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_i
   atomic_store_explicit(&env->saved_copy, next, memory_order_release);
 }
 
+void pp_board_copy_row(pp_board *board, int32_t from, int32_t to) {
+  int32_t copy = saved_copy_of(&board->envs[from]), next = !saved_copy_of(&board->envs[to]);
+  memcpy(saved_fields_at(board, to, next), saved_fields_at(board, from, copy),
+         (size_t)board->saved_bytes);
+  board->envs[to].elapsed[next] = board->envs[from].elapsed[copy];
+  atomic_store_explicit(&board->envs[to].saved_copy, next, memory_order_release);
+}
+
 void pp_board_repeat_row(const pp_board *board, const pp_layout *layout, char *memory, int32_t row,
                          int32_t env_id, bool is_final) {
   int32_t first = is_final ? layout->final_fields : 0;

@@ -195,6 +195,9 @@ void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_i
 void pp_board_repeat_row(const pp_board *board, const pp_layout *layout, char *memory, int32_t row,
                          int32_t env_id, bool is_final);
 
+/* Makes the last row of one environment that of another, which nobody is stepping. */
+void pp_board_copy_row(pp_board *board, int32_t from, int32_t to);
+
 /* Wakes all threads of the parent, as one may wait for a batch while another waits for an answer.
  * For both sides. */
 void pp_board_wake_caller(pp_board *board);

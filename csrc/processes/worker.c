@@ -294,6 +294,16 @@ int pp_worker_exit_with(int64_t pid) {
   return pp_os_exit_with_process(pid);
 }
 
+int32_t pp_worker_fork(const int32_t *fds, int32_t count, int32_t *pids) {
+  for (int32_t i = 0; i < count; i++) {
+    int64_t pid = pp_os_fork_waiting(fds[i]);
+    if (!pid) return -1 - i;
+    if (pid < 0) return i;
+    pids[i] = (int32_t)pid;
+  }
+  return count;
+}
+
 /* -------------------------------------------------------------------------------- queries -- */
 
 int32_t pp_worker_first_env(const pp_worker *worker) {

@@ -9,11 +9,13 @@ In the parent process:
 - Running workers: `supervisor` restarts and ends them. `watch` reports those that die, `timer`
   checks for steps that take too long, `wait_warnings` warns of long waits, and `failures` raises
   the exceptions.
+- `branches` has workers fork, and gives their copies spare lanes.
 - `orphans` ends processes that dead workers leave behind.
 
 In a worker process: `worker` makes the environments, `env_runner` steps them, with `lane_memory`
-(turns and rows in shared memory) and `env_requests` (calls and attributes). `stray_forks` ends
-children that an environment forks and that return into the worker's loop.
+(turns and rows in shared memory) and `env_requests` (calls and attributes). `branching` forks it
+into branches, unless `holdings` finds what can't be copied. `stray_forks` ends children that an
+environment forks and that return into the worker's loop.
 
 Without worker processes, `local_lane` takes the place of `supervisor` and `worker`.
 

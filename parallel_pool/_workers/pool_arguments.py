@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import numbers
+import os
 import re
 from collections.abc import Callable
 from typing import Any
 
 from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, quote, seconds
 from parallel_pool._workers.data.messages import NamedFunction
+from parallel_pool._workers.start import process_fd
+from parallel_pool.errors import PoolError
 
 # most functions that an iterable without a length may yield, and most worker processes
 MAX_YIELDED = MAX_WORKERS = 1 << 16
@@ -41,6 +44,24 @@ def check_local(**options: Any) -> None:
                 f"{name}={quote(value)} is for worker processes, and num_workers=0 has none: leave"
                 f" {name} out, or choose num_workers >= 1"
             )
+
+
+def check_branches(num_workers: int, num_envs: int) -> None:
+    """Raises an exception if the workers of a pool can't branch.
+
+    Raises:
+        ValueError: environments share workers.
+        PoolError: the system lacks what branches need.
+    """
+    if num_workers != num_envs:
+        raise ValueError(
+            f"max_branches, with num_workers={num_workers} for {num_envs} environments: a branch is"
+            " a copy of a worker process, so let each environment have its own"
+        )
+    if not process_fd.HAS_PIDFD or not os.path.exists("/proc/self/stat"):
+        raise PoolError(
+            "max_branches: branches need Linux 5.3 or newer, with pidfds and /proc: leave it out"
+        )
 
 
 def listed(env_fns: Any) -> list[Any]:

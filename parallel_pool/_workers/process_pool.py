@@ -7,6 +7,7 @@ import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from parallel_pool._workers.data.messages import FAILURE, Assignment, Failure, R
 from parallel_pool._workers.env_calls import Call, EnvCalls
 from parallel_pool._workers.pool_arguments import (
     MAX_WORKERS,
+    check_branches,
     check_functions,
     check_local,
     check_timeouts,
@@ -112,6 +114,7 @@ class ProcessPool(EnvCalls):
         python: Any = None,
         reset_arguments: Mapping[str, Any] | None = None,
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
+        max_branches: int = 0,
     ) -> None:
         """Starts the workers and makes the environments.
 
@@ -147,6 +150,9 @@ class ProcessPool(EnvCalls):
             reset_arguments: further keyword arguments for the environments' reset, used by `reset`
                 and `send_reset`, whose own seed and options take precedence. Autoresets get none.
             check_spaces: called with the workers' descriptions before they are used.
+            max_branches: spare lanes, for branches of the environments, as leases have them. Their
+                environments have the ids after those of env_fns, and can't be sent to meanwhile.
+                Each other environment must have a worker of its own.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -155,7 +161,8 @@ class ProcessPool(EnvCalls):
         """
         super().__init__()
         fns = check_functions(env_fns)
-        num_envs, rows = check_sizes(len(fns), batch_size)
+        num_envs, spare = len(fns), check_count("max_branches", max_branches, 0, MAX_WORKERS)
+        total, rows = check_sizes(num_envs + spare, batch_size)
         cores = lib.pp_usable_cores(ffi.NULL)
         wanted = min(cores, num_envs) if num_workers is None else num_workers
         self.num_workers = check_count("num_workers", wanted, 0, MAX_WORKERS)
@@ -193,13 +200,18 @@ class ProcessPool(EnvCalls):
             )
 
         n, lanes = num_envs, max(1, self.num_workers)
+        if spare:
+            check_branches(self.num_workers, n)
         cuts = [n * lane // lanes for lane in range(lanes + 1)]
         pythons = interpreter.for_each(python, n)
         shares = [
-            Share(lane, a, fns[a:b], interpreter.of_share(pythons[a:b], a))
+            Share(lane, a, fns[a:b], interpreter.of_share(pythons[a:b], a), spare > 0)
             for lane, (a, b) in enumerate(itertools.pairwise(cuts))
         ]
-        self._shares = shares
+        # with branches there is a lane for each environment; `Supervisor.adopt` puts in their own
+        spares = [replace(shares[0], lane=own, first=own) for own in range(n, total)]
+        self._shares = [*shares, *spares]
+        n, lanes = total, lanes + spare
         deadline = Deadline(self._start_timeout)
         envs: list[Any] = []
         workers: list[Worker] = []
@@ -239,7 +251,7 @@ class ProcessPool(EnvCalls):
                 self._supervisor = supervisor.Supervisor(
                     handle,
                     workers,
-                    shares,
+                    self._shares,
                     self._assignments(),
                     method=start_method,
                     on_death=on_death,
@@ -321,9 +333,8 @@ class ProcessPool(EnvCalls):
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
 
     def _worker_pids(self) -> Sequence[int | None]:
-        if self.closed:
-            return [None] * self.num_workers
-        return [self._supervisor.pid_of(lane) for lane in range(self.num_workers)]
+        lanes = range(len(self._shares) if self.num_workers else 0)
+        return [None if self.closed else self._supervisor.pid_of(lane) for lane in lanes]
 
     # ------------------------------------------------------------------------------ stepping --
 

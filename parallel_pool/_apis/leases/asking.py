@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import queue
 from typing import TYPE_CHECKING
 
-from parallel_pool._apis.leases.broker import Request
+from parallel_pool._apis.leases import waiting
 from parallel_pool._apis.leases.lease import AsyncLease, Lease
-from parallel_pool._apis.leases.waiters import TaskWaiter, ThreadWaiter
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool.errors import PoolTimeoutError, StateError
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.lease_pool import LeasePool
@@ -31,23 +29,10 @@ class Asking(Uncopied):
 
     async def __aenter__(self) -> AsyncLease:
         self._enter()
-        dispatcher, waiter = self._pool._dispatcher, TaskWaiter()
-        request = Request(waiter)
-        dispatcher.ask(request)
-        timer = None
-        if self._timeout is not None:
-            late = self._late()
-            timer = waiter.loop.call_later(self._timeout, waiter.settle, None, late)
-        try:
-            slot = await waiter.future
-        except BaseException:
-            dispatcher.withdraw(request)
-            raise
-        finally:
-            if timer is not None:
-                timer.cancel()
-        self._lease = AsyncLease(self._pool, dispatcher, slot, request)
-        return self._lease
+        dispatcher = self._pool._dispatcher
+        request = await waiting.for_task(dispatcher, dispatcher.ask, 1, self._timeout, self._late())
+        self._lease = lease = AsyncLease(self._pool, dispatcher, request.slots[0], request)
+        return lease
 
     async def __aexit__(self, *exception: object) -> None:
         # It awaits nothing: a task whose event loop is closed runs this too, when it is deleted.
@@ -55,21 +40,10 @@ class Asking(Uncopied):
 
     def __enter__(self) -> Lease:
         self._enter()
-        dispatcher, waiter = self._pool._dispatcher, ThreadWaiter()
-        request = Request(waiter)
-        try:
-            dispatcher.ask(request)
-            slot, error = waiter.outcome(self._timeout)
-        except queue.Empty:
-            dispatcher.withdraw(request)
-            raise self._late() from None
-        except BaseException:
-            dispatcher.withdraw(request)
-            raise
-        if error is not None:
-            raise error
-        self._lease = Lease(self._pool, dispatcher, slot, request)
-        return self._lease
+        dispatcher = self._pool._dispatcher
+        request = waiting.for_thread(dispatcher, dispatcher.ask, 1, self._timeout, self._late())
+        self._lease = lease = Lease(self._pool, dispatcher, request.slots[0], request)
+        return lease
 
     def __exit__(self, *exception: object) -> None:
         self._exit()
@@ -81,10 +55,10 @@ class Asking(Uncopied):
 
     def _exit(self) -> None:
         if self._lease is not None:
-            self._lease._release()
+            self._lease.close()
 
-    def _late(self) -> PoolTimeoutError:
-        return PoolTimeoutError(
+    def _late(self) -> str:
+        return (
             f"no environment was free within timeout={self._timeout} s:"
             f" {self._pool.num_envs} are leased or being replaced"
         )

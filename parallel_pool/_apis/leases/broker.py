@@ -11,18 +11,20 @@ from parallel_pool.errors import WorkerError
 
 
 class Request:
-    """Somebody who asks for an environment.
+    """Somebody who asks for environments.
 
     Attributes:
-        waiter: gets the slot.
-        slot: what it has got; None: nothing yet.
+        waiter: gets the slots, once there are enough.
+        count: of environments.
+        slots: what it has got.
     """
 
-    __slots__ = ("slot", "waiter")
+    __slots__ = ("count", "slots", "waiter")
 
-    def __init__(self, waiter: Waiter) -> None:
+    def __init__(self, waiter: Waiter, count: int = 1) -> None:
         self.waiter = waiter
-        self.slot: Slot | None = None
+        self.count = count
+        self.slots: list[Slot] = []
 
 
 class Broker:
@@ -46,16 +48,15 @@ class Broker:
         self._why_lost = ""
 
     def ask(self, request: Request, deliveries: Deliveries) -> None:
-        """Gives an environment to a request, or lets it wait behind the others."""
+        """Gives environments to a request, or lets it wait behind the others."""
         self.waiting.append(request)
         self.match(deliveries)
 
-    def withdraw(self, request: Request) -> Slot | None:
-        """Takes back a request; returns the environment that it has got meanwhile."""
-        # it is not there if it has failed
-        if request.slot is None and request in self.waiting:
+    def withdraw(self, request: Request) -> None:
+        """Takes back a request if it waits; it keeps the environments that it has got."""
+        # it is not there if it has all, or has failed
+        if request in self.waiting:
             self.waiting.remove(request)
-        return request.slot
 
     def put_back(self, slot: Slot, deliveries: Deliveries) -> None:
         """Takes an environment that nobody holds, and with nothing in flight."""
@@ -65,10 +66,13 @@ class Broker:
     def match(self, deliveries: Deliveries) -> None:
         """Gives free environments to those who wait."""
         while self.waiting and (slot := self._next_free()) is not None:
-            request = self.waiting.popleft()
+            request = self.waiting[0]
             slot.holder, slot.refusal = request, NEW
-            request.slot, request.waiter.lease = slot, (slot, request)
-            deliveries.add(request.waiter, slot, None)
+            request.slots.append(slot)
+            if len(request.slots) == request.count:
+                self.waiting.popleft()
+                request.waiter.leases = [(each, request) for each in request.slots]
+                deliveries.add(request.waiter, request.slots, None)
         if self.waiting and not self._num_left:
             self.fail_all(WorkerError(self._why_lost, (), ()), deliveries)
 

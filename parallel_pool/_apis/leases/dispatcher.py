@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._apis.leases.broker import Broker, Request
 from parallel_pool._apis.leases.slot import (
     ABANDONED,
+    BRANCH,
     CALL,
+    CHANGES,
     ENDED,
     FAILED,
     NAMES,
     RESET,
     STEP,
     Call,
+    Copies,
     Row,
     Slot,
 )
@@ -57,9 +60,11 @@ class Dispatcher:
 
     Attributes:
         envs: the environments.
-        slots: of each.
-        lock: guards `slots` and `broker`. Reentrant: a signal handler may close the pool.
+        slots: of each, and of each spare one, for branches.
+        lock: guards `slots` and both brokers. Reentrant: a signal handler may close the pool.
         broker: who has which environment.
+        spares: who has which branch.
+        max_branches: how many spare ones there are.
         timeout: seconds of calls that have no timeout of their own; None for no limit.
     """
 
@@ -67,6 +72,7 @@ class Dispatcher:
         self,
         envs: WorkerEnvs | NativeEnvs,
         num_envs: int,
+        max_branches: int,
         timeout: float | None,
         grace: float,
     ) -> None:
@@ -74,13 +80,17 @@ class Dispatcher:
         Args:
             envs: the environments.
             num_envs: how many of them are leased.
+            max_branches: how many there are besides, for branches.
             timeout: of calls that have none of their own.
             grace: seconds that a call may go on for which nobody waits any more.
         """
         self.envs = envs
-        self.slots = [Slot(env_id) for env_id in range(num_envs)]
+        self.slots = [Slot(env_id) for env_id in range(num_envs + max_branches)]
         self.lock = threading.RLock()
-        self.broker = Broker(self.slots, envs.loss)
+        self.broker = Broker(self.slots[:num_envs], envs.loss)
+        # a branch that is over has lost nothing that the next would need
+        self.spares = Broker(self.slots[num_envs:], lambda env_id: None)
+        self._num_envs, self.max_branches = num_envs, max_branches
         self.timeout = timeout
         self._grace = grace
         self._pid = os.getpid()
@@ -92,6 +102,7 @@ class Dispatcher:
         self._is_asleep = False
         self._wakeups = queue.SimpleQueue[None]()
         self._thread: threading.Thread | None = None
+        envs.report_vacant(self._on_vacant)
 
     # -------------------------------------------------------------------------------- leases --
 
@@ -104,6 +115,27 @@ class Dispatcher:
             self.broker.ask(request, deliveries)
         self._deliver(deliveries)
 
+    def ask_branches(self, request: Request) -> None:
+        """Asks for spare environments; the request waits for those that are about to be free.
+
+        Raises:
+            BusyError: too many are in use. Who waited for them might have them itself.
+        """
+        deliveries = Deliveries()
+        self._check_process()
+        with self.lock:
+            self._check_open()
+            spares = self.slots[self._num_envs :]
+            used = sum(each.holder is not None for each in spares)
+            used += sum(each.count - len(each.slots) for each in self.spares.waiting)
+            if request.count > len(spares) - used:
+                raise BusyError(
+                    f"{request.count} branches were asked for, and {used} of max_branches="
+                    f"{len(spares)} are in use: end some, or make the pool with more"
+                )
+            self.spares.ask(request, deliveries)
+        self._deliver(deliveries)
+
     def withdraw(self, request: Request) -> None:
         """Takes back a request whose waiter has given up, with what it may have got."""
         if os.getpid() != self._pid:
@@ -111,8 +143,9 @@ class Dispatcher:
         with self.lock:
             if self._is_closed:
                 return
-            slot = self.broker.withdraw(request)
-        if slot is not None:
+            self.broker.withdraw(request)
+            self.spares.withdraw(request)
+        for slot in request.slots:
             self.release(slot, request)
 
     def release(self, slot: Slot, holder: object) -> None:
@@ -129,8 +162,37 @@ class Dispatcher:
                 slot.queued = None
             if slot.call is not None:
                 self._abandon_locked(slot, slot.call, deliveries)
-            elif not self._is_closed:
-                self.broker.put_back(slot, deliveries)
+            if self._is_branch(slot):
+                self.envs.end_branch(slot.env_id, is_idle=slot.call is None)
+            self._put_back_locked(slot, deliveries)
+        self._deliver(deliveries)
+
+    def discard(self, copies: Copies) -> None:
+        """Ends branches that are being made, of which nobody wants to know any more."""
+        if os.getpid() != self._pid:
+            return
+        # not while the thread that receives makes leases of them
+        with self.lock:
+            if copies.order is not None:
+                copies.order.discard()
+
+    def _is_branch(self, slot: Slot) -> bool:
+        return slot.env_id >= self._num_envs
+
+    def _put_back_locked(self, slot: Slot, deliveries: Deliveries) -> None:
+        """Makes an environment free that nobody holds, unless something of it goes on."""
+        if slot.holder is not None or slot.call is not None or self._is_closed:
+            return
+        if not self._is_branch(slot):
+            self.broker.put_back(slot, deliveries)
+        elif self.envs.is_vacant(slot.env_id) and slot not in self.spares.free:
+            self.spares.put_back(slot, deliveries)
+
+    def _on_vacant(self, env_id: int) -> None:
+        """Takes note that a branch has no process any more; in a thread of the pool's."""
+        deliveries = Deliveries()
+        with self.lock:
+            self._put_back_locked(self.slots[env_id], deliveries)
         self._deliver(deliveries)
 
     # --------------------------------------------------------------------------------- calls --
@@ -155,6 +217,7 @@ class Dispatcher:
                     f"a {NAMES[busy.kind]} of environment {slot.env_id} is in flight: make one call"
                     " of a lease at a time"
                 )
+            self._check_branch(slot)
             if call.kind != RESET and self._has_lost_episode(slot):
                 slot.refusal = FAILED
                 raise self._loss_of_episode(slot)
@@ -164,25 +227,33 @@ class Dispatcher:
                 )
             if call.kind == CALL:
                 call.argument = replace(call.argument, needs_episode=not slot.refusal)
+            elif call.kind == BRANCH:
+                call.argument.needs_episode = not slot.refusal
             if call.waiter is not None:
-                call.waiter.lease = slot, holder
+                call.waiter.leases = [(slot, holder)]
             self._earliest = min(self._earliest, call.due)
             if slot.call is not None:
                 slot.queued = call
                 return
             self._admit_locked(slot, call)
         # without the lock, for which the thread that receives would wait
+        deliveries = Deliveries()
         try:
-            self.envs.send(slot.env_id, call)
+            is_over = self.envs.send(slot.env_id, call)
         except BaseException:
-            deliveries = Deliveries()
             with self.lock:
                 slot.call = None
                 self._count -= 1
                 # another thread may have ended the lease meanwhile
                 self._continue_locked(slot, deliveries)
             self._deliver(deliveries)
+            # its process may have died after the first check
+            self._check_branch(slot)
             raise
+        if is_over:
+            with self.lock:
+                self._finish_locked(Row(slot.env_id, None), deliveries)
+            self._deliver(deliveries)
 
     def abandon(self, slot: Slot, call: Call) -> None:
         """Gives up a call, of which nobody wants the result any more."""
@@ -194,7 +265,7 @@ class Dispatcher:
                 slot.queued = None
             elif slot.call is call:
                 self._abandon_locked(slot, call, deliveries)
-            elif call.kind != CALL:
+            elif call.kind in CHANGES:
                 # it is over, and its result was not delivered
                 slot.refusal = ABANDONED
         self._deliver(deliveries)
@@ -222,19 +293,32 @@ class Dispatcher:
         """Returns whether the worker has died with the episode that was begun."""
         return not slot.refusal and self.envs.death(slot.env_id) is not slot.death
 
+    def _check_branch(self, slot: Slot) -> None:
+        """Raises WorkerError if the worker of a branch has died: no other has its state."""
+        why = self.envs.loss(slot.env_id) if self._is_branch(slot) else None
+        if why is not None:
+            raise WorkerError(
+                f"environment {slot.env_id}: {why}: it was a branch, and is over: take another",
+                (slot.env_id,),
+                (),
+            )
+
     def _loss_of_episode(self, slot: Slot) -> WorkerError:
         death = self.envs.death(slot.env_id)
         why = f"environment {slot.env_id}: {death}: call reset() first"
         return WorkerError(why, (slot.env_id,), ())
 
-    def _send_locked(self, slot: Slot, call: Call) -> None:
+    def _send_locked(self, slot: Slot, call: Call, deliveries: Deliveries) -> None:
+        self._check_branch(slot)
         self._admit_locked(slot, call)
         try:
-            self.envs.send(slot.env_id, call)
+            is_over = self.envs.send(slot.env_id, call)
         except BaseException:
             slot.call = None
             self._count -= 1
             raise
+        if is_over:
+            self._finish_locked(Row(slot.env_id, None), deliveries)
 
     def _admit_locked(self, slot: Slot, call: Call) -> None:
         """Notes a call as in flight; before it is sent, as its row may arrive at once."""
@@ -258,7 +342,7 @@ class Dispatcher:
 
     def _abandon_locked(self, slot: Slot, call: Call, deliveries: Deliveries) -> None:
         self._fail(call, ClosedError("the lease is over"), deliveries)
-        if call.kind != CALL:
+        if call.kind in CHANGES:
             slot.refusal = ABANDONED
         call.due = min(call.due, time.monotonic() + self._grace)
         self._earliest = min(self._earliest, call.due)
@@ -272,8 +356,8 @@ class Dispatcher:
     def _deliver(self, deliveries: Deliveries) -> None:
         """Delivers results. The leases of tasks whose event loop is closed are over."""
         for waiter in deliveries.send():
-            if waiter.lease is not None:
-                self.release(*waiter.lease)
+            for lease in waiter.leases:
+                self.release(*lease)
 
     # -------------------------------------------------------------------------------- thread --
 
@@ -330,7 +414,7 @@ class Dispatcher:
         value, error = None, row.error
         if error is None:
             value, error = self._value(slot, call, row.value)
-        elif call.kind != CALL:
+        elif call.kind in CHANGES:
             slot.refusal = FAILED
         self._settle_locked(slot, call, value, error, deliveries)
 
@@ -341,7 +425,7 @@ class Dispatcher:
         assert error is not None
         if self._may_repeat(slot, call, error):
             with contextlib.suppress(PoolError):
-                self._send_locked(slot, call)
+                self._send_locked(slot, call, deliveries)
                 return
         if isinstance(error, LostEpisodeError):
             # the worker died after the last check
@@ -370,8 +454,12 @@ class Dispatcher:
         try:
             value = self.envs.result(call, row)
         except Exception as error:
-            slot.refusal = FAILED
+            if call.kind in CHANGES:
+                slot.refusal = FAILED
             return None, error
+        if call.kind == BRANCH and call.waiter is not None:
+            for branch in call.argument.slots:
+                branch.refusal, branch.death = slot.refusal, self.envs.death(branch.env_id)
         if call.waiter is not None:
             if call.kind == STEP and (value[2] or value[3]):
                 slot.refusal = ENDED
@@ -394,11 +482,11 @@ class Dispatcher:
         call, slot.queued = slot.queued, None
         if call is not None:
             try:
-                self._send_locked(slot, call)
+                self._send_locked(slot, call, deliveries)
             except Exception as error:
                 self._fail(call, error, deliveries)
-        elif slot.holder is None and not self._is_closed:
-            self.broker.put_back(slot, deliveries)
+        else:
+            self._put_back_locked(slot, deliveries)
 
     def _expire(self, deliveries: Deliveries) -> None:
         """Ends the calls that are due, and finds when the next ones are."""
@@ -428,7 +516,8 @@ class Dispatcher:
             outcome = "a thread can't be ended, so that the environment stays busy until it returns"
         elif self.envs.kill(slot.env_id, f"{why}, and its worker process was killed"):
             call.due = math.inf
-            outcome = "its worker process was killed and is replaced"
+            follows = "so the branch is over" if self._is_branch(slot) else "is replaced"
+            outcome = f"its worker process was killed, and {follows}"
         else:
             # between two workers: the next one has the call
             call.due = time.monotonic() + SLICE

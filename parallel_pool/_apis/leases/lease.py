@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._apis.leases.branching import AsyncBranching, Branching
 from parallel_pool._apis.leases.broker import Request
 from parallel_pool._apis.leases.slot import CALL, RESET, STEP, Call
 from parallel_pool._apis.leases.waiters import TaskWaiter, ThreadWaiter
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, seconds
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool.errors import PoolTimeoutError, WorkerError
+from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gymnasium import Space
 
     from parallel_pool._apis.leases.dispatcher import Dispatcher
-    from parallel_pool._apis.leases.slot import Slot
+    from parallel_pool._apis.leases.slot import Copies, Slot
     from parallel_pool._apis.leases.waiters import Waiter
 
     Step = tuple[Any, float, bool, bool, dict[str, Any]]
@@ -55,6 +58,13 @@ class _AnyLease(Uncopied):
         reason = f"environment {self.env_id} was killed by its lease"
         return self._dispatcher.kill(self._slot, self._request, reason)
 
+    def close(self) -> None:
+        """Ends the lease, as the end of its `with` block does; a branch ends with its process.
+
+        Ending it again has no effect. It does not wait, and any thread may call it.
+        """
+        self._dispatcher.release(self._slot, self._request)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(env_id={self.env_id})"
 
@@ -66,11 +76,24 @@ class _AnyLease(Uncopied):
         self._dispatcher.begin(self._slot, self._request, call)
         return call
 
+    def _branch(self, slot: Slot, request: Request) -> Self:
+        """Returns the lease of a branch that was made."""
+        return type(self)(self._pool, self._dispatcher, slot, request)
+
+    def _give_up(self, copies: Copies, request: Request) -> None:
+        """Ends branches that could not be made, or that nobody wants any more."""
+        self._dispatcher.discard(copies)
+        self._dispatcher.withdraw(request)
+
+    def _branch_seeds(self, count: int, seed: seeds.Seed) -> list[int | None]:
+        """Returns the seed of each branch; raises TypeError or ValueError."""
+        most = self._dispatcher.max_branches
+        if not most:
+            raise StateError("the pool was made without branches: give it max_branches")
+        return seeds.spread(seed, check_count("count", count, 1, most))
+
     def _turn_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._dispatcher.envs.turn_call(name, args, kwargs)
-
-    def _release(self) -> None:
-        self._dispatcher.release(self._slot, self._request)
 
 
 def _reset_arguments(seed: Any, options: Any) -> dict[str, Any]:
@@ -184,6 +207,39 @@ class AsyncLease(_AnyLease):
         """
         return await self._call(CALL, self._turn_call(name, args, kwargs), timeout)
 
+    def branches(
+        self, count: int = 1, *, seed: seeds.Seed = None, timeout: float | None = None
+    ) -> AsyncBranching:
+        """Returns what makes branches: `async with env.branches(8) as copies`.
+
+        Each branch is an environment of its own that goes on from the state of this one, and a
+        lease with all calls of leases. It is independent of this lease, and may be branched, too.
+        Its end, or that of the block, ends its process; the environment is not closed, as what it
+        has besides its memory is that of the original. If its process dies before, the branch is
+        over: all its calls raise a WorkerError.
+
+        The pool must have been made with `max_branches`.
+
+        Args:
+            count: how many.
+            seed: an integer, which seeds the random generators of the i-th branch with seed + i, or
+                a sequence of one for each; None: all go on with the stream of the original. Seeded
+                are the generators in attributes of the environment, its wrappers and its task, and
+                the global ones of Python, NumPy and torch.
+            timeout: as for `step`: seconds for the copies, and for branches that are about to end.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: the pool was made without `max_branches`.
+            StateError, at the beginning of the block: the environment can't be copied, as it has
+                threads, child processes, sockets, a GPU or shared memory; the message names them.
+            BusyError, at the beginning of the block: too many branches are in use, or a call of
+                this lease is in flight.
+            OSError, at the beginning of the block: there are too many processes or files.
+            WorkerError, PoolTimeoutError, ClosedError, at the beginning of the block: as `step`.
+        """
+        return AsyncBranching(self, self._branch_seeds(count, seed), seconds(timeout))
+
     async def _call(self, kind: int, argument: Any, timeout: float | None) -> Any:
         waiter = TaskWaiter()
         call = self._begin(kind, argument, waiter, timeout)
@@ -238,6 +294,12 @@ class Lease(_AnyLease):
     def call(self, name: str, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Calls a method of the environment, or gets an attribute; see `AsyncLease.call`."""
         return self._call(CALL, self._turn_call(name, args, kwargs), timeout)
+
+    def branches(
+        self, count: int = 1, *, seed: seeds.Seed = None, timeout: float | None = None
+    ) -> Branching:
+        """Returns what makes branches, `with env.branches(8)`; see `AsyncLease.branches`."""
+        return Branching(self, self._branch_seeds(count, seed), seconds(timeout))
 
     def _call(self, kind: int, argument: Any, timeout: float | None) -> Any:
         waiter = ThreadWaiter()

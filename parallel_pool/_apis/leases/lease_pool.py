@@ -13,7 +13,7 @@ from parallel_pool._apis.leases.native_envs import NativeEnvs
 from parallel_pool._apis.leases.worker_envs import WorkerEnvs
 from parallel_pool._engine.arguments import check_count, seconds
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool._workers.pool_arguments import check_functions, check_timeouts
+from parallel_pool._workers.pool_arguments import MAX_WORKERS, check_functions, check_timeouts
 
 if TYPE_CHECKING:
     from typing import Self
@@ -61,6 +61,7 @@ class LeasePool(Uncopied):
         python: Any = None,
         num_threads: int = 0,
         grace: float = GRACE,
+        max_branches: int = 0,
         **options: Any,
     ) -> None:
         """Makes the environments.
@@ -83,6 +84,8 @@ class LeasePool(Uncopied):
                 may use.
             grace: seconds that a call may go on after its task was cancelled, or its lease was
                 over, before its worker is killed; less if the call's own timeout ends earlier.
+            max_branches: how many branches there may be at once, besides the environments: see
+                `AsyncLease.branches`. Each environment must then have a worker of its own.
             options: of native environments, and max_episode_steps.
 
         Raises:
@@ -95,6 +98,7 @@ class LeasePool(Uncopied):
         grace_limit = seconds(grace, "grace")
         if grace_limit is None:
             raise ValueError("grace=None: choose seconds, or math.inf for no limit")
+        spare = check_count("max_branches", max_branches, 0, MAX_WORKERS)
         made: WorkerEnvs | NativeEnvs
         if isinstance(envs, str):
             given: dict[str, Any] = {"num_workers": num_workers, "start_method": start_method}
@@ -102,7 +106,7 @@ class LeasePool(Uncopied):
             given["start_timeout"] = start_timeout
             self._refuse(given, "functions, and an id's environments have threads")
             self.num_envs = check_count("num_envs", 1 if num_envs is None else num_envs, 1)
-            made = NativeEnvs(envs, self.num_envs, num_threads, **options)
+            made = NativeEnvs(envs, self.num_envs, num_threads, spare, **options)
         else:
             given = {"num_envs": num_envs, "num_threads": num_threads or None, **options}
             self._refuse(given, "an id, and functions were given")
@@ -114,11 +118,12 @@ class LeasePool(Uncopied):
                 start_method=start_method,
                 start_timeout=start_limit,
                 python=python,
+                max_branches=spare,
             )
         self.observation_space: Space[Any] = made.observation_space
         self.action_space: Space[Any] = made.action_space
         self._envs = made
-        self._dispatcher = Dispatcher(made, self.num_envs, call_limit, grace_limit)
+        self._dispatcher = Dispatcher(made, self.num_envs, spare, call_limit, grace_limit)
         # the thread refers to the dispatcher, and that to the environments' pool
         weakref.finalize(self, self._dispatcher.close).atexit = False
 
@@ -156,8 +161,17 @@ class LeasePool(Uncopied):
         return len(self._dispatcher.broker.waiting)
 
     @property
+    def num_branches(self) -> int:
+        """The number of branches that are in use, or have not yet ended."""
+        spares = self._dispatcher.spares
+        return self._dispatcher.max_branches - len(spares.free)
+
+    @property
     def worker_pids(self) -> tuple[int | None, ...]:
-        """The process ids of the workers, () for native environments; see `ProcessPool`."""
+        """The process ids of the workers, () for native environments; see `ProcessPool`.
+
+        Those of branches follow those of the environments.
+        """
         return self._envs.pool.worker_pids
 
     def close(self, *, timeout: float | None = None) -> None:

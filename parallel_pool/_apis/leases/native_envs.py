@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool._apis.gymnasium.single_results import SingleResults
-from parallel_pool._apis.leases.slot import STEP, Row
+from parallel_pool._apis.leases.slot import BRANCH, STEP, Row
 from parallel_pool._engine.base_pool import has_batch, recv_soon
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Pool
@@ -16,7 +17,7 @@ from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.leases.slot import Call
+    from parallel_pool._apis.leases.slot import Call, Copies
     from parallel_pool._engine.views import Views
 
 
@@ -34,13 +35,15 @@ class NativeEnvs:
 
     can_kill = False
 
-    def __init__(self, task_id: str, num_envs: int, num_threads: int, **options: Any) -> None:
+    def __init__(
+        self, task_id: str, num_envs: int, num_threads: int, max_branches: int, **options: Any
+    ) -> None:
         """Makes the environments; for arguments and errors see `LeasePool`."""
         limit = options.pop("max_episode_steps", None)
         self.pool = Pool(
             task_id,
             # with a single one the thread that receives would step it
-            max(2, num_envs),
+            max(2, num_envs + max_branches),
             batch_size=1,
             num_threads=num_threads or lib.pp_usable_cores(ffi.NULL),
             autoreset="disabled",
@@ -59,12 +62,24 @@ class NativeEnvs:
         self.observation_space = self.pool.spec.observation_space()
         self.action_space = self.pool.spec.action_space()
 
-    def send(self, env_id: int, call: Call) -> None:
-        """Sends a call to its environment; raises if it is refused."""
+    def send(self, env_id: int, call: Call) -> bool:
+        """Sends a call to its environment; raises if it is refused. Returns whether it is over."""
         if call.kind == STEP:
             self.pool.send(np.asarray(call.argument)[None], [env_id])
+        elif call.kind == BRANCH:
+            self._copy(env_id, call.argument)
+            return True
         else:
             self.pool.send_reset([env_id], **call.argument)
+        return False
+
+    def _copy(self, env_id: int, copies: Copies) -> None:
+        if any(seed is not None for seed in copies.seeds):
+            raise StateError(
+                f"seed={copies.seeds}: the generators of native environments are seeded by their"
+                " resets alone: leave it out, or give functions that make the environments"
+            )
+        self.pool.clone(env_id, copies.env_ids)
 
     def receive(self, timeout: float) -> list[Row]:
         """Returns the rows that have arrived; waits for the first, 50 ms at most."""
@@ -86,6 +101,8 @@ class NativeEnvs:
 
     def result(self, call: Call, row: Any) -> Any:
         """Returns what a call returns for its row."""
+        if call.kind == BRANCH:
+            return None
         if call.kind != STEP:
             return self._results.reset(row, call.argument.get("seed"))
         dtype = None
@@ -99,6 +116,16 @@ class NativeEnvs:
             f"call({name!r}): native environments have no methods: give functions that make the"
             " environments instead of an id"
         )
+
+    def end_branch(self, env_id: int, *, is_idle: bool) -> None:
+        """Does nothing: the next branch overwrites it."""
+
+    def is_vacant(self, env_id: int) -> bool:
+        """Returns True: there is no process that must have ended."""
+        return True
+
+    def report_vacant(self, callback: Callable[[int], None]) -> None:
+        """Does nothing: no branch has a process."""
 
     def kill(self, env_id: int, reason: str) -> bool:
         """Returns False: a thread can't be ended."""

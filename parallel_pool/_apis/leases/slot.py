@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.waiters import Waiter
+    from parallel_pool._workers.branches import Order
     from parallel_pool._workers.watch.failures import Death
 
 # kinds of calls, and their names in messages
-STEP, RESET, CALL = range(3)
-NAMES = ("step", "reset", "call")
+STEP, RESET, CALL, BRANCH = range(4)
+NAMES = ("step", "reset", "call", "call of branches")
+# those after which an environment may have to be reset
+CHANGES = (STEP, RESET)
 
 # why an environment must be reset before its next step
 NEW = "it was not reset in this lease"
@@ -25,8 +30,8 @@ class Call:
     """A step, a reset or the call of a method, from its start until its row has arrived.
 
     Attributes:
-        kind: STEP, RESET or CALL.
-        argument: the action, the keyword arguments of the reset, or the `TurnCall`.
+        kind: STEP, RESET, CALL or BRANCH.
+        argument: the action, the keyword arguments of the reset, the `TurnCall`, or `Copies`.
         waiter: who waits for the result; None once nobody does.
         timeout: seconds, as given; None for none.
         due: monotonic time after which its worker is killed.
@@ -40,6 +45,27 @@ class Call:
         self.waiter: Waiter | None = waiter
         self.timeout = timeout
         self.due = math.inf if timeout is None else time.monotonic() + timeout
+
+
+@dataclass
+class Copies:
+    """What a call of branches makes.
+
+    Attributes:
+        slots: of the branches.
+        seeds: of each; None: its generators go on.
+        needs_episode: it fails if another worker has died with the episode that was begun.
+        order: what a worker was asked for; None before, and for native environments.
+    """
+
+    slots: Sequence[Slot]
+    seeds: Sequence[int | None]
+    needs_episode: bool = False
+    order: Order | None = None
+
+    @property
+    def env_ids(self) -> list[int]:
+        return [slot.env_id for slot in self.slots]
 
 
 class Row(NamedTuple):

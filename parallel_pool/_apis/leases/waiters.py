@@ -14,13 +14,13 @@ class _AnyWaiter:
     """What waiters have in common.
 
     Attributes:
-        lease: environment and holder of the lease that it waits for, or for a call of which.
+        leases: environment and holder of the leases that it waits for, or for a call of which.
     """
 
-    __slots__ = ("lease",)
+    __slots__ = ("leases",)
 
     def __init__(self) -> None:
-        self.lease: tuple[Slot, object] | None = None
+        self.leases: list[tuple[Slot, object]] = []
 
 
 class TaskWaiter(_AnyWaiter):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._apis.leases.slot import RESET, STEP, Row
+from parallel_pool._apis.leases.slot import BRANCH, RESET, STEP, Row
 from parallel_pool._engine.base_pool import recv_rows
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers import single_turns
+from parallel_pool._workers.branches import Branches
 from parallel_pool._workers.data.messages import ANSWER, FAILURE, INFO, OBSERVATION, TurnCall
 from parallel_pool._workers.data.spaces import Reader
 from parallel_pool._workers.process_pool import ProcessPool
@@ -16,7 +17,7 @@ from parallel_pool._workers.replies import replies_of
 from parallel_pool._workers.watch import failures
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.leases.slot import Call
+    from parallel_pool._apis.leases.slot import Call, Copies
     from parallel_pool._engine.views import Views
     from parallel_pool._workers.data.messages import Reply
     from parallel_pool._workers.watch.failures import Death
@@ -45,20 +46,23 @@ class WorkerEnvs:
         start_method: str | None,
         start_timeout: float | None,
         python: Any,
+        max_branches: int,
     ) -> None:
         """Starts the workers; for arguments and errors see `LeasePool`."""
         self.pool = pool = ProcessPool(
             env_fns,
             num_workers=len(env_fns) if num_workers is None else num_workers,
             # fewer than all, so that a row can be received before others are there
-            batch_size=max(1, min(len(env_fns) - 1, MAX_ROWS)),
+            batch_size=max(1, min(len(env_fns) + max_branches - 1, MAX_ROWS)),
             autoreset="disabled",
             start_method=start_method,
             start_timeout=start_timeout,
             python=python,
             on_error="replace",
             keeps_types=True,
+            max_branches=max_branches,
         )
+        self._branches = Branches(pool) if max_branches else None
         engine = engine_indices(pool.columns)
         self._ends = engine["reward"], engine["terminated"], engine["truncated"]
         self._env_id = engine["env_id"]
@@ -75,12 +79,24 @@ class WorkerEnvs:
         """The space of one action."""
         return self.pool.single_action_space
 
-    def send(self, env_id: int, call: Call) -> None:
-        """Sends a call to its environment; raises if it is refused."""
+    def send(self, env_id: int, call: Call) -> bool:
+        """Sends a call to its environment; raises if it is refused. Returns whether it is over."""
+        if self._branches is not None:
+            self._branches.wake(env_id)
         if call.kind == STEP:
             single_turns.send_step(self.pool, env_id, call.argument)
+        elif call.kind == BRANCH:
+            self._send_branch(env_id, call.argument)
         else:
             single_turns.send_reset(self.pool, env_id, call.argument)
+        return False
+
+    def _send_branch(self, env_id: int, copies: Copies) -> None:
+        assert self._branches is not None
+        needs_episode = copies.needs_episode
+        # known before the row can arrive
+        copies.order = order = self._branches.prepare(env_id, copies.env_ids, needs_episode)
+        self._branches.send(order, copies.seeds, needs_episode)
 
     def receive(self, timeout: float) -> Sequence[Row]:
         """Returns the rows that have arrived; waits for the first, 50 ms at most."""
@@ -119,12 +135,30 @@ class WorkerEnvs:
         return reply
 
     def result(self, call: Call, row: Any) -> Any:
-        """Returns what a call returns for its row."""
+        """Returns what a call returns for its row; makes the branches that it asked for."""
+        if call.kind == BRANCH:
+            assert self._branches is not None
+            self._branches.adopt(call.argument.order)
+            return None
         return (row[0], row[4]) if call.kind == RESET else row
 
     def turn_call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns the argument of a call of kind CALL, of a method or attribute."""
         return TurnCall("call", (name, args, kwargs))
+
+    def end_branch(self, env_id: int, *, is_idle: bool) -> None:
+        """Ends the process of a branch; `is_idle`: nothing of it is in flight."""
+        if self._branches is not None:
+            self._branches.end(env_id, is_idle)
+
+    def is_vacant(self, env_id: int) -> bool:
+        """Returns whether a branch has no process any more."""
+        return self._branches is None or self._branches.is_vacant(env_id)
+
+    def report_vacant(self, callback: Callable[[int], None]) -> None:
+        """Has a method called when a branch has no process any more, in a thread of the pool's."""
+        if self._branches is not None:
+            self._branches.report_vacant(callback)
 
     def kill(self, env_id: int, reason: str) -> bool:
         """Kills the environment's worker; returns whether it has one at the moment."""

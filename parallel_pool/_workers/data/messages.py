@@ -8,7 +8,15 @@ When a worker starts, they are exchanged over its `Connection`, in this order:
 4. worker: ("ready",)
 
 Afterwards they travel through the pool's shared memory: as payloads and replies of turns, and as
-requests and answers.
+requests and answers. Only a turn that forks branches (`BRANCH`) is accompanied by two messages of
+the connection, as it needs descriptors:
+
+- parent, before the turn: (number, ancestry of each branch), with descriptors: the pool's memory,
+  and for each branch the replies of its lane and its end of a connection of its own
+- worker, before the row: (number, process id of each branch), with a pidfd of each
+
+A branch waits for "start" on its own connection. If it can't open its lane, it sends ("failed",
+text) and ends.
 """
 
 from __future__ import annotations
@@ -37,6 +45,8 @@ INFOS = 5
 Reply = dict[int, Any]
 # the result of a `TurnCall`
 ANSWER = 6
+# kind of a `TurnCall` that is for the worker: it forks branches of itself
+BRANCH = "branch"
 # payload in place of a reset's arguments: no reset, the row repeats the last observation
 NO_RESET = "no reset"
 # most restarts in a row without a step; after that a worker, or an environment, is given up
@@ -65,8 +75,8 @@ class TurnCall:
     """Payload in place of a reset's arguments: asks the environment something in its turn.
 
     Attributes:
-        kind: of `env_requests.KINDS`.
-        arguments: for that function.
+        kind: of `env_requests.KINDS`, or BRANCH.
+        arguments: for that function, or `Brancher.fork`.
         needs_episode: it fails if another worker has died with the episode that was begun.
     """
 
@@ -84,12 +94,14 @@ class Task:
         specs: Gymnasium's registry, see `gymnasium_registry`; empty if the worker has it.
         origins: of the native environments that this process has loaded.
         first: number of the first environment, for messages.
+        may_branch: it may be asked to fork branches.
     """
 
     env_fns: list[Callable[[], Any]]
     specs: list[bytes]
     origins: list[Origin]
     first: int = 0
+    may_branch: bool = False
 
 
 @dataclass(frozen=True)

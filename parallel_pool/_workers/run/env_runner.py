@@ -9,6 +9,7 @@ import sys
 import traceback
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from parallel_pool._workers.data import messages
 from parallel_pool._workers.data.info_copies import copied
 from parallel_pool._workers.data.messages import (
     ANSWER,
+    BRANCH,
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -41,6 +43,7 @@ from parallel_pool.errors import StateError
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._workers.data.info_records import Single
+    from parallel_pool._workers.run.branching import Birth, Brancher
     from parallel_pool._workers.start.connection import Dumps
 
 # nanoseconds; only turns, requests and the pool's end wake a worker
@@ -66,7 +69,15 @@ ndarray = np.ndarray
 
 
 class EnvRunner(LaneMemory):
-    """The environments of one lane, in the worker process that serves it."""
+    """The environments of one lane, in the worker process that serves it.
+
+    Attributes:
+        brancher: forks this process if a turn asks for it; None if none may.
+        born: in a process that was forked for a branch, what that is made of; else None.
+    """
+
+    brancher: Brancher | None = None
+    born: Birth | None = None
 
     def __init__(
         self,
@@ -118,6 +129,24 @@ class EnvRunner(LaneMemory):
         self._is_stray = True
         # `_step_all` iterates over this list, so the child leaves that loop
         self._steps.clear()
+
+    def branch(self, env_id: int, lane: int, memory: int, reply_fd: int) -> tuple[EnvRunner, Any]:
+        """Returns what steps one of the environments alone, on another lane; and the environment.
+
+        To be called in a forked process, in which this object is not used any more.
+
+        Args:
+            env_id: the environment.
+            lane, memory, reply_fd: as for `LaneMemory`.
+        """
+        i = env_id - self._first
+        assignment = replace(self._assignment, lane=lane, restart=None)
+        envs, env_fns = [self._envs[i]], [self._env_fns[i]]
+        # first, as both need much address space
+        lib.pp_worker_close(self._worker)
+        made = EnvRunner(envs, env_fns, assignment, self._dumps, memory, reply_fd)
+        made._last, made._phases, made._seeds = [self._last[i]], [self._phases[i]], [self._seeds[i]]
+        return made, envs[0]
 
     def _exit_stray(self) -> None:
         stray_forks.exit_if_forked(self._pid, "step or reset")
@@ -409,9 +438,15 @@ class EnvRunner(LaneMemory):
         if self._phases[i] == RESTARTED and call.needs_episode:
             raise self._replaced(turn)
         try:
-            answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
-            # the call may have replaced it
-            self._steps[i] = self._envs[i].step
+            if call.kind == BRANCH:
+                answers = None
+                self._branch(turn, call)
+                if self.born is not None:
+                    return
+            else:
+                answers = env_requests.answer([self._envs[i]], call.kind, *call.arguments)
+                # the call may have replaced it
+                self._steps[i] = self._envs[i].step
             self._reply(turn, {ANSWER: answers and answers[0]})
         except BaseException as error:
             # the turn has not failed: the episode goes on
@@ -419,6 +454,13 @@ class EnvRunner(LaneMemory):
             self._reply_failure(turn, error)
         self._rewards[turn] = 0.0
         self._kinds[turn] = lib.PP_TURN_REPEAT
+
+    def _branch(self, turn: int, call: messages.TurnCall) -> None:
+        """Forks branches. In these, all calls of C fail from now on, so that `run` returns."""
+        assert self.brancher is not None
+        self.born = self.brancher.fork(self._env_ids[turn], *call.arguments)
+        if self.born is not None:
+            self._is_stray = False
 
     def _replaced(self, turn: int) -> LostEpisodeError:
         """Returns the error for an environment that the worker before this one took with it."""

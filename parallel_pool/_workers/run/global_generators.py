@@ -1,9 +1,11 @@
-"""Global generators: the random generators of NumPy and torch that a process has without asking."""
+"""Global generators: the random generators of Python, NumPy and torch that every process has."""
 
 from __future__ import annotations
 
+import contextlib
+import random as python_random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -27,3 +29,24 @@ def diverge(identity: Sequence[int]) -> None:
     if generator is not None:
         sequence = random.SeedSequence([*generator.get_state().tolist(), *identity])
         generator.manual_seed(int(sequence.generate_state(1, "uint64")[0]))
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Keeps the state of Python's generator over a fork, after which Python seeds it anew."""
+    state = python_random.getstate()
+    try:
+        yield
+    finally:
+        python_random.setstate(state)
+
+
+def seed(number: int) -> None:
+    """Seeds all that are loaded."""
+    python_random.seed(number)
+    random: Any = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed(random.SeedSequence(number).generate_state(8))
+    generator: Any = getattr(sys.modules.get("torch"), "default_generator", None)
+    if generator is not None:
+        generator.manual_seed(number % 2**64)

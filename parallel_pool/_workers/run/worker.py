@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._engine import registry
 from parallel_pool._engine.actions import described
 from parallel_pool._workers.data.messages import Description, Failure, Task
+from parallel_pool._workers.run import branching
 from parallel_pool._workers.run.env_runner import EnvRunner
+from parallel_pool._workers.run.holdings import Holdings
 from parallel_pool._workers.run.make_env import Distinct, make_env
 from parallel_pool._workers.start import address_space, gymnasium_registry, stray_forks
 from parallel_pool._workers.start.connection import PickledOrNone
@@ -26,6 +28,7 @@ def serve(connection: Connection, task: Task) -> None:
     """
     gymnasium_registry.add(task.specs)
     registry.remember(task.origins)
+    found = Holdings() if task.may_branch else None
     env_fns = task.env_fns
     envs: list[Any] = []
     pickled = 0
@@ -55,9 +58,12 @@ def serve(connection: Connection, task: Task) -> None:
         except EOFError:  # the parent has given up the start
             return
         assert kind == "assignment"
-        EnvRunner(envs, env_fns, assignment, connection.dumps, *fds).run(
-            lambda: connection.send(("ready",))
-        )
+        runner = EnvRunner(envs, env_fns, assignment, connection.dumps, *fds)
+        if found is not None:
+            runner.brancher = branching.Brancher(runner, connection, found)
+        runner.run(lambda: connection.send(("ready",)))
+        if runner.born is not None:
+            branching.serve(runner.born)
     finally:
         stray_forks.exit_if_forked(pid, "a call")
         for env in envs:

@@ -433,9 +433,7 @@ def fork(body: Callable[[], NoReturn]) -> int:
     The child has no exit handlers of this process and no buffered output to write. The garbage
     collector of the child leaves inherited objects alone, as their finalizers are the parent's.
     """
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
+    flush_streams()
     parent = os.getpid()
     pid = 0
     try:
@@ -444,9 +442,7 @@ def fork(body: Callable[[], NoReturn]) -> int:
                 pid = os.fork()
                 if not pid:
                     reset_signals()
-                    atexit._clear()
-                    gc.freeze()
-                    child_process.forget_children()
+                    forget_parent()
                     body()
             finally:
                 # whatever happens, the child must not return into the parent's work
@@ -459,6 +455,20 @@ def fork(body: Callable[[], NoReturn]) -> int:
             os.waitpid(pid, 0)
         raise
     return pid
+
+
+def flush_streams() -> None:
+    """Writes what stdout and stderr have buffered, which a forked child would write again."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def forget_parent() -> None:
+    """Leaves to the parent what a forked child has inherited: handlers, objects, children."""
+    atexit._clear()
+    gc.freeze()
+    child_process.forget_children()
 
 
 def name_process(name: str) -> None:

@@ -107,6 +107,12 @@ def tracker_fd() -> int | None:
 # ------------------------------------------------------------------------------ in the worker --
 
 
+def tracker_pid() -> int | None:
+    """Returns the process id of the resource tracker that this process has started; None: none."""
+    pid: int | None = getattr(_tracker._resource_tracker, "_pid", None)
+    return pid
+
+
 class WorkerProcess(multiprocessing.Process):
     """A worker process, as `multiprocessing.current_process` returns it there."""
 

@@ -180,14 +180,14 @@ class Forkserver:
                         self._receive_all(pause)
                         if number in self._exitcodes or self.is_dead:
                             return self._exitcodes.pop(number, UNKNOWN if code is None else code)
-                        code = _zombie_code(pid, self.pid)
+                        code = zombie_code(pid, self.pid)
                         # /proc also shows 0 to processes that may not read the code
                         if code:
                             self._known.add(number)
                             return code
                     finally:
                         self.lock.release()
-                elif code := _zombie_code(pid, self.pid):
+                elif code := zombie_code(pid, self.pid):
                     return code
                 pause = deadline.pause()
         return code
@@ -321,7 +321,7 @@ def state_of(pid: int) -> str:
     return (_stat(pid) or [""])[0]
 
 
-def _zombie_code(pid: int, parent: int) -> int | None:
+def zombie_code(pid: int, parent: int) -> int | None:
     """Returns the exit code of a child that has ended; None once its parent has waited for it."""
     fields = _stat(pid)
     if fields[:2] != ["Z", str(parent)]:

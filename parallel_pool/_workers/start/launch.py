@@ -225,6 +225,45 @@ class ChildWorker:
         os.kill(self._pid, number)
 
 
+class BranchWorker:
+    """The handle of a worker that another worker has forked: a `ProcessHandle`.
+
+    That one reaps it only when it is told to, so until then its exit code can be read.
+
+    Attributes:
+        leaves_nothing: it has no child processes that outlive it.
+    """
+
+    def __init__(self, pid: int, pidfd: int, parent: int, ended: list[int]) -> None:
+        """
+        Args:
+            pid, pidfd: of the process.
+            parent: process id of the worker that has forked it.
+            ended: gets the process id once the exit code was read.
+        """
+        self._pid = pid
+        self._pidfd = pidfd
+        self._parent = parent
+        self._ended = ended
+        self.leaves_nothing = False
+
+    def exitcode(self) -> int | None:
+        code = forkserver.zombie_code(self._pid, self._parent)
+        if code is None:
+            # the other worker has died, too, and the system has reaped this one
+            code = process_fd.exit_code(self._pidfd)
+            return forkserver.UNKNOWN if code is None else code
+        if code and not self.leaves_nothing:
+            # before it is reaped: until then no other process can have its number
+            _orphans[self._pid] = Orphans(self._pid)
+            _end_orphans(self._pid)
+        self._ended.append(self._pid)
+        return code
+
+    def signal(self, number: int) -> None:
+        process_fd.send_signal(self._pidfd, number)
+
+
 # by process id: what children of this process left behind when they died
 _orphans: dict[int, Orphans] = {}
 

@@ -29,6 +29,18 @@ def lead_group() -> None:
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 
 
+def has_children(pid: int) -> bool:
+    """Returns whether a process has child processes; True where that is unknown."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                if file.read():
+                    return True
+    except OSError:
+        return True
+    return False
+
+
 class Orphans:
     """The rest of a process group whose leader has ended.
 

@@ -8,9 +8,11 @@ process ends, unless a process that it has forked keeps the connection open.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
+import struct
 from typing import Any
 
 from parallel_pool._workers.start import child_exit
@@ -76,6 +78,25 @@ def send_signal(fd: int, number: int) -> None:
     """
     assert hasattr(signal, "pidfd_send_signal")
     signal.pidfd_send_signal(fd, number)
+
+
+# Linux 6.15: ioctl number and struct of PIDFD_GET_INFO, a mask first and the wait status last, and
+# the bit of the mask that asks for the status of a process that was reaped
+GET_INFO, INFO, INFO_EXIT = 0xC040FF0B, struct.Struct("<Q52xi"), 1 << 3
+
+
+def exit_code(fd: int) -> int | None:
+    """Returns the exit code of a pidfd's process that its parent has reaped, -N for signal N.
+
+    Returns None if it was not reaped, or the system does not know.
+    """
+    info = bytearray(INFO.pack(INFO_EXIT, 0))
+    try:
+        fcntl.ioctl(fd, GET_INFO, info, True)
+    except OSError:
+        return None
+    mask, status = INFO.unpack(info)
+    return os.waitstatus_to_exitcode(status) if mask & INFO_EXIT else None
 
 
 def _kqueue(pid: int) -> int:

@@ -48,12 +48,14 @@ class Share:
         first: id of its first environment.
         env_fns: functions that make its environments.
         interpreter: that runs it; None for this process's own.
+        may_branch: it may be asked to fork branches.
     """
 
     lane: int
     first: int
     env_fns: Sequence[Callable[[], Any]]
     interpreter: Interpreter | None = None
+    may_branch: bool = False
 
     @property
     def env_ids(self) -> range:
@@ -81,7 +83,8 @@ def start(
         fns, first = list(share.env_fns), share.first
         # another interpreter may have another Gymnasium, and modules of its own
         own = share.interpreter is None
-        tasks.append(Task(fns, specs if own else [], registry.origins() if own else [], first))
+        origins = registry.origins() if own else []
+        tasks.append(Task(fns, specs if own else [], origins, first, share.may_branch))
     interpreters = [share.interpreter for share in shares]
     try:
         return launch.start(

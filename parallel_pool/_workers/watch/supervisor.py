@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import contextlib
 import os
 import threading
 import time
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parallel_pool._engine import seeds
+from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._native import ffi, lib, new_error
 from parallel_pool._workers.data.messages import MAX_RESTARTS, SEED_BITS, Assignment, Restart
 from parallel_pool._workers.start import startup
@@ -48,18 +50,24 @@ Activity = tuple[int, int, int]
 class Supervisor:
     """The worker processes that serve a pool. In a forked child it does nothing.
 
+    The lanes after those of its workers are spare: `adopt` gives them workers that others have
+    forked, which are not replaced when they die.
+
     Attributes:
         deaths: by lane, how its last worker died.
         lost: by lane, why it has no worker any more and gets none.
         seeds: by environment, the seed with which it starts after a restart of its worker.
         timer: checks for turns that take too long; None without a timeout.
+        on_vacant: called in the watcher's thread with a spare lane that has no worker any more.
     """
+
+    on_vacant: Callable[[int], None] = staticmethod(lambda lane: None)
 
     def __init__(
         self,
         handle: CData,
         workers: list[Worker],
-        shares: Sequence[Share],
+        shares: list[Share],
         assignments: Sequence[Assignment],
         *,
         method: str | None,
@@ -73,7 +81,8 @@ class Supervisor:
         Args:
             handle: the pool.
             workers: in order of their lanes, with their environments made.
-            shares, assignments: of each.
+            shares: of each, and of each spare lane.
+            assignments: of each.
             method: how they were started.
             on_death: a pp_on_death; with all but PP_DEATH_FAIL another worker replaces one that
                 died.
@@ -86,7 +95,8 @@ class Supervisor:
             WorkerError: a worker died, or was not ready in time.
         """
         self._handle = handle
-        self._workers: list[Worker | None] = list(workers)
+        self._first_spare = len(workers)
+        self._workers: list[Worker | None] = [*workers, *[None] * (len(shares) - len(workers))]
         self._shares = shares
         self._assignments = assignments
         self._method = method
@@ -118,13 +128,17 @@ class Supervisor:
         self._reasons: dict[int, str] = {}
         # process ids of those that a caller had it kill
         self._killed: set[int] = set()
+        # spare lanes whose workers were killed as nobody needs them any more
+        self._ended: set[int] = set()
         self.deaths: dict[int, Death] = {}
         self.lost: dict[int, str] = {}
         self.seeds: dict[int, int | None] = {}
         self.timer: Timer | None = None
         self._watcher = Watcher()
         try:
-            startup.assign(workers, shares, assignments, self._memory, deadline)
+            for lane in range(self._first_spare, len(shares)):
+                self._complete_rows(lane, lib.PP_DEATH_FAIL)
+            startup.assign(workers, shares[: len(workers)], assignments, self._memory, deadline)
             with self._lock:
                 for lane, worker in enumerate(workers):
                     self._watch(lane, worker)
@@ -144,8 +158,10 @@ class Supervisor:
 
         def on_death(worker: Worker) -> None:
             there = supervisor()
-            if there is not None:
+            if there is not None and lane < there._first_spare:
                 there._on_death(lane, worker)
+            elif there is not None:
+                there._on_spare_death(lane, worker)
 
         self._watcher.watch(worker, on_death)
 
@@ -154,8 +170,10 @@ class Supervisor:
     def _on_death(self, lane: int, worker: Worker) -> None:
         """Handles the death of a worker; in the watcher's thread."""
         with self._lock:
-            # the thread that starts a worker handles its death until it is ready
-            if self._is_closed or self._starting.get(lane) is worker:
+            # The thread that starts a worker handles its death until it is ready. It may have done
+            # so before this one got the lock: another thread would then start a second worker.
+            is_started = self._workers[lane] is worker and self._starting.get(lane) is not worker
+            if self._is_closed or not is_started:
                 return
             try:
                 if self._record_death_locked(lane, worker):
@@ -232,6 +250,71 @@ class Supervisor:
         self.deaths[lane] = death
         self.lost[lane] = str(death)
         self._complete_rows(lane, lib.PP_DEATH_FAIL)
+
+    # --------------------------------------------------------------------------- spare lanes --
+
+    def adopt(self, lane: int, worker: Worker, env_id: int) -> None:
+        """Gives a spare lane, which has none, a worker that may open it from now on.
+
+        Args:
+            lane: the lane.
+            worker: which was forked from that of another environment.
+            env_id: the other one.
+
+        Raises:
+            ClosedError: the pool is closed.
+            OSError: there are too many files or threads.
+        """
+        with self._lock:
+            self._check_open()
+            check(lib.pp_pool_worker_branched(self._handle, lane, env_id, error_slot.raw))
+            self._watch(lane, worker)
+            self._workers[lane] = worker
+            # a lane's number is that of its only environment
+            self._shares[lane] = replace(self._shares[env_id], lane=lane, first=lane)
+            self.lost.pop(lane, None)
+            self._ended.discard(lane)
+
+    def end(self, lane: int) -> None:
+        """Kills the worker of a spare lane, if it has one, for which nobody waits any more."""
+        with self._lock:
+            worker = self._workers[lane]
+            self.lost.pop(lane, None)
+            if worker is not None and not self._is_closed:
+                self._ended.add(lane)
+                worker.kill()
+
+    def worker_of(self, lane: int, *, timeout: float = 0.0) -> Worker | None:
+        """Returns a lane's worker; None while it has none, or one that is not ready.
+
+        Args:
+            lane: the lane.
+            timeout: seconds to wait for the thread that is starting one, which may not have noticed
+                yet that it is ready and has done turns.
+        """
+        thread = self._starters.get(lane)
+        if thread is not None and timeout:
+            thread.join(timeout)
+        with self._lock:
+            return None if lane in self._starting else self._workers[lane]
+
+    def _on_spare_death(self, lane: int, worker: Worker) -> None:
+        with self._lock:
+            if self._is_closed or self._workers[lane] is not worker:
+                return
+            current = lib.pp_pool_current_env(self._handle, lane)
+            env_id = None if current < 0 else current
+            reason = self._reasons.pop(worker.pid, "") or _why_not_begun(worker)
+            self._killed.discard(worker.pid)
+            self.deaths[lane] = death = Death(worker.pid, worker.exitcode, env_id, reason)
+            self._workers[lane] = None
+            worker.close()
+            if lane in self._ended:
+                self._ended.discard(lane)
+            else:
+                self.lost[lane] = str(death)
+            self._complete_rows(lane, lib.PP_DEATH_FAIL)
+        self.on_vacant(lane)
 
     # ------------------------------------------------------------------------------ restarts --
 
@@ -437,6 +520,7 @@ class Supervisor:
             if self.timer is not None:
                 self.timer.close()
             self._watcher.close()
+            self._end_spares()
             grace = 0.0 if grace is None else grace
             end = time.monotonic() + grace
             if grace > WARN_AFTER and not self._join_all(time.monotonic() + WARN_AFTER):
@@ -444,6 +528,12 @@ class Supervisor:
             self._join_all(end)
         finally:
             self._end()
+
+    def _end_spares(self) -> None:
+        """Kills branches, which have nothing to close, and may still wait to open their lanes."""
+        for worker in self._workers[self._first_spare :]:
+            if worker is not None:
+                worker.kill()
 
     def _join_all(self, end: float) -> bool:
         """Waits until `end` (monotonic time) for all workers to end; returns whether they have."""
@@ -503,6 +593,14 @@ class Supervisor:
             _thread.start_new_thread(self.close, ())
         except RuntimeError:  # there are too many threads
             self.close(grace=0.0)
+
+
+def _why_not_begun(worker: Worker) -> str:
+    """Returns why a branch could not open its lane; empty if it could."""
+    with contextlib.suppress(EOFError, OSError, TimeoutError):
+        message, _ = worker.connection.recv(0.0)
+        return f"worker process {worker.pid} could not begin: {message[1]}"
+    return ""
 
 
 _supervisors: weakref.WeakSet[Supervisor] = weakref.WeakSet()

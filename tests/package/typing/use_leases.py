@@ -16,6 +16,8 @@ assert_type(pool.num_free, int)
 assert_type(pool.num_waiting, int)
 assert_type(pool.worker_pids, tuple[int | None, ...])
 assert_type(pool.closed, bool)
+assert_type(pool.num_branches, int)
+LeasePool([lambda: None], max_branches=4)
 LeasePool("CartPole-v1", 4, num_threads=2, gravity=9.8)
 
 with pool.lease(timeout=1) as env:
@@ -25,6 +27,9 @@ with pool.lease(timeout=1) as env:
     assert_type(env.step(0, timeout=1), Step)
     assert_type(env.call("render"), Any)
     assert_type(env.kill(), bool)
+    with env.branches(2, seed=[1, None], timeout=1) as branches:
+        assert_type(branches, list[Lease])
+        branches[0].close()
 
 
 async def play() -> None:
@@ -35,6 +40,8 @@ async def play() -> None:
         assert_type(await env.reset(seed=1), tuple[Any, dict[str, Any]])
         assert_type(await env.step(0, timeout=1), Step)
         assert_type(await env.call("render", timeout=1), Any)
+        async with env.branches(seed=3) as branches:
+            assert_type(branches, list[AsyncLease])
 
 
 pool.close(timeout=1)
