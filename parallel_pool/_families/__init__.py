@@ -15,6 +15,7 @@ families |= {
         renderer="parallel_pool._families.box2d_renderer",
     ),
     "classic": Family(renderer="parallel_pool._families.classic_renderer"),
+    "control_suite": Family("parallel_pool._families.control_suite"),
     "minigrid": Family(
         "parallel_pool._families.minigrid", renderer="parallel_pool._families.minigrid_renderer"
     ),
