@@ -20,7 +20,8 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
 
-INSTALL = "pip install 'parallel_pool[control-suite]'"
+# without what dm_control asks for: it is only read, and some of it has no wheels for new Pythons
+INSTALL = "pip install --no-deps dm-control"
 
 # arrays of mjData and mjModel that tasks use, besides those of every link
 DATA_ARRAYS = (
@@ -45,11 +46,11 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     """
 
     def make(chosen: Mapping[str, Any]) -> tuple[Any, bytes, str]:
-        model, digest = load(str(chosen["_model"]))
+        model, digest = load(str(chosen["_model"]), switches=bool(chosen["speed_switches"]))
         link = mujoco.make_link(model, mujoco.state_spec(mujoco.INPUTS), describe(model))
         return model, digest, link
 
-    completed, _ = mujoco.add_link(definition, options, ("_model",), make)
+    completed, _ = mujoco.add_link(definition, options, ("_model", "speed_switches"), make)
     return {**completed, "_numpy": numpy_loops.packed()}
 
 
@@ -81,7 +82,7 @@ def find(root: ElementTree.Element, path: str) -> ElementTree.Element:
     found = root.find(path)
     if found is None:
         raise MissingDependencyError(
-            f"dm_control's models in {suite()} have no {path}: {INSTALL}, in a newer version"
+            f"dm_control's models in {suite()} have no {path}: {INSTALL} --upgrade"
         )
     return found
 
@@ -245,8 +246,13 @@ def _assets_of(name: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths}
 
 
-def load(name: str, *, has_pictures: bool = False) -> tuple[Any, bytes]:
+def load(name: str, *, switches: bool = False, has_pictures: bool = False) -> tuple[Any, bytes]:
     """Makes a model. Returns a new MjModel and the SHA-256 of its compiled form.
+
+    Args:
+        name: as the option "_model" of a task has it.
+        switches: set options that are faster and change no bit of a task's results.
+        has_pictures: with textures.
 
     Raises:
         MissingDependencyError: dm_control is not installed.
@@ -260,7 +266,22 @@ def load(name: str, *, has_pictures: bool = False) -> tuple[Any, bytes]:
             model = package.MjModel.from_xml_string(xml, files)
         except (ValueError, package.FatalError, package.UnexpectedError) as error:
             raise ValueError(f"{suite()}: MuJoCo refuses {name}: {error}") from error
+    if switches:
+        switch(model)
     return model, mujoco.digest(model)
+
+
+def switch(model: Any) -> None:
+    """Sets options with which MuJoCo does less, where no result of a task depends on it.
+
+    No task reads the energy. With one kinematic tree there is at most one island of constraints,
+    and finding it changes nothing: see `mujoco.SWITCHES`.
+    """
+    package = mujoco.import_mujoco()
+    model.opt.enableflags &= ~int(package.mjtEnableBit.mjENBL_ENERGY)
+    if package.__version__ in mujoco.PROVEN_VERSIONS and model.ntree == 1:
+        # a version without the flag has no islands
+        model.opt.disableflags |= int(getattr(package.mjtDisableBit, "mjDSBL_ISLAND", 0))
 
 
 # -------------------------------------------------------------------------------------- link --

@@ -144,7 +144,7 @@ void suite_model_fini(suite_model *it) {
 int suite_model_find(const suite_model *it, const char *name, int32_t *number, pp_error *error) {
   if (read_number(it, name, number, error) >= 0) return PP_OK;
   return pp_fail(error, PP_ERR_ARGUMENT,
-                 "dm_control's model has no %s: install dm_control from 1.0.0 on", name);
+                 "dm_control's model has no %s: pip install --no-deps --upgrade dm-control", name);
 }
 
 /* Members that are numbers of the struct itself, not pointers: time and ncon. */

@@ -15,6 +15,7 @@ enum {
   SUITE_NAME = MUJOCO_XML_FILE, /* which model parallel_pool/_families/control_suite.py makes */
   SUITE_NUMPY = MUJOCO_NUM_SIMULATOR_OPTIONS,
   SUITE_FRAME_STACK,
+  SUITE_SPEED_SWITCHES,
   SUITE_NUM_OPTIONS
 };
 

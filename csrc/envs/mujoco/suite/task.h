@@ -121,6 +121,8 @@ int suite_expose(pp_env *env, void *target);
     {.name = "_numpy", .type = PP_OPT_BYTES, .doc = "loops of NumPy; set by parallel_pool"},       \
     {.name = "frame_stack", .type = PP_OPT_INT, .number = 1, .low = 1, .high = 1024,               \
      .doc = "observations stacked into one, the newest last"},                                     \
+    {.name = "speed_switches", .type = PP_OPT_BOOL, .number = 1,                                   \
+     .doc = "set MuJoCo options that are faster and give the same bits"},                          \
   }
 
 #define SUITE_DEFINITION(title, limit, table, of)                                                  \
