@@ -30,7 +30,7 @@ DATA_ARRAYS = (
 MODEL_ARRAYS = (
     *("jnt_range", "jnt_stiffness", "dof_damping", "geom_pos", "geom_size", "site_pos"),
     *("site_size", "body_pos", "body_quat", "light_pos", "wrap_prm", "body_subtreemass"),
-    "hfield_data",
+    *("hfield_data", "hfield_size"),
 )
 # numbers that no field of a new mjData or mjModel has
 UNIQUE_NUMBER = 0x5A17C3
@@ -172,7 +172,9 @@ def _with_springs(bodies: int, actuators: int) -> ElementTree.Element:
     return root
 
 
-def _quadruped(floor: float | None, *, has_ball: bool) -> ElementTree.Element:
+def _quadruped(
+    floor: float | None, *, has_ball: bool = False, has_terrain: bool = False
+) -> ElementTree.Element:
     root = read("quadruped")
     if floor is not None:
         find(root, ".//geom[@name='floor']").set("size", f"{floor} {floor} .5")
@@ -180,6 +182,8 @@ def _quadruped(floor: float | None, *, has_ball: bool) -> ElementTree.Element:
         remove(root, "geom", *(f"wall_{side}" for side in ("px", "py", "nx", "ny")))
         remove(root, "body", "ball")
         remove(root, "site", "target")
+    if has_terrain:
+        return root
     remove(root, "geom", "terrain")
     remove(root, "rangefinder", *(each.get("name", "") for each in root.iter("rangefinder")))
     return root
@@ -209,8 +213,9 @@ MAKERS: dict[str, Callable[[], ElementTree.Element]] = {
     "manipulator_bring_peg": partial(_with_props, "peg", "target_peg"),
     "manipulator_insert_ball": partial(_with_props, "ball", "target_ball", "cup"),
     "manipulator_insert_peg": partial(_with_props, "peg", "target_peg", "slot"),
-    "quadruped_walk": partial(_quadruped, 10.0, has_ball=False),
-    "quadruped_run": partial(_quadruped, 100, has_ball=False),
+    "quadruped_walk": partial(_quadruped, 10.0),
+    "quadruped_run": partial(_quadruped, 100),
+    "quadruped_escape": partial(_quadruped, 40, has_terrain=True),
     "quadruped_fetch": partial(_quadruped, None, has_ball=True),
     "stacker_2": partial(_with_boxes, 2),
     "stacker_4": partial(_with_boxes, 4),

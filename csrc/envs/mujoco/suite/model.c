@@ -27,7 +27,7 @@ static const char *const value_names[] = {
     NAMED(suite_values, site_size),   NAMED(suite_values, body_pos),
     NAMED(suite_values, body_quat),   NAMED(suite_values, light_pos),
     NAMED(suite_values, wrap_prm),    NAMED(suite_values, body_subtreemass),
-    NAMED(suite_values, hfield_data),
+    NAMED(suite_values, hfield_data), NAMED(suite_values, hfield_size),
 };
 
 enum {

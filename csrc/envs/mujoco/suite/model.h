@@ -56,6 +56,7 @@ typedef struct suite_values {
   double *wrap_prm;
   double *body_subtreemass;
   float *hfield_data;
+  double *hfield_size; /* nhfield x 4 */
 } suite_values;
 
 /* MuJoCo's mjtJoint */

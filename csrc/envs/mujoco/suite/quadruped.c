@@ -1,5 +1,6 @@
-/* quadruped: walk, run, or fetch a ball on four legs. */
+/* quadruped: walk, run, escape from a bowl, or fetch a ball on four legs. */
 #include "task.h"
+#include "terrain.h"
 
 enum {
   TORSO,
@@ -14,21 +15,40 @@ enum {
   TARGET,
   WORKSPACE,
   FLOOR,
-  BALL_GEOM
+  BALL_GEOM,
+  BASE = BALL_BODY, /* a site: escape has these instead of fetch's */
+  RANGES
 };
-enum { MOVE, FETCH };
+enum { MOVE, ESCAPE, FETCH };
 
 static const char *const names[] = {"body:torso", "sensor:velocimeter", "sensor:imu_accel",
                                     "sensor:force_toe_front_left", "qpos:root"};
 static const char *const fetch_names[] = {"body:ball",  "qpos:ball_root", "qvel:ball_root",
                                           "qvel:root",  "site:target",    "site:workspace",
                                           "geom:floor", "geom:ball"};
+static const char *const escape_names[] = {"site:workspace", "sensor:rf_00"};
 enum {
+  NUM_RANGES = 20,
   NUM_IMU = 6,
   NUM_FORCES = 24,
   MOST_HEIGHTS = 10000,
 };
-static const double HEIGHT_STEP = 0.01;
+static const double HEIGHT_STEP = 0.01, SMOOTHNESS = 0.15;
+static const double ESCAPE_ANGLE = 20; /* degrees */
+
+static int prepare_escape(pp_config *config, suite_shared *shared) {
+  suite_describe_vector(config, shared, "origin", 3);
+  suite_describe_vector(config, shared, "rangefinder", NUM_RANGES);
+  shared->limit = pp_numpy_cos(&shared->model.numpy, ESCAPE_ANGLE * (SUITE_PI / 180));
+  shared->num_own = SUITE_BUMPS * SUITE_BUMPS;
+  return suite_find(config, shared, BASE, escape_names, 2);
+}
+
+static int prepare_fetch(pp_config *config, suite_shared *shared) {
+  suite_describe_vector(config, shared, "ball_state", 9);
+  suite_describe_vector(config, shared, "target_position", 3);
+  return suite_find(config, shared, BALL_BODY, fetch_names, 8);
+}
 
 static int prepare(pp_config *config, suite_shared *shared) {
   const suite_model *model = &shared->model;
@@ -38,11 +58,11 @@ static int prepare(pp_config *config, suite_shared *shared) {
   suite_describe_vector(config, shared, "torso_upright", 0);
   suite_describe_vector(config, shared, "imu", NUM_IMU);
   suite_describe_vector(config, shared, "force_torque", NUM_FORCES);
+  shared->limit = 1;
   int status = suite_find(config, shared, 0, names, 5);
   if (shared->kind->variant == MOVE || status < 0) return status;
-  suite_describe_vector(config, shared, "ball_state", 9);
-  suite_describe_vector(config, shared, "target_position", 3);
-  return suite_find(config, shared, BALL_BODY, fetch_names, 8);
+  return shared->kind->variant == ESCAPE ? prepare_escape(config, shared)
+                                         : prepare_fetch(config, shared);
 }
 
 /* ------------------------------------------------------------------------------------- reset -- */
@@ -62,11 +82,24 @@ static int lift(suite_sim *sim, const double place[6]) {
   return pp_fail(sim->env->error, PP_ERR_ENV, "failed to find a non-contacting configuration");
 }
 
+static void apply(suite_sim *sim) {
+  if (sim->kind->variant != ESCAPE) return;
+  suite_make_terrain(sim->numpy, sim->own, sim->values->hfield_data);
+}
+
 static int begin_move(suite_sim *sim) {
   double place[6] = {0};
   for (int32_t i = 2; i < 6; i++) place[i] = pp_random_state_randn(sim->random);
   suite_normalize(sim->numpy, place + 2, 4);
   return lift(sim, place);
+}
+
+static int begin_escape(suite_sim *sim) {
+  for (int32_t i = 0; i < sim->shared->num_own; i++) {
+    sim->own[i] = pp_random_state_uniform(sim->random, SMOOTHNESS, 1);
+  }
+  apply(sim);
+  return begin_move(sim);
 }
 
 static int begin_fetch(suite_sim *sim) {
@@ -89,7 +122,11 @@ static int begin_fetch(suite_sim *sim) {
 }
 
 static int begin(suite_sim *sim) {
-  return sim->kind->variant == FETCH ? begin_fetch(sim) : begin_move(sim);
+  switch (sim->kind->variant) {
+    case ESCAPE: return begin_escape(sim);
+    case FETCH: return begin_fetch(sim);
+    default: return begin_move(sim);
+  }
 }
 
 /* ----------------------------------------------------------------------------------- observe -- */
@@ -109,6 +146,19 @@ static double *observe_fetch(const suite_sim *sim, double *row) {
   return suite_localize(sim, row + 9, offset, frame);
 }
 
+static double *observe_escape(const suite_sim *sim, double *row) {
+  const double *frame = sim->data->xmat + 9 * sim->ids[TORSO];
+  const double *ranges = sim->data->sensordata + sim->ids[RANGES];
+
+  suite_localize(sim, row, sim->data->xpos + 3 * sim->ids[TORSO], frame);
+  for (int32_t i = 0; i < 3; i++, row++) *row = -*row;
+  // -1: nothing was hit
+  for (int32_t i = 0; i < NUM_RANGES; i++) {
+    *row++ = ranges[i] == -1 ? 1 : pp_numpy_tanh(sim->numpy, ranges[i]);
+  }
+  return row;
+}
+
 static double *observe(suite_sim *sim, double *row) {
   const double *sensors = sim->data->sensordata;
   row = suite_observe_hinges(sim, row);
@@ -119,6 +169,7 @@ static double *observe(suite_sim *sim, double *row) {
   for (int32_t i = 0; i < NUM_FORCES; i++) {
     *row++ = pp_numpy_arcsinh(sim->numpy, sensors[sim->ids[FORCE] + i]);
   }
+  if (sim->kind->variant == ESCAPE) return observe_escape(sim, row);
   return sim->kind->variant == FETCH ? observe_fetch(sim, row) : row;
 }
 
@@ -150,24 +201,40 @@ static double fetch_reward(const suite_sim *sim) {
   return reach * (0.5 + 0.5 * fetch);
 }
 
+static double escape_reward(const suite_sim *sim) {
+  double size = sim->values->hfield_size[0];
+  return suite_tolerate(
+      sim, suite_norm(sim, suite_site(sim, BASE), 3),
+      (suite_tolerance){.low = size, .high = HUGE_VAL, .margin = size, .sigmoid = SUITE_LINEAR});
+}
+
 static double reward(suite_sim *sim) {
+  double limit = sim->shared->limit;
   double upright = suite_tolerate(
       sim, suite_body(sim, TORSO, SUITE_ZZ),
-      (suite_tolerance){.low = 1, .high = HUGE_VAL, .margin = 2, .sigmoid = SUITE_LINEAR});
-  return upright * (sim->kind->variant == FETCH ? fetch_reward(sim) : move_reward(sim));
+      (suite_tolerance){
+          .low = limit, .high = HUGE_VAL, .margin = 1 + limit, .sigmoid = SUITE_LINEAR});
+  switch (sim->kind->variant) {
+    case ESCAPE: return upright * escape_reward(sim);
+    case FETCH: return upright * fetch_reward(sim);
+    default: return upright * move_reward(sim);
+  }
 }
 
 static const suite_task task = {
-    .prepare = prepare, .begin = begin, .observe = observe, .reward = reward};
+    .prepare = prepare, .begin = begin, .apply = apply, .observe = observe, .reward = reward};
 static const suite_kind walk = {.task = &task, .variant = MOVE, .number = 0.5};
 static const suite_kind run = {.task = &task, .variant = MOVE, .number = 5};
+static const suite_kind escape = {.task = &task, .variant = ESCAPE, .writes_model = true};
 static const suite_kind fetch = {.task = &task, .variant = FETCH};
 static const pp_option walk_options[] = SUITE_OPTIONS("quadruped_walk", 4);
 static const pp_option run_options[] = SUITE_OPTIONS("quadruped_run", 4);
+static const pp_option escape_options[] = SUITE_OPTIONS("quadruped_escape", 4);
 static const pp_option fetch_options[] = SUITE_OPTIONS("quadruped_fetch", 4);
 
-const pp_env_def pp_env_suite_quadruped[6] = {
+const pp_env_def pp_env_suite_quadruped[8] = {
     SUITE_TASK("quadruped", "walk", "QuadrupedWalk", walk_options, &walk),
     SUITE_TASK("quadruped", "run", "QuadrupedRun", run_options, &run),
+    SUITE_TASK("quadruped", "escape", "QuadrupedEscape", escape_options, &escape),
     SUITE_TASK("quadruped", "fetch", "QuadrupedFetch", fetch_options, &fetch),
 };
