@@ -98,8 +98,13 @@ def compared_model(task: str) -> str:
     return _ask({"model": task})
 
 
-def _ask(job: Mapping[str, Any]) -> str:
-    player = _player()
+def compared_pictures(task: str) -> str:
+    """Returns "the same", or which picture of the task differs first; needs OpenGL."""
+    return _ask({"pictures": task}, "egl")
+
+
+def _ask(job: Mapping[str, Any], opengl: str = "disabled") -> str:
+    player = _player(opengl)
     assert player.stdin is not None and player.stdout is not None
     player.stdin.write(json.dumps(job) + "\n")
     player.stdin.flush()
@@ -112,8 +117,8 @@ def _ask(job: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _player() -> subprocess.Popen[str]:
-    """Starts the process, which plays all that is asked for: importing takes seconds."""
+def _player(opengl: str) -> subprocess.Popen[str]:
+    """Starts a process, which plays all that is asked for: importing takes seconds."""
     paths = [str(FOLDER)] if FOLDER.exists() else []
     paths += filter(None, (os.environ.get("PYTHONPATH"), str(ROOT)))
     player = subprocess.Popen(
@@ -122,7 +127,7 @@ def _player() -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MUJOCO_GL": "disabled"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MUJOCO_GL": opengl},
     )
     # without input it ends
     assert player.stdin is not None
@@ -136,8 +141,12 @@ def _player() -> subprocess.Popen[str]:
 def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
-        model = job.get("model")
-        answer = _compare_model(model) if model else _compare(Play(**job["play"]))
+        if "model" in job:
+            answer = _compare_model(job["model"])
+        elif "pictures" in job:
+            answer = _compare_pictures(job["pictures"])
+        else:
+            answer = _compare(Play(**job["play"]))
         print(ANSWER + " ".join(answer.split()), flush=True)
 
 
@@ -147,8 +156,9 @@ def load(task: str, seed: Any) -> Any:
 
     domain, _, name = task.partition("-")
     env = suite.load(domain, name, task_kwargs={"random": seed})
-    # quadruped-escape would open an OpenGL context, to which its terrain is copied for pictures
-    type(env.physics).contexts = None
+    if task == "quadruped-escape":
+        # it would open an OpenGL context, to which its terrain is copied for pictures
+        type(env.physics).contexts = None
     return env
 
 
@@ -217,6 +227,28 @@ def _difference(pool: Any, batch: Any, i: int, expected: Any) -> str | None:
     if batch.discount[i] != expected.discount:
         return f"the discount is {batch.discount[i]}, not {expected.discount}"
     return None
+
+
+def _compare_pictures(task: str) -> str:
+    """Compares pictures of the free camera and of the first, after some steps."""
+    from parallel_pool._engine.pool import Pool
+    from parallel_pool._families.control_suite_renderer import Renderer
+
+    theirs = load(task, 4)
+    theirs.reset()
+    with Pool(f"dm_control/{task}-v0", 1, seed=4) as pool:
+        pool.reset()
+        for action in _actions(Play(task, num=1, steps=5), theirs.action_spec()):
+            theirs.step(action[0])
+            pool.step(action)
+        for camera, width, height in ((0, 84, 84), (-1, 120, 60)):
+            renderer = Renderer(pool, width=width, height=height, camera_id=camera)
+            ours = renderer.draw(0)
+            wanted = theirs.physics.render(height, width, camera_id=camera)
+            renderer.close()
+            if not np.array_equal(ours, wanted):
+                return f"{task}, camera {camera}: {(ours != wanted).sum()} numbers differ"
+    return SAME
 
 
 def _compare_model(task: str) -> str:
