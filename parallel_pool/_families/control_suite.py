@@ -32,6 +32,11 @@ MODEL_ARRAYS = (
     *("site_size", "body_pos", "body_quat", "light_pos", "wrap_prm", "body_subtreemass"),
     *("hfield_data", "hfield_size"),
 )
+# the options that determine the link
+MODEL_OPTIONS = (
+    *("_model", "speed_switches", "from_pixels", "render_width", "render_height"),
+    "render_camera_id",
+)
 # numbers that no field of a new mjData or mjModel has
 UNIQUE_NUMBER = 0x5A17C3
 UNIQUE_WARNING = 0x3B29E5
@@ -45,12 +50,21 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
         TypeError, ValueError: an option is wrong, or MuJoCo refuses the model.
     """
 
+    kept: list[Any] = []
+
     def make(chosen: Mapping[str, Any]) -> tuple[Any, bytes, str]:
         model, digest = load(str(chosen["_model"]), switches=bool(chosen["speed_switches"]))
-        link = mujoco.make_link(model, mujoco.state_spec(mujoco.INPUTS), describe(model))
-        return model, digest, link
+        lines = describe(model)
+        if chosen["from_pixels"]:
+            from parallel_pool._families import control_suite_pixels
 
-    completed, _ = mujoco.add_link(definition, options, ("_model", "speed_switches"), make)
+            pictures, kept[:] = control_suite_pixels.describe(definition, chosen)
+            lines |= pictures
+        return model, digest, mujoco.make_link(model, mujoco.state_spec(mujoco.INPUTS), lines)
+
+    completed, _ = mujoco.add_link(definition, options, MODEL_OPTIONS, make)
+    if kept:
+        completed["_link"].kept = kept
     return {**completed, "_numpy": numpy_loops.packed()}
 
 

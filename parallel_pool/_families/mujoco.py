@@ -131,9 +131,11 @@ class Link(str):
     Attributes:
         model: the MjModel.
         model_options: the options that determine the model, and their values.
+        kept: what else its addresses belong to.
     """
 
     model: Any
+    kept: Any = None
     model_options: dict[str, Any]
 
 

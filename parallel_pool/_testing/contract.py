@@ -76,9 +76,9 @@ def _check_observation(
             codes = np.asarray(values[field.name])[None]
             (values[field.name],) = field.texts.of_rows(codes)
     # a scalar of an array is no ndarray; Gymnasium's Box wants one
-    single = list(values) == ["obs"]
+    single = len(spec.observations) == 1
     seen = (
-        values["obs"]
+        values[spec.observations[0].name]
         if single
         else nest(
             {

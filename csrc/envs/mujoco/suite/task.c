@@ -25,13 +25,21 @@ static suite_state *state_of(const pp_env *env) {
   return env->state;
 }
 
-static int32_t row_numbers(const suite_shared *shared) {
-  return shared->row_numbers * shared->frame_stack;
+/* bytes of one picture */
+static size_t picture_size(const suite_shared *shared) {
+  return 3 * (size_t)shared->cameras.width * (size_t)shared->cameras.height;
+}
+
+/* bytes of all observations, rounded up to doubles */
+static size_t rows_size(const suite_shared *shared) {
+  size_t stack = (size_t)shared->frame_stack;
+  if (shared->from_pixels) return (picture_size(shared) * stack + 7) / 8 * 8;
+  return sizeof(double) * (size_t)shared->row_numbers * stack;
 }
 
 static size_t saved_size(const suite_shared *shared) {
-  return sizeof(suite_saved) + sizeof(double) * (size_t)(shared->model.sim.state_numbers +
-                                                         shared->num_own + row_numbers(shared));
+  size_t numbers = (size_t)(shared->model.sim.state_numbers + shared->num_own);
+  return sizeof(suite_saved) + sizeof(double) * numbers + rows_size(shared);
 }
 
 static double *numbers_of(const pp_env *env) {
@@ -92,12 +100,32 @@ static int describe_action(pp_config *config, suite_shared *shared) {
   return status;
 }
 
+/* Replaces the observations by a picture. */
+static int prepare_pixels(pp_config *config, suite_shared *shared) {
+  const pp_value *options = config->options;
+  suite_cameras *cameras = &shared->cameras;
+
+  shared->from_pixels = true;
+  cameras->width = (int32_t)options[SUITE_RENDER_WIDTH].i;
+  cameras->height = (int32_t)options[SUITE_RENDER_HEIGHT].i;
+  cameras->camera_id = (int32_t)options[SUITE_RENDER_CAMERA_ID].i;
+  config->num_fields = 1;
+  config->fields[0] =
+      (pp_field){.name = "pixels",
+                 .dtype = PP_UINT8,
+                 .high = 255,
+                 .ndim = 3,
+                 .shape = {3 * shared->frame_stack, cameras->height, cameras->width}};
+  return suite_cameras_init(cameras, shared->model.link, &shared->model.sim.library, config->error);
+}
+
 static int prepare(pp_config *config, suite_shared *shared) {
   int status = suite_model_init(&shared->model, config, shared->kind->writes_model);
 
   shared->frame_stack = (int32_t)config->options[SUITE_FRAME_STACK].i;
   if (status >= 0) status = describe_action(config, shared);
   if (status >= 0) status = shared->kind->task->prepare(config, shared);
+  if (status >= 0 && config->options[SUITE_FROM_PIXELS].i) status = prepare_pixels(config, shared);
   shared->num_fields = config->num_fields;
   config->state_size = sizeof(suite_state) - sizeof(suite_saved) + saved_size(shared);
   return status;
@@ -120,6 +148,7 @@ int suite_configure(pp_config *config) {
 
 void suite_release(void *argument) {
   suite_shared *shared = argument;
+  suite_cameras_fini(&shared->cameras);
   suite_model_fini(&shared->model);
   free(shared);
 }
@@ -181,18 +210,37 @@ static int run(suite_sim *sim, void (*work)(void *)) {
   return status;
 }
 
-/* Writes the new observations into the stack. The first of an episode fills it. */
-static void show(suite_sim *sim, bool is_first) {
-  const suite_shared *shared = sim->shared;
-  size_t size = sizeof(double) * (size_t)shared->row_numbers;
-  int32_t older = shared->frame_stack - 1;
-  double *rows = rows_of(sim->env), *newest = rows + shared->row_numbers * older;
+/* Makes place for the newest of stacked observations of this size, which it returns. */
+static char *push(suite_sim *sim, size_t size) {
+  size_t older = (size_t)sim->shared->frame_stack - 1;
+  char *rows = (char *)rows_of(sim->env);
+  memmove(rows, rows + size, size * older);
+  return rows + size * older;
+}
 
-  if (older) memmove(rows, rows + shared->row_numbers, size * (size_t)older);
-  sim->kind->task->observe(sim, newest);
-  for (int32_t i = 0; is_first && i < older; i++) {
-    memcpy(rows + shared->row_numbers * i, newest, size);
-  }
+/* The first observation of an episode fills the stack. */
+static void fill(suite_sim *sim, size_t size) {
+  char *rows = (char *)rows_of(sim->env);
+  char *newest = rows + size * (size_t)(sim->shared->frame_stack - 1);
+  for (char *row = rows; row < newest; row += size) memcpy(row, newest, size);
+}
+
+static void show(suite_sim *sim, bool is_first) {
+  size_t size = sizeof(double) * (size_t)sim->shared->row_numbers;
+  if (sim->shared->from_pixels) return;
+  sim->kind->task->observe(sim, (double *)(void *)push(sim, size));
+  if (is_first) fill(sim, size);
+}
+
+/* Observes a picture, which must not be drawn within mujoco_call. */
+static int show_picture(suite_sim *sim, bool is_first) {
+  suite_shared *shared = sim->env->shared;
+  size_t size = picture_size(shared);
+  if (!shared->from_pixels) return PP_OK;
+  int status = suite_cameras_draw(&shared->cameras, sim->physics->in->data,
+                                  (uint8_t *)push(sim, size), sim->env->error);
+  if (status >= 0 && is_first) fill(sim, size);
+  return status;
 }
 
 static int begin_episode(suite_sim *sim) {
@@ -245,6 +293,7 @@ int suite_reset(pp_env *env, pp_reset *how) {
   suite_sim sim = sim_of(env);
   (void)how;
   int status = run(&sim, work_reset);
+  if (status >= 0) status = show_picture(&sim, true);
   if (status >= 0) state_of(env)->saved.has_begun = 1;
   return status;
 }
@@ -253,6 +302,7 @@ int suite_step(pp_env *env, const void *action, pp_result *result) {
   suite_sim sim = sim_of(env);
   sim.action = action;
   int status = run(&sim, work_step);
+  if (status >= 0) status = show_picture(&sim, false);
   if (status < 0) return status;
   result->reward[0] = sim.reward;
   result->terminated = sim.has_ended;
@@ -263,6 +313,11 @@ int suite_step(pp_env *env, const void *action, pp_result *result) {
 int suite_observe(pp_env *env, void *const *fields, bool is_reset) {
   const suite_shared *shared = env->shared;
   (void)is_reset;
+  if (shared->from_pixels) {
+    if (fields[0])
+      memcpy(fields[0], rows_of(env), picture_size(shared) * (size_t)shared->frame_stack);
+    return PP_OK;
+  }
   for (int32_t i = 0; i < shared->num_fields; i++) {
     size_t size = (size_t)shared->field_size[i];
     if (!fields[i]) continue;

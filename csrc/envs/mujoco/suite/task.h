@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/pairwise_sum.h"
 #include "base/random_state.h"
+#include "camera.h"
 #include "physics.h"
 #include "rewards.h"
 
@@ -40,6 +41,8 @@ typedef struct suite_shared {
   const suite_kind *kind;
   int32_t frame_stack;
   int32_t row_numbers; /* doubles in one row of all observations */
+  bool from_pixels;
+  suite_cameras cameras; /* if from_pixels */
   int32_t num_fields;
   int32_t field_at[PP_MAX_FIELDS]; /* in the row */
   int32_t field_size[PP_MAX_FIELDS];
@@ -123,6 +126,14 @@ int suite_expose(pp_env *env, void *target);
      .doc = "observations stacked into one, the newest last"},                                     \
     {.name = "speed_switches", .type = PP_OPT_BOOL, .number = 1,                                   \
      .doc = "set MuJoCo options that are faster and give the same bits"},                          \
+    {.name = "from_pixels", .type = PP_OPT_BOOL,                                                   \
+     .doc = "observe a picture, uint8 (3 * frame_stack, render_height, render_width), instead"},   \
+    {.name = "render_width", .type = PP_OPT_INT, .number = 84, .low = 1, .high = 4096,             \
+     .doc = "pixels of a picture"},                                                                \
+    {.name = "render_height", .type = PP_OPT_INT, .number = 84, .low = 1, .high = 4096,            \
+     .doc = "pixels of a picture"},                                                                \
+    {.name = "render_camera_id", .type = PP_OPT_INT, .number = -1, .low = -1, .high = 1000,        \
+     .doc = "the model's camera that draws; -1: the free camera"},                                 \
   }
 
 #define SUITE_DEFINITION(title, limit, table, of)                                                  \
