@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._engine.arguments import quote
 from parallel_pool._families import mujoco
 from parallel_pool._families import mujoco_renderer as opengl
-from parallel_pool._families.control_suite_renderer import WITHOUT, model_with_pictures, task_of
+from parallel_pool._families.control_suite_models import WITHOUT, model_with_pictures, task_of
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition

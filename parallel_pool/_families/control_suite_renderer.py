@@ -6,7 +6,6 @@ import atexit
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,9 @@ import numpy as np
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.pool import write_state
 from parallel_pool._engine.variation import value_for_env
-from parallel_pool._families import control_suite, mujoco
+from parallel_pool._families import mujoco
 from parallel_pool._families import mujoco_renderer as opengl
+from parallel_pool._families.control_suite_models import WITHOUT, model_with_pictures, task_of
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
@@ -28,34 +28,8 @@ OPTIONS: Mapping[str, Any] = MappingProxyType(
     {"width": 320, "height": 240, "camera_id": None, "camera_name": None}
 )
 
-# What tasks write into their models at a reset, the same in all episodes, and pictures show: the
-# array, the name in it, the column and the value. Positions are in mjData.
-SHOWN: Mapping[str, Sequence[tuple[str, str, str, int, float]]] = {
-    "reacher-easy": [("geom", "target", "size", 0, 0.05)],
-    "reacher-hard": [("geom", "target", "size", 0, 0.015)],
-    "finger-spin": [("site", "target", "rgba", 3, 0.0), ("site", "tip", "rgba", 3, 0.0)],
-    "finger-turn_easy": [("site", "target", "size", 0, 0.07)],
-    "finger-turn_hard": [("site", "target", "size", 0, 0.03)],
-    "fish-upright": [("geom", "target", "rgba", 3, 0.0)],
-}
 # dm_control's least number of shapes in a picture; no task has more
 MOST_SHAPES = 1000
-# its terrain, another one in each episode, would have to be copied into OpenGL's memory
-WITHOUT = "quadruped-escape"
-
-
-def task_of(definition: Definition) -> str:
-    """Returns the name of a definition's task, such as "cheetah-run"."""
-    return definition.reference.rpartition(" ")[2]
-
-
-@cache
-def model_with_pictures(name: str, task: str) -> Any:
-    """Returns a task's MjModel with its textures, as it is after a reset."""
-    model, _ = control_suite.load(name, has_pictures=True)
-    for kind, element, array, column, value in SHOWN.get(task, ()):
-        getattr(getattr(model, kind)(element), array)[column] = value
-    return model
 
 
 class Canvas:

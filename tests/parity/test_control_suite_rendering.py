@@ -9,7 +9,8 @@ import pytest
 
 import parallel_pool
 from parallel_pool import Pool
-from parallel_pool._families.control_suite_renderer import WITHOUT, Renderer
+from parallel_pool._families.control_suite_models import WITHOUT
+from parallel_pool._families.control_suite_renderer import Renderer
 from parallel_pool._testing import contract, guards
 from tests.parity.test_mujoco_rendering import needs_opengl
 from tests.support.reference import control_suite_player

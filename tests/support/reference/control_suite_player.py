@@ -254,10 +254,12 @@ def _compare_pictures(task: str) -> str:
 def _compare_model(task: str) -> str:
     """Compares the arrays of dm_control's model with those of ours, textures included."""
     from parallel_pool._engine import registry
-    from parallel_pool._families import control_suite
+    from parallel_pool._families import control_suite_models
 
     definition = registry.find(f"dm_control/{task}-v0")
-    ours, _ = control_suite.load(str(definition.options["_model"].default), has_pictures=True)
+    ours, _ = control_suite_models.load(
+        str(definition.options["_model"].default), has_pictures=True
+    )
     theirs = load(task, 0).physics.model
     for name in dir(ours):
         found, wanted = getattr(ours, name), getattr(theirs.ptr, name)

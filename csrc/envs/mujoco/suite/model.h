@@ -12,7 +12,8 @@
 /* the first options of every task of the suite, in this order; the first four are the simulator's
  */
 enum {
-  SUITE_NAME = MUJOCO_XML_FILE, /* which model parallel_pool/_families/control_suite.py makes */
+  SUITE_NAME =
+      MUJOCO_XML_FILE, /* which model parallel_pool/_families/control_suite_models.py makes */
   SUITE_NUMPY = MUJOCO_NUM_SIMULATOR_OPTIONS,
   SUITE_FRAME_STACK,
   SUITE_SPEED_SWITCHES,

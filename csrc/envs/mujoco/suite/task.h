@@ -111,7 +111,7 @@ int suite_expose(pp_env *env, void *target);
 /* ------------------------------------------------------------------------------ definitions -- */
 
 /* clang-format off */
-/* the options of a task: its model (as control_suite.py names it) and its steps of physics */
+/* the options of a task: its model (as control_suite_models.py names it) and its steps of physics */
 #define SUITE_OPTIONS(xml, skip)                                                                   \
   {                                                                                                \
     {.name = "_link", .type = PP_OPT_STRING, .required = true,                                     \
