@@ -1,13 +1,8 @@
-"""Tasks of dm_control's suite beside dm_control, EnvPool and a bare loop over MuJoCo.
+"""Races tasks of dm_control's suite: `python -m benchmarks.studies.control_suite [TASK ...]`.
 
-    python -m benchmarks.studies.control_suite parity --steps 30000 --seeds 1 2 3
-    python -m benchmarks.studies.control_suite speed
-
-`parity` compares each task with dm_control 1.0.50 in another process, bit by bit, through all
-resets. `speed` steps 32 environments in turn on two threads here and in EnvPool, on one thread here
-and in a loop in C that only calls MuJoCo, and one environment of dm_control, all with EnvPool's
-MuJoCo. Its figures are ratios of CPU time per step, in which other programs on the machine show
-least.
+In turn, 32 environments on two threads here and in EnvPool, on one thread here and in a loop in C
+that only calls MuJoCo, and one environment of dm_control, all with EnvPool's MuJoCo. Figures are
+ratios of CPU time per step, in which other programs on the machine show least.
 """
 
 from __future__ import annotations
@@ -27,7 +22,6 @@ import numpy as np
 
 from benchmarks.harness.toolchain import load
 from parallel_pool._engine.pool import Pool, write_state
-from tests.support.reference.control_suite_player import SAME, TASKS, Play, played
 
 BARE = Path(__file__).parents[1] / "scenes" / "suite_bare.c"
 # EnvPool 1.2.5 was built with it, and the dm_control of the environment loads with it
@@ -43,20 +37,6 @@ BENCHMARKING = (
     *("reacher-hard", "swimmer-swimmer15", "swimmer-swimmer6", "walker-run", "walker-stand"),
     "walker-walk",
 )
-
-
-def parity(steps: int, seeds: Sequence[int], tasks: Sequence[str]) -> int:
-    """Prints a line for each task and seed; returns how many differ."""
-    failed = 0
-    for task in tasks:
-        for seed in seeds:
-            outcome = played(Play(task, seed=seed, num=1, steps=steps, limit=0, run=seed))
-            failed += outcome != SAME
-            print(f"{task:28} seed {seed}, {steps} steps: {outcome}", flush=True)
-    return failed
-
-
-# ------------------------------------------------------------------------------------- speed --
 
 
 class Bare(ctypes.Structure):
@@ -224,19 +204,14 @@ def with_envpools_mujoco(arguments: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["parity", "speed"])
-    parser.add_argument("--steps", type=int, default=30000, help="of each task and seed")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("tasks", nargs="*", default=BENCHMARKING, metavar="TASK")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--tasks", nargs="+", choices=TASKS)
     given = parser.parse_args(arguments)
-    if given.what == "parity":
-        return min(parity(given.steps, given.seeds, given.tasks or TASKS), 1)
     import mujoco
 
     if mujoco.__version__ != MUJOCO:
         return with_envpools_mujoco(sys.argv[1:] if arguments is None else arguments)
-    speed(given.rounds, given.tasks or BENCHMARKING)
+    speed(given.rounds, given.tasks)
     return 0
 
 

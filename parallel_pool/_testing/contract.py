@@ -76,9 +76,9 @@ def _check_observation(
             codes = np.asarray(values[field.name])[None]
             (values[field.name],) = field.texts.of_rows(codes)
     # a scalar of an array is no ndarray; Gymnasium's Box wants one
-    single = len(spec.observations) == 1
+    single = list(values) == ["obs"]
     seen = (
-        values[spec.observations[0].name]
+        values["obs"]
         if single
         else nest(
             {
