@@ -50,40 +50,48 @@ class Bare(ctypes.Structure):
     )
 
 
-def bare_loop(pool: Pool, actions: np.ndarray) -> Callable[[int], None]:
-    """Returns a function that steps copies of a pool's environments so many times."""
-    import mujoco
+class BareLoop:
+    """Steps copies of a pool's environments, from their present states on.
 
-    from parallel_pool._families.mujoco import function_addresses
+    Attributes:
+        copies: the mjData of each environment.
+    """
 
-    link: Any = pool.spec.options["_link"]
-    copies = [mujoco.MjData(link.model) for _ in range(pool.num_envs)]
-    for i, copy in enumerate(copies):
-        write_state(pool, i, copy._address)
-    data = (ctypes.c_void_p * len(copies))(*(copy._address for copy in copies))
-    ctrl = (ctypes.c_void_p * len(copies))(*(copy.ctrl.ctypes.data for copy in copies))
-    functions = function_addresses()
-    setting = Bare(
-        *(functions[name] for name in ("mj_step", "mj_step1", "mj_step2")),
-        link.model._address,
-        ctypes.addressof(data),
-        ctypes.addressof(ctrl),
-        actions.ctypes.data,
-        *actions.shape,
-        pool.spec.options["frame_skip"],
-        link.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4,
-    )
-    library = load(BARE, [])
-    clock = mujoco.get_mjcb_time()
+    def __init__(self, pool: Pool, actions: np.ndarray) -> None:
+        import mujoco
 
-    def play(batches: int) -> None:
+        from parallel_pool._families.mujoco import function_addresses
+
+        link: Any = pool.spec.options["_link"]
+        self.copies = [mujoco.MjData(link.model) for _ in range(pool.num_envs)]
+        for i, copy in enumerate(self.copies):
+            write_state(pool, i, copy._address)
+        count = len(self.copies)
+        data = (ctypes.c_void_p * count)(*(copy._address for copy in self.copies))
+        ctrl = (ctypes.c_void_p * count)(*(copy.ctrl.ctypes.data for copy in self.copies))
+        functions = function_addresses()
+        # C keeps pointers to them
+        self._kept = link, actions, data, ctrl
+        self._mujoco = mujoco
+        self._library = load(BARE, [])
+        self._setting = Bare(
+            *(functions[name] for name in ("mj_step", "mj_step1", "mj_step2")),
+            link.model._address,
+            ctypes.addressof(data),
+            ctypes.addressof(ctrl),
+            actions.ctypes.data,
+            *actions.shape,
+            pool.spec.options["frame_skip"],
+            link.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4,
+        )
+
+    def __call__(self, batches: int) -> None:
+        """Does so many steps of each environment."""
+        clock = self._mujoco.get_mjcb_time()
         # the bindings' clock, which a C program does not have
-        mujoco.set_mjcb_time(None)
-        library.suite_bare_play(ctypes.byref(setting), batches)
-        mujoco.set_mjcb_time(clock)
-
-    play.keeps = copies, data, ctrl  # type: ignore[attr-defined]
-    return play
+        self._mujoco.set_mjcb_time(None)
+        self._library.suite_bare_play(ctypes.byref(self._setting), batches)
+        self._mujoco.set_mjcb_time(clock)
 
 
 def dm_loop(task: str, actions: np.ndarray) -> Callable[[int], None]:
@@ -141,7 +149,7 @@ def costs(task: str, rounds: int) -> dict[str, float]:
             "ours": (repeat(pool.step), NUM_ENVS),
             "EnvPool": (repeat(theirs.step), NUM_ENVS),
             "single": (repeat(single.step), NUM_ENVS),
-            "bare": (bare_loop(pool, actions), NUM_ENVS),
+            "bare": (BareLoop(pool, actions), NUM_ENVS),
             "dm_control": (dm_loop(task, actions), 1),
         }
         spent: dict[str, list[float]] = {name: [] for name in players}
