@@ -35,7 +35,9 @@ def suite() -> Path:
     for folder in folders or ():
         if (Path(folder) / "suite" / "common" / "materials.xml").is_file():
             return Path(folder) / "suite"
-    raise MissingDependencyError(f"the models of dm_control's suite are not installed: {INSTALL}")
+    raise MissingDependencyError(
+        f"the models of dm_control's suite are not installed: {INSTALL}"
+    ) from ModuleNotFoundError("No module named 'dm_control'", name="dm_control")
 
 
 def read(name: str) -> ElementTree.Element:
