@@ -111,6 +111,15 @@ $(VENV)/docs-site: pyproject.toml | $(VENV)/.pip-25.1
 	@echo 'installing the program for the site into $@'
 	@rm -rf $@ $@.partial && $(PIP) --target $@.partial --group docs && mv $@.partial $@ && touch $@
 
+# The reference of dm_control's suite: the newest dm_control, and the newest MuJoCo that it loads
+# with. What else it imports comes with the dm_control of the group integration.
+$(VENV)/.dev $(VENV)/.bench: | $(VENV)/dm-control-1.0.50
+
+$(VENV)/dm-control-%: | $(VENV)/.tools
+	@echo 'installing dm_control $* and its MuJoCo into $@'
+	@rm -rf $@.partial && \
+	  $(PIP) --no-deps --target $@.partial dm-control==$* mujoco==3.17.0 && mv $@.partial $@
+
 # Procgen's games, for tests and benchmarks. Its metadata ask for NumPy 1 and gym, which its library
 # does not need, so no group can name it. Only Python 3.11 and 3.12 have a wheel; tests of it are
 # skipped elsewhere, which is no reason to have no environment.

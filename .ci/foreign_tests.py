@@ -33,7 +33,7 @@ PACKAGES = (
 )
 # tests that import one of these are skipped
 MISSING = (
-    *("Box2D", "cv2", "envpool", "jax", "multi_agent_ale_py", "procgen", "ray"),
+    *("Box2D", "cv2", "dm_control", "envpool", "jax", "multi_agent_ale_py", "procgen", "ray"),
     *("stable_baselines3", "torch"),
 )
 # Debian 12's

@@ -70,6 +70,8 @@ NOT_FOR_SANITIZERS = [
     *("workers/test_dm_adapter.py", "workers/test_step_waits.py", "workers/test_worker*.py"),
     *("faults/test_worker_*.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
     *("parity/test_mujoco_rendering.py", "parity/test_mpe*.py", "parity/test_atari_players.py"),
+    # their C code runs in another process, which has no sanitizer
+    "parity/test_control_suite*.py",
     *("tools/test_check.py", "tools/test_cli.py", "tools/test_profile.py", "tools/test_source*.py"),
     "tools/test_trace_report.py",
     # tests of sources, tables, names and installations

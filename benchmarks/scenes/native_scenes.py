@@ -79,6 +79,17 @@ def bipedal_walker(num_envs: int, num_threads: int) -> Task:
     )
 
 
+def cheetah_run(num_envs: int, num_threads: int) -> Task:
+    """Returns a synchronous CheetahRun-v1 task, of dm_control's suite."""
+    return Task(
+        "CheetahRun-v1",
+        *(num_envs, num_envs, num_threads),
+        num_actions=0,
+        max_episode_steps=1000,
+        action_size=6,
+    )
+
+
 def car_racing(num_envs: int, num_threads: int) -> Task:
     """Returns a synchronous CarRacing-v3 task."""
     return Task(
@@ -265,6 +276,15 @@ RACES = (
         bars={ENVPOOL: 1.2, SYNC: 5},
     ),
     *(scene for name in MUJOCO for scene in mujoco_races(name)),
+    Scene(
+        name="cheetah-run-32",
+        title=f"dm_control's cheetah-run, 32 envs, 2 threads, sync, MuJoCo {ENVPOOLS_MUJOCO}",
+        task=cheetah_run(32, 2),
+        ours=(envpool_api,),
+        rivals=ENVPOOLS,
+        bars={ENVPOOL: 1.3},
+        mujoco=ENVPOOLS_MUJOCO,
+    ),
     Scene(
         name="ant-1",
         title="Ant-v5, 1 env, 1 thread",

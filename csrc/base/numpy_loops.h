@@ -29,6 +29,11 @@ typedef struct pp_numpy_loops {
   pp_numpy_function cos;
   pp_numpy_function sin;
   pp_numpy_function arctan2;
+  pp_numpy_function log;
+  pp_numpy_function log1p;
+  pp_numpy_function arcsinh;
+  pp_numpy_function tanh;
+  pp_numpy_function matmul;
   int64_t fuses_dot; /* 1: dot of a few numbers uses fused multiply-add */
 } pp_numpy_loops;
 
@@ -69,6 +74,42 @@ static inline double pp_numpy_arctan2(const pp_numpy_loops *numpy, double y, dou
   if (!numpy->arctan2.loop) return atan2(y, x);
   numpy->arctan2.loop(arguments, &count, strides, numpy->arctan2.data);
   return result;
+}
+
+static inline double pp_numpy_log(const pp_numpy_loops *numpy, double x) {
+  return numpy->log.loop ? pp_numpy_call(&numpy->log, x) : log(x);
+}
+
+static inline double pp_numpy_log1p(const pp_numpy_loops *numpy, double x) {
+  return numpy->log1p.loop ? pp_numpy_call(&numpy->log1p, x) : log1p(x);
+}
+
+static inline double pp_numpy_arcsinh(const pp_numpy_loops *numpy, double x) {
+  return numpy->arcsinh.loop ? pp_numpy_call(&numpy->arcsinh, x) : asinh(x);
+}
+
+static inline double pp_numpy_tanh(const pp_numpy_loops *numpy, double x) {
+  return numpy->tanh.loop ? pp_numpy_call(&numpy->tanh, x) : tanh(x);
+}
+
+/* Writes left.dot(right), of shapes (rows, inner) and (inner, columns), both in C order. NumPy's
+ * BLAS chooses its code by the shape, so that of left says whether it is a vector (rows 1). */
+static inline void pp_numpy_matmul(const pp_numpy_loops *numpy, const double *left, int32_t rows,
+                                   int32_t inner, const double *right, int32_t columns,
+                                   double *product) {
+  const intptr_t size = sizeof(double), counts[4] = {1, rows, inner, columns};
+  const intptr_t strides[9] = {0,   0, 0, inner * size, size, columns * size, size, columns * size,
+                               size};
+  char *arguments[3] = {(char *)(uintptr_t)left, (char *)(uintptr_t)right, (char *)product};
+  numpy->matmul.loop(arguments, counts, strides, numpy->matmul.data);
+}
+
+/* Returns the dot product of two vectors of any length. */
+static inline double pp_numpy_dot(const pp_numpy_loops *numpy, const double *left,
+                                  const double *right, int32_t count) {
+  double product;
+  pp_numpy_matmul(numpy, left, 1, count, right, 1, &product);
+  return product;
 }
 
 /* Returns numpy.linalg.norm of two numbers, which adds products in BLAS. */

@@ -15,6 +15,10 @@ families |= {
         renderer="parallel_pool._families.box2d_renderer",
     ),
     "classic": Family(renderer="parallel_pool._families.classic_renderer"),
+    "control_suite": Family(
+        "parallel_pool._families.control_suite",
+        renderer="parallel_pool._families.control_suite_renderer",
+    ),
     "minigrid": Family(
         "parallel_pool._families.minigrid",
         renderer="parallel_pool._families.minigrid_renderer",

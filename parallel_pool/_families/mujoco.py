@@ -52,7 +52,8 @@ RANGES = {
 FUNCTIONS = (
     *("mj_copyModel", "mj_deleteModel", "mj_makeData", "mj_deleteData", "mj_copyData"),
     *("mj_resetData", "mj_forward", "mj_step", "mj_rnePostConstraint", "mj_name2id"),
-    *("mj_stateSize", "mj_getState", "mj_setState", "mj_setConst"),
+    *("mj_stateSize", "mj_getState", "mj_setState", "mj_setConst", "mj_step1", "mj_step2"),
+    "mj_objectVelocity",
 )
 # they set a thread's handlers of errors and warnings: one function since 3.10, three before
 HANDLERS = {"set_log": "_mjPRIVATE_setTlsLogHandler"}
@@ -130,9 +131,11 @@ class Link(str):
     Attributes:
         model: the MjModel.
         model_options: the options that determine the model, and their values.
+        kept: what else its addresses belong to.
     """
 
     model: Any
+    kept: Any = None
     model_options: dict[str, Any]
 
 
@@ -353,10 +356,15 @@ def load(path: Path, switches: bool, warns: bool = True) -> tuple[Any, bytes]:
             model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, name, 0))
     if model.nplugin:
         raise ValueError(f"{path}: models with plugins are not supported: choose another xml_file")
-    size = mujoco.mj_sizeModel(model)
-    image = np.empty(size, np.uint8)
+    return model, digest(model)
+
+
+def digest(model: Any) -> bytes:
+    """Returns the SHA-256 of a compiled model."""
+    mujoco = import_mujoco()
+    image = np.empty(mujoco.mj_sizeModel(model), np.uint8)
     mujoco.mj_saveModel(model, None, image)
-    return model, hashlib.sha256(image.tobytes()).digest()
+    return hashlib.sha256(image.tobytes()).digest()
 
 
 # MuJoCo's mjLogMessage, since 3.10, begins with level (int), topic (int) and text
@@ -557,7 +565,7 @@ def find_state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
         if not size or int(bit).bit_count() > 1:
             continue
         if name == "TIME":
-            parts.append((_time_offset(data), 1, size))
+            parts.append((time_offset(data), 1, size))
         elif name in STATE_ARRAYS:
             parts.append((offsets[STATE_ARRAYS[name]], 0, size))
         else:
@@ -591,14 +599,26 @@ def find_cursors(model: Any, spec: int) -> dict[str, int]:
     return numbers
 
 
-def _time_offset(data: Any) -> int:
+def time_offset(data: Any) -> int:
     """Returns the offset of the time in mjData, found by a value that no other field has."""
     data.time = UNIQUE_TIME
+    # twenty thousand numbers are in front of it
+    return find_number("time", data, UNIQUE_TIME)
+
+
+def find_number(name: str, struct_of: Any, value: float) -> int:
+    """Returns the offset in mjData, or in mjModel, of a number that has a value as no other has.
+
+    Args:
+        name: of the number, under which its offset is remembered.
+        struct_of: the MjData or MjModel.
+        value: a float for a double, an integer for an int.
+    """
+    number = ctypes.c_double if isinstance(value, float) else ctypes.c_int32
 
     def is_there(offset: int) -> bool:
-        return ctypes.c_double.from_address(data._address + offset).value == UNIQUE_TIME
+        return bool(number.from_address(struct_of._address + offset).value == value)
 
-    # twenty thousand numbers are in front of it
-    if not is_there(found_offsets.get("time", 0)):
-        found_offsets["time"] = next(filter(is_there, itertools.count(0, 8)))
-    return found_offsets["time"]
+    if not is_there(found_offsets.get(name, 0)):
+        found_offsets[name] = next(filter(is_there, itertools.count(0, ctypes.sizeof(number))))
+    return found_offsets[name]

@@ -16,7 +16,7 @@ from parallel_pool._testing import contract, guards, speed
 from tests.support.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "mujoco", "procgen")
+EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "control_suite", "mujoco", "procgen")
 # all games of one API share the code that is tested here: these stand for all of Atari and Procgen
 VARIANTS = {"pong", "breakout", "adventure", "coinrun", "CoinrunEasy"}
 # the older ids of a MuJoCo task are the newest with other options: those of two tasks stand for all
@@ -26,6 +26,12 @@ WORLDS = {"mpe/simple_tag_v3", "mpe/simple_speaker_listener_v4", "mpe/collect_tr
 # BabyAI's levels differ in what a reset makes; these have all instructions, boxes with keys, and an
 # object in the agent's hands
 LEVELS = {"BabyAI-BossLevel-v0", "BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carrying-v0"}
+# dm_control's tasks share the code that calls MuJoCo: these have the shared model, models of their
+# own, springs that the seed draws, and EnvPool's id
+PHYSICS = {
+    *("dm_control/hopper-hop-v0", "dm_control/reacher-easy-v0", "dm_control/lqr-lqr_2_1-v0"),
+    "StackerStack2-v1",
+}
 IDS = sorted(
     id
     for id, found in registry.definitions().items()
@@ -33,6 +39,7 @@ IDS = sorted(
     and not (found.family == "mujoco" and OLDER.match(id))
     and not (found.family == "mpe" and id not in WORLDS)
     and not (id.startswith("BabyAI-") and id not in LEVELS)
+    and not (found.family == "control_suite" and id not in PHYSICS)
 )
 # make check tests one or two ids of each family, and all of the family test
 SAMPLED = {
@@ -41,6 +48,7 @@ SAMPLED = {
     *("Blackjack-v1", "Catch-v0", "Taxi-v4", "MiniGrid-Dynamic-Obstacles-8x8-v0"),
     "BabyAI-BossLevel-v0",
     "procgen-coinrun-v0",
+    "dm_control/reacher-easy-v0",
 }
 QUICK = {env for env in IDS if registry.find(env).family == "test"} | SAMPLED
 CASES = sampled(IDS, QUICK)

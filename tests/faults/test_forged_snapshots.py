@@ -29,6 +29,7 @@ FEW = {
     "atari": ["Pong-v5"],
     "atari_players": ["atari/pong_v3"],
     "box2d": ["BipedalWalker-v3", "LunarLander-v3"],
+    "control_suite": ["StackerStack2-v1", "dm_control/lqr-lqr_2_1-v0"],
     "mujoco": ["Ant-v5", "Reacher-v5"],
     "procgen": ["procgen-coinrun-v0"],
 }
@@ -61,6 +62,12 @@ BABYAI = {"BabyAI-BossLevel-v0", "BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carryi
 # A snapshot of Procgen holds a seed and actions, which the library plays again: no byte reaches a
 # game's own state. So one game of each kind of distribution mode stands for all
 PROCGEN = {"procgen-coinrun-v0", "CaveflyerMemory-v0", "LeaperExploration-v0"}
+# Tasks of dm_control's suite share the check, and index nothing by what a snapshot holds. They
+# differ in what a reset draws, and whether they write numbers of the snapshot into the model
+SUITE = {
+    *("dm_control/hopper-hop-v0", "dm_control/lqr-lqr_2_1-v0", "dm_control/quadruped-escape-v0"),
+    *("dm_control/reacher-easy-v0", "StackerStack2-v1"),
+}
 # ids that share a process
 TOGETHER = 6
 
@@ -76,6 +83,8 @@ def has_own_code(env: str) -> bool:
         return env in BABYAI
     if definition.family == "procgen":
         return env in PROCGEN
+    if definition.family == "control_suite":
+        return env in SUITE
     return True
 
 

@@ -25,6 +25,7 @@ OTHERS = {
     "PettingZoo": {"_cumulative_rewards"},
     "Stable-Baselines3": {"_reset_options"},
     "MuJoCo": {"_address"},
+    "dm_control": {"_step_limit"},
     "JAX": {"_at_fork_handler_installed"},
     "Python": {"_exit", "_getframe", "_identity", "_pid", "_resource_tracker"},
 }

@@ -43,12 +43,13 @@ typedef struct entry {
 #define OPTIONAL(name) {#name, offsetof(mujoco_library, name), true}
 
 static const entry functions[] = {
-    REQUIRED(mj_copyModel),  REQUIRED(mj_deleteModel), REQUIRED(mj_makeData),
-    REQUIRED(mj_deleteData), REQUIRED(mj_copyData),    REQUIRED(mj_resetData),
-    REQUIRED(mj_forward),    REQUIRED(mj_step),        REQUIRED(mj_rnePostConstraint),
-    REQUIRED(mj_name2id),    REQUIRED(mj_stateSize),   REQUIRED(mj_getState),
-    REQUIRED(mj_setState),   REQUIRED(mj_setConst),    OPTIONAL(set_error),
-    OPTIONAL(set_warning),   OPTIONAL(set_log),        OPTIONAL(mjcb_time),
+    REQUIRED(mj_copyModel),  REQUIRED(mj_deleteModel),    REQUIRED(mj_makeData),
+    REQUIRED(mj_deleteData), REQUIRED(mj_copyData),       REQUIRED(mj_resetData),
+    REQUIRED(mj_forward),    REQUIRED(mj_step),           REQUIRED(mj_rnePostConstraint),
+    REQUIRED(mj_name2id),    REQUIRED(mj_stateSize),      REQUIRED(mj_getState),
+    REQUIRED(mj_setState),   REQUIRED(mj_setConst),       REQUIRED(mj_step1),
+    REQUIRED(mj_step2),      REQUIRED(mj_objectVelocity), OPTIONAL(set_error),
+    OPTIONAL(set_warning),   OPTIONAL(set_log),           OPTIONAL(mjcb_time),
 };
 
 #define PLACE(name) {#name, offsetof(mujoco_places, name), false}

@@ -14,8 +14,8 @@
 #include "pp_env.h"
 #include "pp_robot.h"
 
-/* the member of MuJoCo's mjtObj that tasks look up by name; the same in all versions */
-enum { MUJOCO_BODY = 1 };
+/* members of MuJoCo's mjtObj; the same in all versions */
+enum { MUJOCO_BODY = 1, MUJOCO_GEOM = 5, MUJOCO_SITE = 6 };
 
 /* takes a pointer to MuJoCo's mjLogMessage */
 typedef void mujoco_log_handler(const void *message);
@@ -33,8 +33,12 @@ typedef struct mujoco_library {
   void (*mj_resetData)(const mjModel *model, mjData *data);
   void (*mj_forward)(const mjModel *model, mjData *data);
   void (*mj_step)(const mjModel *model, mjData *data);
+  void (*mj_step1)(const mjModel *model, mjData *data); /* a step's first part: positions... */
+  void (*mj_step2)(const mjModel *model, mjData *data); /* ... and the part that needs controls */
   void (*mj_setConst)(mjModel *model, mjData *data);
   void (*mj_rnePostConstraint)(const mjModel *model, mjData *data);
+  void (*mj_objectVelocity)(const mjModel *model, const mjData *data, int type, int id,
+                            double *velocity, int is_local);
   int (*mj_name2id)(const mjModel *model, int type, const char *name);
   int (*mj_stateSize)(const mjModel *model, unsigned spec);
   void (*mj_getState)(const mjModel *model, const mjData *data, double *state, unsigned spec);

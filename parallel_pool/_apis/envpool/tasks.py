@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 registered: dict[str, tuple[Definition, dict[str, Any]]] = {}
 # ids that only EnvPool has, and the native ids whose environments they are
 ALIASES = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
+# dm_control's tasks have the names "cheetah-run", and Shimmy's ids in Gymnasium
+SUITE_ID = "dm_control/{}-v0"
 
 
 def find(task_id: str) -> tuple[Definition, dict[str, Any]]:
@@ -21,4 +23,9 @@ def find(task_id: str) -> tuple[Definition, dict[str, Any]]:
     Raises:
         ValueError: there is no such task.
     """
-    return registered.get(task_id) or (registry.find(ALIASES.get(task_id, task_id)), {})
+    if task_id in registered:
+        return registered[task_id]
+    suite_id = SUITE_ID.format(task_id)
+    if suite_id in registry.builtin():
+        task_id = suite_id
+    return registry.find(ALIASES.get(task_id, task_id)), {}
