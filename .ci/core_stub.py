@@ -73,6 +73,7 @@ class FFI:
     CData: Final[type]
     CType: Final[type]
     error: Final[type[Exception]]
+    errno: int
     def addressof(self, cdata: _CData | Lib, /, *fields: str | int) -> _CData: ...
     def buffer(self, cdata: _CData, size: int = -1) -> Buffer: ...
     def callback(

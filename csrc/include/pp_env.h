@@ -87,9 +87,9 @@ enum pp_follow {
 
 /* A field's Gymnasium space. PP_DISCRETE_TUPLE is for the only observation of an environment, and
  * for the action of one with one player: an array of one axis in C, EnvPool's API and dm_env's, as
- * PP_MULTI_DISCRETE, and in Gymnasium's API a Tuple of Discretes. PP_TEXT is for observations and infos of environments with one player: a
- * row holds a code, one integer or several, and Gymnasium's API makes a string of it with
- * pp_field.text. */
+ * PP_MULTI_DISCRETE, and in Gymnasium's API a Tuple of Discretes. PP_TEXT is for observations and
+ * infos of environments with one player: a row holds a code, one integer or several, and
+ * Gymnasium's API makes a string of it with pp_field.text. */
 enum pp_space {
   PP_BOX,
   PP_DISCRETE,
