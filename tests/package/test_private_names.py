@@ -21,7 +21,7 @@ FOLDERS = ("tests", "integration", "benchmarks")
 # underscored names of others that are meant to be used, or that nothing else gives
 OTHERS = {
     "NamedTuple": {"_asdict", "_fields", "_make", "_replace"},
-    "Gymnasium": {"_add_info"},
+    "Gymnasium": {"_add_info", "_render"},
     "PettingZoo": {"_cumulative_rewards"},
     "Stable-Baselines3": {"_reset_options"},
     "MuJoCo": {"_address"},

@@ -86,9 +86,9 @@ class Painter:
         self._blank = np.zeros((96, 96, 3), np.uint8)
         for each in envs.envs:
             env = each.unwrapped
-            setattr(env, "_render", partial(self._render, getattr(env, "_render")))  # noqa: B009, B010
+            env._render = partial(self._paint, env._render)
 
-    def _render(self, draw: Callable[[str], Any], mode: str) -> Any:
+    def _paint(self, draw: Callable[[str], Any], mode: str) -> Any:
         return draw(mode) if self.draws else self._blank
 
     def seen(self, result: tuple[Any, ...]) -> tuple[Any, ...]:
