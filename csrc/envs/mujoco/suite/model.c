@@ -105,20 +105,14 @@ static int read_rest(suite_model *it, pp_config *config) {
   return PP_OK;
 }
 
-/* one call of mj_copyModel */
-typedef struct model_copy {
-  suite_model *of;
-} model_copy;
-
 static void copy_model(void *argument) {
-  suite_model *it = ((model_copy *)argument)->of;
+  suite_model *it = argument;
   it->resting = it->sim.library.mj_copyModel(NULL, it->sim.model);
 }
 
 static int make_resting(suite_model *it, pp_error *error) {
-  model_copy copy = {it};
   char text[PP_ERROR_TEXT] = "no memory";
-  int status = mujoco_call(&it->sim.library, copy_model, &copy, text);
+  int status = mujoco_call(&it->sim.library, copy_model, it, text);
   if (status < 0 || !it->resting) return pp_fail(error, PP_ERR_MEMORY, "%s", text);
   *(int32_t *)(void *)((char *)it->resting + it->flags) |= it->no_actuation;
   return PP_OK;

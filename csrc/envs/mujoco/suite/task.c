@@ -1,6 +1,7 @@
 /* The engine's callbacks for all tasks of dm_control's suite. */
 #include "task.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/random.h"
@@ -20,6 +21,10 @@ typedef struct suite_state {
   bool is_live; /* the physics has the state; false: saved has, as after a snapshot */
   suite_saved saved;
 } suite_state;
+
+/* the numbers follow what saved has of structs */
+_Static_assert(sizeof(suite_state) == offsetof(suite_state, saved) + sizeof(suite_saved),
+               "padding");
 
 static suite_state *state_of(const pp_env *env) {
   return env->state;
@@ -355,10 +360,10 @@ int suite_load(pp_env *env, const void *bytes, int64_t size) {
   return PP_OK;
 }
 
-/* All numbers but the generator's index and MuJoCo's cursors are only calculated with. */
+/* All other numbers are only calculated with: the models have no delayed signals, whose cursors
+ * would be indices. */
 int suite_check_state(const pp_env *env, const pp_saved *saved) {
   const suite_shared *shared = env->shared;
-  const mujoco_simulator *sim = &shared->model.sim;
   suite_saved head;
 
   if (saved->size != (int64_t)saved_size(shared)) {
@@ -373,8 +378,6 @@ int suite_check_state(const pp_env *env, const pp_saved *saved) {
   if (!head.has_begun && saved->phase != PP_FRESH) {
     return pp_fail(env->error, PP_ERR_ARGUMENT, "has_begun=0 within an episode");
   }
-  // the models have no signals with delays, so there are no cursors to check
-  (void)sim;
   return PP_OK;
 }
 

@@ -55,7 +55,6 @@ typedef struct suite_shared {
 
 /* one environment in one callback */
 typedef struct suite_sim {
-  mujoco_workspace *in; /* unused: mujoco_call's argument begins so elsewhere */
   const suite_shared *shared;
   const suite_kind *kind;
   const int32_t *ids;
