@@ -338,6 +338,15 @@ class ChangesTable(Probe):
         return [0, 0, 0, 0, 0, 0]
 
 
+RATES = [{"n": 1, "rate": np.zeros(2)}, {"n": 2, "rate": np.ones(3)}]
+
+
+class ChangesArray(Probe):
+    def values(self, action):
+        RATES[self.steps % 2]["rate"][0] += 1
+        return [0, 0, 0, 0, 0, 0]
+
+
 class ChangesHeld(Probe):
     def __init__(self):
         super().__init__()
@@ -369,6 +378,7 @@ REFUSED = {
     Overwrites: "the order of a set is not translated",
     ReadsLast: "the order of a set is not translated",
     ChangesTable: "this is the same for all environments: copy it before it is changed",
+    ChangesArray: "this array is the same for all environments: copy it first",
     ChangesHeld: "this is the same for all environments: copy it before it is changed",
     InOrder: "an OrderedDict is not translated: a dict keeps its order",
 }

@@ -62,7 +62,7 @@ class Rover(gymnasium.Env):
         out = bool(np.abs(self.place).max() > 4)
         late = self.steps >= 20
         reason = "left the plain" if out else "no time, “weiß”?" if late else None
-        info = {"reason": reason, "mood": self.mood, "speed": push * 0.5}
+        info = {"reason": reason, "mood": self.mood, "speed": push * 0.5, "ground": "sand"}
         if turn > 0:
             info["speed"] = -1.0
         return self._seen(), float(push), out, late, info
@@ -278,7 +278,7 @@ def test_a_lease_takes_tuples() -> None:
 
     first, second = asyncio.run(play())
     assert first == {"reason": None, "mood": "calm"}
-    assert second == {"reason": None, "mood": "wild", "speed": 1.5}
+    assert second == {"reason": None, "mood": "wild", "speed": 1.5, "ground": "sand"}
 
 
 def test_compiled_programs_have_dicts_and_codes() -> None:
