@@ -144,6 +144,7 @@ class Lib:
     PP_ON_RESET: Final[int]
     PP_ALWAYS: Final[int]
     PP_ON_TERMINATION: Final[int]
+    PP_IF_GIVEN: Final[int]
     PP_MAX_STAGES: Final[int]
     PP_MAX_FRAMES: Final[int]
     PP_MAX_PICTURE_SIDE: Final[int]

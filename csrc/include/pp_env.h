@@ -122,8 +122,17 @@ enum pp_given {
 };
 
 /* The rows that have an info. PP_ON_TERMINATION: those of steps that terminate the episode, and no
- * others; by itself, and for infos that are not per_player. */
-enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3, PP_ON_TERMINATION = 4 };
+ * others; by itself, and for infos that are not per_player. PP_IF_GIVEN, added to the first three:
+ * of these rows those that the info "given" names. Such environments have one player, and that
+ * info, PP_INT64 and PP_ALWAYS, has a bit for each of these infos, 1 << 0 for the first one. APIs
+ * with names of infos leave it out itself. */
+enum pp_when {
+  PP_ON_STEP = 1,
+  PP_ON_RESET = 2,
+  PP_ALWAYS = 3,
+  PP_ON_TERMINATION = 4,
+  PP_IF_GIVEN = 8
+};
 
 /* ------------------------------------------------------------------------------------ data -- */
 

@@ -327,7 +327,9 @@ static int check_field(const subject *s, const pp_field *field, int32_t num_play
   if (!pp_dtype_size(field->dtype)) {
     return refuse(s, "dtype=%d: choose a pp_dtype", field->dtype);
   }
-  if (field->is_info && (field->when < PP_ON_STEP || field->when > PP_ON_TERMINATION)) {
+  int32_t when = field->when & ~PP_IF_GIVEN;
+  bool is_if_given = when != field->when;
+  if (field->is_info && (when < PP_ON_STEP || when > PP_ON_TERMINATION - is_if_given)) {
     return refuse(s, "when=%d: choose a pp_when, for an info", field->when);
   }
   if (field->is_info && field->when == PP_ON_TERMINATION && field->per_player) {
@@ -355,11 +357,25 @@ static int check_order(const subject *s, const pp_config *config, int32_t at) {
   return PP_OK;
 }
 
-/* checks whether the environment can have a field of this space */
+/* returns whether an environment with one player says which infos a row has */
+static bool has_given(const pp_config *config) {
+  for (int32_t i = 0; i < config->num_fields && config->num_players == 1; i++) {
+    const pp_field *field = &config->fields[i];
+    if (strcmp(field->name, "given") == 0 && field->is_info && field->when == PP_ALWAYS) {
+      return field->dtype == PP_INT64 && !field->ndim;
+    }
+  }
+  return false;
+}
+
+/* checks whether the environment can have a field of this space, in these rows */
 static int check_place(const subject *s, const pp_config *config, int32_t at) {
   const pp_field *field = &config->fields[at];
   if (field->space == PP_TEXT && (field->per_player || config->num_players > 1)) {
     return refuse(s, "it is a PP_TEXT: only environments with one player have texts");
+  }
+  if (field->is_info && (field->when & PP_IF_GIVEN) && !has_given(config)) {
+    return refuse(s, "when=PP_IF_GIVEN: add the info \"given\", and leave players out");
   }
   bool is_alone = config->num_fields == 1 || config->fields[1].is_info;
   bool is_fit = at == 0 && is_alone && !field->is_info && !field->per_player && field->ndim == 1;

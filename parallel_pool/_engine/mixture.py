@@ -190,6 +190,12 @@ class Mixture(Definition):
         specs = [
             each.definition.configure(own) for each, own in zip(self.members, options, strict=True)
         ]
+        for member, spec in zip(self.members, specs, strict=True):
+            if spec.given:
+                raise ValueError(
+                    f"{self.id}: results of {member.name} may lack infos ({', '.join(spec.given)}),"
+                    " which can't be mixed: let all its results have the same infos"
+                )
         number, error = ffi.new("int64_t *"), new_error()
         values = ffi.new("pp_value *[]", [spec.values.raw for spec in specs])
         status = lib.pp_mixture_unite(self.raw, values, number, error)

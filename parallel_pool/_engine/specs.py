@@ -270,6 +270,7 @@ class Field:
         is_info: False for observations and the action.
         on_step, on_reset: whether rows of steps, and of resets, have the info.
         on_termination: whether only rows of steps that terminate the episode have it.
+        is_optional: whether only those rows have it that `Spec.given` names.
         space_kind: "box", "discrete", "multi_discrete", "multi_binary", or "discrete_tuple": an
             array here, and in Gymnasium's API a tuple; or "text": codes here, and in Gymnasium's
             API strings.
@@ -306,6 +307,7 @@ class Field:
     player_sizes: tuple[int, ...] | None = None
     texts: Texts | None = None
     rows: Rows | None = None
+    is_optional: bool = False
 
     @property
     def marks_players(self) -> bool:
@@ -362,6 +364,7 @@ class Field:
             if raw.player_sizes
             else None,
             texts=Texts.read(raw) if raw.space == lib.PP_TEXT else None,
+            is_optional=bool(raw.is_info and raw.when & lib.PP_IF_GIVEN),
         )
 
     def of_player(self, player: int) -> Field:
@@ -590,6 +593,9 @@ def dict_space(tree: Mapping[str, Any]) -> gymnasium.Space[Any]:
     )
 
 
+# the info that says which infos a row has
+GIVEN = "given"
+
 # By family, the module whose function `text_space(spec, field)` makes the space of its texts, or
 # returns None for Gymnasium's own Text; `parallel_pool._families` adds them.
 text_spaces: dict[str, str] = {}
@@ -606,6 +612,7 @@ class Spec:
         fields: observations, then infos.
         action: the action's field.
         row_actions: of a mixture's pool, each environment's own; () otherwise.
+        given: of infos that some rows lack their bits in the info "given", by name.
     """
 
     row_actions: tuple[Field, ...] = ()
@@ -625,6 +632,12 @@ class Spec:
         self.observations = tuple(field for field in self.fields if not field.is_info)
         self.infos = tuple(field for field in self.fields if field.is_info)
         self.action = Field.read(config.action, self.num_players)
+        optional = [field.name for field in self.infos if field.is_optional]
+        self.given = {name: 1 << i for i, name in enumerate(optional)}
+
+    def is_shown(self, field: Field) -> bool:
+        """Whether an info is one of the environment's, and does not only say which there are."""
+        return not (self.given and field.name == GIVEN)
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """Returns one environment's observation space; a Dict if observations have keys."""

@@ -47,6 +47,17 @@ def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
+def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns {"a": {"b": x}} as {"a.b": x}."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            found.update({f"{key}.{name}": each for name, each in flat(value).items()})
+        else:
+            found[key] = value
+    return found
+
+
 def names_of(tree: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the names that `nest` made a tree of, in its order."""
     found: list[str] = []

@@ -13,9 +13,8 @@ from gymnasium import spaces
 from parallel_pool._translator import containers, definition, loops, operators, storage
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.definition import Field
-from parallel_pool._translator.displays import OpenDict
 from parallel_pool._translator.refusal import Refusal
-from parallel_pool._translator.types import Array, DynamicArray, Map, Number, Text, Type
+from parallel_pool._translator.types import Array, DynamicArray, Entry, Map, Number, Text, Type
 from parallel_pool._translator.values import (
     Fixed,
     Flat,
@@ -368,7 +367,7 @@ class Definition(definition.Definition):
             raise body.refuse(f"an agent's info is {value.type}: return a dict with known keys")
         self._mark(body, player, TOLD)
         for key, item in zip(record.keys, record.items, strict=True):
-            if isinstance(item, Opt) and record.cls is OpenDict:
+            if isinstance(item, Opt) and isinstance(item.optional, Entry):
                 with body.block(f"if ({item.some}) {{"):
                     self._told_of(body, player, key, storage.held(body, item), is_reset)
             else:

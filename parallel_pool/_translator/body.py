@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -708,13 +709,23 @@ class Body:
             return one
         self.program.reset_options.meet((one, other))
         try:
-            of = storage.join(self._type(one), self._type(other))
+            of = self._joined_type(self._type(one), self._type(other), name in self.shown_names)
         except Refusal as refusal:
             raise self.refuse(f"{name}: {refusal.args[0]}") from None
         found = self._at(name, of)
         if isinstance(found, Arr) and isinstance(one, Arr) and isinstance(other, Arr):
             found.order = arrays.one_order([one.order, other.order])
         return found
+
+    def _joined_type(self, one: Type, other: Type, is_shown: bool) -> Type:
+        """Returns the type of what may be either; is_shown: it may be an info."""
+        found = storage.joined_dicts(one, other) if is_shown else None
+        return found or storage.join(one, other)
+
+    @functools.cached_property
+    def shown_names(self) -> frozenset[str]:
+        """The names of infos: dicts that the function writes and returns, and does not read."""
+        return displays.infos_of(self.function.tree, self.program.info_methods)
 
     def _type(self, value: Value) -> Type:
         return self.unbounded(value)
@@ -1277,7 +1288,8 @@ class Body:
             return NONE
         result = self.found_returns[0]
         for each in self.found_returns[1:]:
-            result = storage.join(result, each)
+            is_shown = self.function.name in self.program.info_methods
+            result = self._joined_type(result, each, is_shown)
         return result
 
 

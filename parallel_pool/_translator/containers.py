@@ -20,6 +20,7 @@ from parallel_pool._translator.types import (
     List,
     Map,
     Optional,
+    TableRecord,
     Text,
     Type,
     unbounded,
@@ -564,10 +565,10 @@ def copied(body: Body, value: Lst) -> Lst:
 
 def changeable(body: Body, value: Value) -> None:
     """Raises Refusal if a list or dict can't be changed."""
-    of = value.type if isinstance(value, (Lst, Mapping)) else None
+    of = value.type if isinstance(value, (Lst, Mapping, Rec)) else None
     if isinstance(of, List) and of.is_tuple:
         raise body.refuse("a tuple can't be changed")
-    if isinstance(of, (List, Map)) and of.is_constant:
+    if isinstance(of, TableRecord) or (isinstance(of, (List, Map)) and of.is_constant):
         raise body.refuse("this is the same for all environments: copy it before it is changed")
     body.changed(value)
 

@@ -24,6 +24,7 @@ from parallel_pool._translator.types import (
     NONE,
     Array,
     Draws,
+    Entry,
     List,
     Map,
     Member,
@@ -52,9 +53,12 @@ from parallel_pool._translator.values import (
     Value,
     as_number,
     cast,
+    kept_type,
     literal,
 )
 
+# letters of a step that is compiled twice: for runs of which all rows are wanted, and for others
+LARGEST_TWICE = 30_000
 # PP_MAX_NDIM
 MOST_AXES = 4
 DTYPES = {
@@ -68,6 +72,8 @@ DTYPES = {
 }
 # dtypes of spaces that fields do not have
 WIDER = {"int16": "int32", "uint16": "int32", "uint32": "int64"}
+# the info that says which of the others a row has: PP_IF_GIVEN of pp_env.h
+GIVEN = "given"
 RESERVED = {"obs", "reward", "terminated", "truncated", "env_id", "action"}
 
 
@@ -81,6 +87,7 @@ class Field:
         item, shape: what it holds.
         space: None for infos.
         is_text: it holds the number of a text, -1 for None.
+        is_optional: infos: some rows lack it: the info GIVEN says which.
         on_step, on_reset: infos: the rows that have it.
         players: of a class of several agents, their number: the field has so many such values.
         sizes: the length of each player's own value, of one axis; None: all have the shape.
@@ -96,6 +103,7 @@ class Field:
     players: int = 0
     sizes: tuple[int, ...] | None = None
     is_text: bool = False
+    is_optional: bool = False
 
     @property
     def size(self) -> int:
@@ -156,7 +164,7 @@ class Definition:
         self.observations = self._all_observations()
         self.shown = shown
         self.shows_observation = self.shown[0] is not None
-        self.shows_info = self.shown[1] is not None
+        self.shows_info = self.shown[1] is not None and not self._optional()
 
     # -------------------------------------------------------------------------------- fields --
 
@@ -203,7 +211,7 @@ class Definition:
         for key in field.key:
             record = body.record(body.plain(value))
             if record is None:
-                raise body.refuse(f"the observation is {value.type}, and its space a Dict")
+                raise body.refuse(f"an observation is {value.type}, and its space a Dict")
             if key not in record.keys:
                 raise body.refuse(f"the observation has no key {key!r}")
             value = record.items[record.keys.index(key)]
@@ -266,20 +274,57 @@ class Definition:
         record = body.record(body.plain(value))
         if record is None:
             raise body.refuse("the info is no dict with known keys")
-        for key, item in zip(record.keys, record.items, strict=True):
-            value = item if is_text(item) else body.plain(item)
-            self._write_info(body, key, value, is_reset)
-        seen = set(record.keys)
-        for field in self.infos.values():
+        for field in self._optional() and [*self._optional(), self.infos[GIVEN]]:
+            body.emit(f"memset(s->{field.member}, 0, sizeof(s->{field.member}));")
+        told = self._told_by(body, record)
+        for key, item in told.items():
+            if isinstance(item, Opt) and isinstance(item.optional, Entry):
+                self._note_optional(self.infos.get(key))
+                with body.block(f"if ({item.some}) {{"):
+                    self._write_info(body, key, storage.held(body, item), is_reset)
+            else:
+                self._write_info(body, key, item, is_reset)
+        seen = {*told, GIVEN}
+        for field in list(self.infos.values()):
             has = field.on_reset if is_reset else field.on_step
-            if has and field.key[0] not in seen:
-                raise body.refuse(
-                    f"the info {field.name!r} is missing here, and there at another place: let all"
-                    " infos of a method have the same keys"
-                )
+            if has and field.name not in seen:
+                self._note_optional(field)
+
+    def _told_by(self, body: Body, record: Rec, path: str = "") -> dict[str, Value]:
+        """Returns what infos hold, those in dicts by their keys with dots between them."""
+        found: dict[str, Value] = {}
+        for key, item in zip(record.keys, record.items, strict=True):
+            if not isinstance(key, str) or "." in key:
+                raise body.refuse(f"an info can't be named {key!r}: choose a text without dots")
+            is_dict = isinstance(item, (Fixed, Rec)) and getattr(item, "cls", None) is None
+            inner = body.record(item) if is_dict else None
+            if inner is not None and inner.keys:
+                found.update(self._told_by(body, inner, f"{path}{key}."))
+            else:
+                found[path + key] = item
+        return found
+
+    def _optional(self) -> list[Field]:
+        """Returns the infos that some rows lack."""
+        return [field for field in self.infos.values() if field.is_optional]
+
+    def _note_optional(self, field: Field | None) -> None:
+        """Notes that some rows lack an info, and begins anew if that is new."""
+        if field is None or field.is_optional:
+            return
+        field.is_optional = True
+        own = self.infos.pop(GIVEN, None)
+        if own is not None and own.key:
+            raise Refusal(f"an info can't be named {GIVEN!r} if some results lack others")
+        self.infos[GIVEN] = Field(GIVEN, (), Number("i", 64), (), None, True, True)
+        raise Restart
 
     def _write_info(self, body: Body, key: Any, value: Value, is_reset: bool) -> None:
+        value = value if is_text(value) else body.plain(value)
         field, value = self._info(body, key, value, is_reset)
+        if field.is_optional:
+            bit = f"INT64_C(1) << {self._optional().index(field)}"
+            body.emit(f"s->{self.infos[GIVEN].member}[0] |= {bit};")
         if self.shows_info:
             at = len(self.observations) + list(self.infos.values()).index(field)
             with body.block(f"if (rows[{at}]) {{"):
@@ -330,7 +375,7 @@ class Definition:
         """Returns the field of an info that holds such values, and notes who has it."""
         field = self.infos.get(key)
         if field is None:
-            if key in RESERVED:
+            if key in RESERVED or (key == GIVEN and self._optional()):
                 raise body.refuse(f"an info can't be named {key!r}: choose another name")
             made = Field(key, (key,), item, shape, None, not is_reset, is_reset, self.num_players)
             self.infos[key] = replace(made, is_text=is_text)
@@ -571,7 +616,8 @@ class Definition:
             discretes: Any = space.spaces if isinstance(space, spaces.Tuple) else [space]
             counts = np.ravel([each.n if is_tuple else each.nvec for each in discretes])
             starts = np.ravel([each.start for each in discretes])
-            for member, kind, numbers in (("nvec", "i", counts), ("lows", "f", starts)):
+            members = [("nvec", "i", counts), *([("lows", "f", starts)] if starts.any() else [])]
+            for member, kind, numbers in members:
                 table = self.program.fixed_table(Number(kind, 64), numbers.tolist())
                 parts.append(f".{member} = {table}")
         elif isinstance(space, spaces.MultiBinary):
@@ -642,7 +688,9 @@ class Definition:
             action_type=action_type,
             action_size=self._action_size(),
             fields=fields,
-            num_fields=len(self.observations) + len(self.infos),
+            whole=self._whole(step + show),
+            has_none=" || ".join(f"!rows[{i}]" for i in range(self._num_fields())),
+            num_fields=self._num_fields(),
             row_pointers=self._row_pointers(),
             field_sizes=self._field_sizes(),
             reset_arguments=", how->options" if asked.is_used else "",
@@ -884,6 +932,7 @@ class Definition:
                 if field.on_step
                 else "PP_ON_RESET"
             )
+            when += " | PP_IF_GIVEN" if field.is_optional else ""
             parts = [
                 f".name = {c_text(field.name)}",
                 ".is_info = true",
@@ -905,6 +954,16 @@ class Definition:
     def _field_sizes(self) -> str:
         fields = (*self.observations, *self.infos.values())
         return ", ".join(f"{max(1, each.size)} * sizeof({each.item.c})" for each in fields)
+
+    def _num_fields(self) -> int:
+        return len(self.observations) + len(self.infos)
+
+    def _whole(self, text: str) -> str:
+        """Returns the lines of step_many for runs all of whose rows are wanted."""
+        if len(text) > LARGEST_TWICE:
+            return ""
+        has_all = " && ".join(f"run->fields[{i}]" for i in range(self._num_fields()))
+        return f"  if ({has_all}) return step_rows(shared, run, true);\n"
 
     def _row_pointers(self) -> str:
         """Returns the lines that find the first row of each field."""
@@ -962,7 +1021,7 @@ def _has_discretes(space: Any) -> bool:
 def is_text(value: Value) -> bool:
     """Returns whether a value is a text or None, or may be either."""
     if isinstance(value, Opt):
-        return isinstance(value.optional.item, Text)
+        return isinstance(kept_type(value.optional.item), Text)
     known = isinstance(value, Fixed) and (value.value is None or isinstance(value.value, str))
     return known or isinstance(value, Txt)
 
@@ -1083,7 +1142,9 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {{
   return status;
 }}
 
-static int step_many(void *shared, const pp_run *run) {{
+/* is_whole: all rows are wanted, nearly always; so none is asked for one by one */
+static inline __attribute__((always_inline)) int step_rows(void *shared, const pp_run *run,
+                                                           bool is_whole) {{
   const {action_type}actions = run->actions;
   void *rows[{num_fields}];
   size_t strides[{num_fields}];
@@ -1098,6 +1159,7 @@ static int step_many(void *shared, const pp_run *run) {{
     if (!run->ended[i]) {{
       pp_python_again(&c, &run->rngs[i]);
       status = env_step(&c, s, shared, actions + (size_t)i * {action_size}, &result);
+      if (is_whole && ({has_none})) __builtin_unreachable();
       if (status >= 0) status = env_show(&c, s, shared, rows);
       run->terminated[i] = result.terminated;
       run->truncated[i] = result.truncated;
@@ -1114,6 +1176,10 @@ static int step_many(void *shared, const pp_run *run) {{
   }}
   pp_python_end(&c);
   return PP_OK;
+}}
+
+static int step_many(void *shared, const pp_run *run) {{
+{whole}  return step_rows(shared, run, false);
 }}
 
 /* Returns whether rows of a state can be computed: its lists may be too short for that. */

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import storage
 from parallel_pool._translator.refusal import Refusal
-from parallel_pool._translator.types import Empty, List, Map
-from parallel_pool._translator.values import Fixed, Rec, Tup, Value
+from parallel_pool._translator.types import Empty, List, Map, OpenDict
+from parallel_pool._translator.values import Fixed, Mapping, Rec, Tup, Value
 
 if TYPE_CHECKING:
     from parallel_pool._translator.body import Body
@@ -53,18 +54,11 @@ def is_repeated(value: Value) -> bool:
     )
 
 
-class OpenDict:
-    """The class of a dict that is written empty, and gets keys by `dicts[agent]["key"] = value`.
-
-    It is a record whose items may be missing. It is only written, and read where it is an info.
-    """
-
-
 def check_read(body: Body, *values: Value) -> None:
-    """Raises Refusal if a value is such a dict, of which is not known what is there."""
+    """Raises Refusal if a value is a dict of which is not known what is there."""
     if any(isinstance(each, Rec) and each.cls is OpenDict for each in values):
         raise body.refuse(
-            "a dict that was written empty is not read here: keep what is read in a name, too"
+            "a dict whose keys depend on the way is not read here: keep what is read in a name, too"
         )
 
 
@@ -77,6 +71,44 @@ class EmptyDict(Rec):
     @property
     def type(self) -> Any:
         return Map(Empty(), Empty())
+
+
+def returned_infos(tree: ast.FunctionDef) -> list[ast.expr]:
+    """Returns what step() or reset() returns as its last part."""
+    found = [each.value for each in ast.walk(tree) if isinstance(each, ast.Return)]
+    return [each.elts[-1] for each in found if isinstance(each, ast.Tuple) and each.elts]
+
+
+def infos_of(tree: ast.FunctionDef, makers: frozenset[str]) -> frozenset[str]:
+    """Returns the names of infos in a function, which it writes and returns, and does not read.
+
+    Args:
+        tree: the function.
+        makers: the names of methods that return infos.
+    """
+    returned = returned_infos(tree) if tree.name in ("step", "reset") else []
+    if tree.name in makers:
+        returned = [each.value for each in ast.walk(tree) if isinstance(each, ast.Return)]  # type: ignore[misc]
+    names = {each.id for each in returned if isinstance(each, ast.Name)}
+    allowed = {id(each) for each in returned}
+    for each in ast.walk(tree):
+        is_set = isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
+        if is_set or (isinstance(each, ast.Attribute) and each.attr == "update"):
+            allowed.add(id(each.value))  # type: ignore[attr-defined]
+    read = {
+        each.id
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and id(each) not in allowed
+    }
+    return frozenset(names - read)
+
+
+def is_empty_info(body: Body, tree: ast.expr, value: Value) -> bool:
+    """Returns whether a value is an info that has no keys so far; tree: its expression."""
+    if not isinstance(value, Mapping) or not value.is_always_empty:
+        return False
+    names = [n for n, v in body.names.items() if isinstance(v, Mapping) and v.c == value.c]
+    return isinstance(tree, ast.Name) and names == [tree.id] and tree.id in body.shown_names
 
 
 def like(one: Value, found: tuple[Value, ...]) -> Tup:

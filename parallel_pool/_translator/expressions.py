@@ -30,10 +30,10 @@ from parallel_pool._translator import (
     texts,
 )
 from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.displays import EmptyDict, ListDisplay, OpenDict
+from parallel_pool._translator.displays import EmptyDict, ListDisplay
 from parallel_pool._translator.flow import Lost
 from parallel_pool._translator.refusal import Restart
-from parallel_pool._translator.types import INT, Constant, Optional, Record, unbounded
+from parallel_pool._translator.types import INT, Constant, Entry, OpenDict, Record, unbounded
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
@@ -188,6 +188,8 @@ def attribute(body: Body, value: Value, name: str) -> Value:
             return arrays.transposed(value)
         if name == "flat":
             return Flat("flat", (value,))
+    if isinstance(value, Rec) and value.cls is OpenDict and name == "update":
+        return Method(value, name)
     if isinstance(value, Tup) and name in value.names:
         return value.items[value.names.index(name)]
     if isinstance(value, (Rec, Tup)) and value.cls is not None:
@@ -480,8 +482,8 @@ def _empty_dict(body: Body, tree: ast.Dict) -> Rec:
     known = body.program.open_dicts.get(_place(body, tree))
     if known is None:
         return EmptyDict()
-    of = Record(tuple(known), tuple(map(Optional, known.values())), OpenDict)
-    return Rec(of.keys, tuple(Fixed(None) for _ in known), "", of, None, OpenDict)
+    of = Record(tuple(known), tuple(map(Entry, known.values())), OpenDict)
+    return Rec((), (), "", of, None, OpenDict)
 
 
 def _place(body: Body, tree: ast.AST) -> tuple[str, int, int]:
@@ -1016,10 +1018,12 @@ def assign_place(body: Body, target: ast.expr, value: Value) -> None:
     word = key.value if isinstance(key, Fixed) else None
     if isinstance(word, str) and _set_open(body, owner_tree, owner, word, value):
         return
-    if isinstance(owner, Rec) and owner.cls is not None:
+    if isinstance(owner, Rec) and owner.cls not in (None, OpenDict):
         if not isinstance(key, Value) or body.special(owner, "setitem", key, value) is None:
             raise body.refuse(f"{owner.cls.__name__} has no __setitem__")
         return
+    if isinstance(word, str) and displays.is_empty_info(body, owner_tree, owner):
+        owner = EmptyDict()
     containers.changeable(body, owner)
     if isinstance(owner, Lst) and isinstance(key, Value):
         place = containers.place_in(body, owner, key, "list assignment")
@@ -1108,7 +1112,7 @@ def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> N
         _put(keys, items, key, value)
         body.changed(owner)
         names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
-        body.assign(tree.id, Rec(tuple(keys), tuple(items)))
+        body.assign(tree.id, Rec(tuple(keys), tuple(items), cls=owner.cls))
         for name in names if owner.place else ():
             body.names[name] = body.names[tree.id]
         return

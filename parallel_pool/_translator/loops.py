@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from parallel_pool._translator import aliasing, arrays, containers, order, storage
 from parallel_pool._translator.flow import Loop, Maybe, Pending
 from parallel_pool._translator.refusal import Refusal
-from parallel_pool._translator.types import INT, Empty
+from parallel_pool._translator.types import INT
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
@@ -53,13 +53,62 @@ def translate_while(body: Body, tree: ast.While) -> None:
 
 
 def translate_for(body: Body, tree: ast.For) -> None:
-    iterate(
-        body,
-        order.looped(body, tree, _as_list(tree.iter)),
-        lambda item: body.assign_item(tree.target, item),
-        lambda: body.statements(tree.body),
-        tree.orelse,
+    over = order.looped(body, tree, _as_list(tree.iter))
+    with body.any_order(body.is_any_order or _has_any_order(body.function.tree, tree)):
+        iterate(
+            body,
+            over,
+            lambda item: body.assign_item(tree.target, item),
+            lambda: body.statements(tree.body),
+            tree.orelse,
+        )
+
+
+# parts of indices that change nothing, and do not depend on what the loop changes
+PLAIN = (
+    ast.Name,
+    ast.Attribute,
+    ast.Constant,
+    ast.Tuple,
+    ast.BinOp,
+    ast.operator,
+    ast.expr_context,
+)
+
+
+def _has_any_order(function: ast.AST, tree: ast.For) -> bool:
+    """Returns whether a loop has the same result in any order of its items: all it does is set
+    elements to a constant, or add one to them, and its items are not read behind it."""
+    names = {each.id for each in ast.walk(tree.target) if isinstance(each, ast.Name)}
+    inside = {id(each) for each in ast.walk(tree)}
+    return (
+        not tree.orelse
+        and len(tree.body) == 1
+        and _sets_constant(tree.body[0])
+        and not any(
+            isinstance(each, ast.Name) and each.id in names and id(each) not in inside
+            for each in ast.walk(function)
+        )
     )
+
+
+def _sets_constant(tree: ast.stmt) -> bool:
+    if isinstance(tree, ast.AugAssign) and isinstance(tree.op, (ast.Add, ast.Sub)):
+        target: ast.expr = tree.target
+    elif isinstance(tree, ast.Assign) and len(tree.targets) == 1:
+        target = tree.targets[0]
+    else:
+        return False
+    return (
+        isinstance(tree.value, ast.Constant)
+        and isinstance(target, ast.Subscript)
+        and all(map(_is_plain, (target.value, *ast.walk(target.slice))))
+    )
+
+
+def _is_plain(tree: ast.AST) -> bool:
+    is_part = isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Constant)
+    return is_part or isinstance(tree, PLAIN)
 
 
 def _as_list(tree: ast.expr) -> ast.expr:
@@ -83,11 +132,8 @@ def iterate(
     over = body.plain(over)
     body.check_order(over)
     label = body.name("loop")
-    if isinstance(over, Lst) and isinstance(over.list_type.item, Empty):
+    if _is_always_empty(over):
         # what its items are is not known yet
-        body.statements(orelse or [])
-        return
-    if isinstance(over, Mapping) and isinstance(over.map_type.key, Empty):
         body.statements(orelse or [])
         return
     if isinstance(over, Fixed) and not isinstance(over.value, (range, list, tuple)):
@@ -111,6 +157,13 @@ def iterate(
             raise
         _unroll(body, label, items, begin, inside)
     _or_else(body, label, orelse or [])
+
+
+def _is_always_empty(over: Value) -> bool:
+    """Returns whether a loop has no items, as far as is known."""
+    if isinstance(over, Flat) and over.kind != "map":
+        return any(map(_is_always_empty, over.parts))
+    return isinstance(over, (Lst, Mapping)) and over.is_always_empty
 
 
 def _staying(body: Body, value: Value, inside: Way) -> Way:

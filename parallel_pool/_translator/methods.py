@@ -20,7 +20,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.arguments import bound
 from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.displays import ListDisplay
+from parallel_pool._translator.displays import EmptyDict, ListDisplay, is_empty_info
 from parallel_pool._translator.refusal import Dead, Wider
 from parallel_pool._translator.types import BOOL, INT, Empty, List, unbounded
 from parallel_pool._translator.values import (
@@ -123,6 +123,9 @@ def method(
         containers.changeable(body, value)
     if isinstance(value, Lst):
         return _of_list(body, value, name, given, keywords)
+    owner = tree.func.value if tree is not None and isinstance(tree.func, ast.Attribute) else None
+    if name == "update" and isinstance(owner, ast.Name) and is_empty_info(body, owner, value):
+        value = body.names[owner.id] = EmptyDict()
     if isinstance(value, Mapping):
         return _of_map(body, value, name, given)
     if (isinstance(value, Fixed) and isinstance(value.value, dict)) or isinstance(value, Rec):

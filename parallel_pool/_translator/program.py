@@ -45,8 +45,10 @@ from parallel_pool._translator.types import (
     Map,
     Member,
     Number,
+    OpenDict,
     Optional,
     Record,
+    TableArray,
     Text,
     Tuple,
     Type,
@@ -165,6 +167,17 @@ class Program:
         self.edges: set[tuple[aliasing.Edge, str]] = set()
         self.changes: set[tuple[aliasing.Region, aliasing.Kind, str, int]] = set()
         self.compared: set[aliasing.Compared] = set()
+
+    @functools.cached_property
+    def info_methods(self) -> frozenset[str]:
+        """The names of methods whose results step() or reset() returns as infos."""
+        found = set()
+        for name in ("reset", "step"):
+            function = reader.find(self.template.cls, name)
+            for each in displays.returned_infos(function.tree) if function is not None else ():
+                if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+                    found.add(each.func.attr)
+        return frozenset(found)
 
     @functools.cached_property
     def methods_by_name(self) -> dict[str, list[Function]]:
@@ -296,6 +309,8 @@ class Program:
             raise body.refuse("self.np_random is the engine's: seed it by reset(seed=...)")
         if isinstance(value, (Span, Flat, Bound, Generator, Self)):
             raise body.refuse(f"self.{name} can't hold this: make a list of it")
+        if isinstance(value, Rec) and value.cls is OpenDict:
+            raise body.refuse(f"self.{name} can't hold a dict whose keys depend on the way")
         if isinstance(value, Options):
             raise body.refuse(
                 f"self.{name} can't hold the options of reset(): keep the numbers that are needed"
@@ -534,8 +549,10 @@ class Program:
 
     def has_tables_of(self, of: Type) -> bool:
         """Returns whether known values of a type can be written into the program."""
-        if isinstance(of, Tuple):
+        if isinstance(of, Tuple) or (isinstance(of, Record) and of.cls is None):
             return all(map(self.has_tables_of, of.items))
+        if isinstance(of, TableArray):
+            return True
         if isinstance(of, Optional):
             return self.has_tables_of(of.item)
         if isinstance(of, List):
@@ -571,9 +588,13 @@ class Program:
             return str(self.text_number(value))
         if isinstance(of, Member):
             return str(list(of.cls).index(value))
-        if isinstance(of, Tuple):
-            parts = (self.c_literal(t, v) for t, v in zip(of.items, value, strict=True))
+        if isinstance(of, (Tuple, Record)):
+            values = value.values() if isinstance(of, Record) else value
+            parts = (self.c_literal(t, v) for t, v in zip(of.items, values, strict=True))
             return "{" + ", ".join(parts) + "}"
+        if isinstance(of, TableArray):
+            dims = ", ".join(map(str, value.shape)) or "0"
+            return f"{{({of.item.c} *){self.table(value).pointer}, {{{dims}}}}}"
         if isinstance(of, Optional):
             return "{false}" if value is None else f"{{true, {self.c_literal(of.item, value)}}}"
         if isinstance(of, (Constant, Empty)):
@@ -1195,7 +1216,7 @@ def _replaced(have: Type, of: Type, wanted: Type) -> Type:
         return Tuple(tuple(_replaced(each, of, wanted) for each in have.items), have.cls)
     if isinstance(have, Record):
         items = tuple(_replaced(each, of, wanted) for each in have.items)
-        return Record(have.keys, items, have.cls)
+        return dataclasses.replace(have, items=items)
     return have
 
 

@@ -12,7 +12,7 @@ import inspect
 import itertools
 import math
 import types
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,19 +26,36 @@ from parallel_pool._translator.template import CHANGING
 MOST_OBJECTS = 4096
 PURE_BUILTINS = (
     *(abs, all, any, bool, dict, divmod, enumerate, float, frozenset, int, isinstance, len, list),
-    *(max, min, ord, pow, range, reversed, round, set, sorted, str, sum, tuple, zip, deque),
+    *(
+        max,
+        min,
+        ord,
+        pow,
+        range,
+        reversed,
+        round,
+        set,
+        sorted,
+        str,
+        sum,
+        tuple,
+        zip,
+        deque,
+        Counter,
+    ),
     *(dataclasses.astuple, dataclasses.asdict, dataclasses.replace),
 )
 # methods of arrays, texts, lists and dicts
 PURE_METHODS = {
     name
-    for of in (np.ndarray, np.generic, str, list, dict, tuple, set, deque, int, float)
+    for of in (np.ndarray, np.generic, str, list, dict, Counter, tuple, set, deque, int, float)
     for name in dir(of)
     if not name.startswith("__")
 } - {
     *CHANGING,
     *("byteswap", "itemset", "partition", "put", "resize", "setfield", "setflags", "tofile"),
     *("dump", "difference_update", "intersection_update", "symmetric_difference_update"),
+    *("subtract",),
 }
 # functions of NumPy that return arrays of their own
 MAKING = {

@@ -203,11 +203,42 @@ def _standard_normal(body: Body, given: list[Value], keywords: Keywords) -> Valu
     return _drawn(body, item, dims, lambda: f"pp_rng_normal({RNG})")
 
 
+def _of_array(
+    body: Body,
+    value: Value,
+    dims: tuple[Dim, ...] | None,
+    item: Number,
+    check: Callable[[str], None],
+    one: Callable[[str], str],
+) -> Value:
+    """Returns a draw for each element of a parameter; all are checked before the first draw."""
+    given = body.array(value)
+    shape = dims or given.dims
+    given = arrays.broadcast(body, given, shape)
+    result = arrays._new(body, item, shape)
+    parameter = body.c_variable("t", "double")
+    for is_drawn in (False, True):
+        with arrays.indices(body, shape) as at:
+            body.emit(f"{parameter} = {cast(given.at(at), FLOAT, given.item)};")
+            if is_drawn:
+                body.emit(f"{result.at(at)} = {one(parameter)};")
+            else:
+                check(parameter)
+    return result
+
+
 def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
         body.program.needs_distributions = True
-        scale = _float(body, numpy_calls.argument(given, keywords, 0, "scale"), 1.0)
+        value = numpy_calls.argument(given, keywords, 0, "scale")
         dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+        if value is not None and as_number(body.plain(value)) is None:
+            return _of_array(
+                *(body, value, dims, NP_FLOAT),
+                lambda each: _check_no_sign(body, each, "scale"),
+                lambda each: f"{each} * {function}({RNG})",
+            )
+        scale = _float(body, value, 1.0)
         _check_no_sign(body, scale, "scale")
         item = FLOAT if dims is None else NP_FLOAT
         return _drawn(body, item, dims, lambda: f"({scale} * {function}({RNG}))")
@@ -219,11 +250,17 @@ def _counted(function: str, name: str, default: float, condition: str) -> Callab
     def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
         body.program.needs_distributions = True
         value = numpy_calls.argument(given, keywords, 0, name)
-        if value is not None and as_number(body.plain(value)) is None:
-            raise body.refuse(f"{function} of an array is not translated")
-        argument = _float(body, value, default)
         dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
-        body.check(condition.replace("x", argument), "ValueError", f"{name} is out of range")
+
+        def check(c: str) -> None:
+            body.check(condition.replace("x", c), "ValueError", f"{name} is out of range")
+
+        if value is not None and as_number(body.plain(value)) is None:
+            return _of_array(
+                *(body, value, dims, NP_INT, check), lambda each: f"{function}({RNG}, {each})"
+            )
+        argument = _float(body, value, default)
+        check(argument)
         item = INT if dims is None else NP_INT
         return _drawn(body, item, dims, lambda: f"{function}({RNG}, {argument})")
 

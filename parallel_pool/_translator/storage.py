@@ -7,7 +7,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from parallel_pool._translator.refusal import Dead, Refusal
 from parallel_pool._translator.types import (
@@ -16,13 +18,17 @@ from parallel_pool._translator.types import (
     Draws,
     DynamicArray,
     Empty,
+    Entry,
     Given,
     List,
     Map,
     Member,
     Number,
+    OpenDict,
     Optional,
     Record,
+    TableArray,
+    TableRecord,
     Text,
     Tuple,
     Type,
@@ -30,6 +36,7 @@ from parallel_pool._translator.types import (
     constant,
     constantly,
     number_of,
+    of_dtype,
     united,
 )
 from parallel_pool._translator.values import (
@@ -195,9 +202,12 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
         raise Dead
     if isinstance(of, Array):
         return memory_array(of.item, of.shape, f"{place}.v", root)
+    if isinstance(of, TableArray) and of.shape is not None:
+        return _read_only(memory_array(of.item, of.shape, f"{place}.v", root))
     if isinstance(of, DynamicArray):
         dims = [f"{place}.dim[{i}]" for i in range(of.ndim)]
-        return memory_array(of.item, dims, f"{place}.v", root)
+        array = memory_array(of.item, dims, f"{place}.v", root)
+        return _read_only(array) if isinstance(of, TableArray) else array
     if isinstance(of, Tuple):
         return Tup(
             tuple(load(body, item, f"{place}.f{i}", root) for i, item in enumerate(of.items)),
@@ -221,6 +231,11 @@ def load(body: Body, of: Type, place: str, root: tuple[str, str] | None = None) 
     if isinstance(of, Member):
         return Mem(of, place)
     raise Refusal(f"{of} can't be kept")
+
+
+def _read_only(array: Arr) -> Arr:
+    """Returns an array that holds for all environments."""
+    return replace(array, is_read_only=True, is_place=False)
 
 
 def held(body: Body, value: Opt, root: tuple[str, str] | None = None) -> Value:
@@ -268,6 +283,8 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         kept = [body.kept(item) for item in items] if len(items) > 1 else items
         for i, (kind, item) in enumerate(zip(of.items, kept, strict=True)):
             store(body, kind, f"{place}.f{i}", item, what)
+    elif isinstance(of, Record) and of.cls is OpenDict:
+        _store_open(body, of, place, value, what)
     elif isinstance(of, Record):
         record = body.record(value)
         if record is None or set(record.keys) != set(of.keys):
@@ -275,6 +292,11 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         kept = [body.kept(item) for item in record.items]
         for i, (key, kind) in enumerate(zip(of.keys, of.items, strict=True)):
             store(body, kind, f"{place}.f{i}", kept[record.keys.index(key)], what)
+    elif isinstance(of, Entry) and not (
+        isinstance(value, Opt) and isinstance(value.optional, Entry)
+    ):
+        store(body, of.item, f"{place}.v", value, what)
+        body.emit(f"{place}.some = true;")
     elif isinstance(of, Optional):
         if isinstance(value, Opt) and value.optional == of and not value.pointer:
             body.note_stored(of, place, value)
@@ -308,6 +330,19 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         _store_map(body, of, place, value, what)
     else:
         raise Refusal(f"{what} is {of}, which can't be kept")
+
+
+def _store_open(body: Body, of: Record, place: str, value: Value, what: str) -> None:
+    """Stores a dict in one whose keys may be missing."""
+    record = body.record(value)
+    if record is None or not set(record.keys) <= set(of.keys):
+        raise Refusal(f"{what} is {of} at one place and {value.type} at another")
+    kept = dict(zip(record.keys, map(body.kept, record.items), strict=True))
+    for i, (key, kind) in enumerate(zip(of.keys, of.items, strict=True)):
+        if key in kept:
+            store(body, kind, f"{place}.f{i}", kept[key], what)
+        else:
+            body.emit(f"{place}.f{i}.some = false;")
 
 
 def _is_pointer(of: Type, value: Value) -> bool:
@@ -401,8 +436,9 @@ def _store_array(body: Body, of: Array, place: str, value: Value, what: str) -> 
         else:
             body.check(
                 f"{dim} == {wanted}",
-                "ValueError",
-                f"{what} gets %lld elements on an axis of {wanted}: its shape must not change",
+                "NotImplementedError",
+                f"{what} gets %lld elements on an axis of {wanted}: its shape must not change; make"
+                " it as large as any, and keep how much of it is used",
                 f"(long long){dim}",
             )
     if array.item.kind != of.item.kind or array.item.bits != of.item.bits:
@@ -491,6 +527,8 @@ def join(one: Type, other: Type) -> Type:
     for a, b in ((one, other), (other, one)):
         if isinstance(a, Given) and _is_no_options(b):
             return a
+        if isinstance(a, Entry):
+            return Entry(join_items(a.item, b.item if isinstance(b, Entry) else b))
         if isinstance(a, Constant) and a.value is None:
             return b if isinstance(b, Optional) else Optional(b)
         if isinstance(a, Optional) and isinstance(b, Constant) and b.value is None:
@@ -520,7 +558,7 @@ def join(one: Type, other: Type) -> Type:
         return Tuple(tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True)), cls)
     if isinstance(one, Record) and isinstance(other, Record) and one.keys == other.keys:
         items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
-        return Record(one.keys, items, one.cls)
+        return replace(one if isinstance(one, TableRecord) else other, items=items)
     if isinstance(one, List) and isinstance(other, List) and one.kind == other.kind:
         most = one.most if one.most == other.most else 0
         return replace(one.holding(join_items(one.item, other.item)), most=most)
@@ -528,6 +566,10 @@ def join(one: Type, other: Type) -> Type:
         key, item = join_items(one.key, other.key), join_items(one.item, other.item)
         is_dense = one.is_dense and other.is_dense and one.is_constant
         return replace(one.holding(key, item), is_dense=is_dense)
+    if isinstance(one, TableArray) and isinstance(other, TableArray):
+        if (one.item, one.ndim) != (other.item, other.ndim):
+            raise Refusal(f"an array is {one} at one place and {other} at another")
+        return TableArray(one.item, one.ndim, None)
     arrays = (Array, DynamicArray)
     if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype == other.item.dtype:
         ndims = [len(t.shape) if isinstance(t, Array) else t.ndim for t in (one, other)]
@@ -536,6 +578,32 @@ def join(one: Type, other: Type) -> Type:
     if isinstance(one, arrays) and isinstance(other, arrays) and one.item.dtype != other.item.dtype:
         return united(one, other)
     raise Refusal(f"a value is {one} at one place and {other} at another")
+
+
+def joined_dicts(one: Type, other: Type) -> Record | None:
+    """Returns the type of a dict with known keys that may be either; None if their keys are equal,
+    or if they are no such dicts."""
+    records = [_as_record(each) for each in (one, other)]
+    a, b = (dict(zip(each.keys, each.items, strict=True)) if each else None for each in records)
+    if a is None or b is None or (a.keys() == b.keys() and records[0] == records[1]):
+        return None
+    items: list[Type] = []
+    for key in (keys := tuple(dict.fromkeys([*a, *b]))):
+        found = [each[key] for each in (a, b) if key in each]
+        has_all = len(found) == 2 and not any(isinstance(each, Entry) for each in found)
+        inner = [each.item if isinstance(each, Entry) else each for each in found]
+        item = inner[0] if len(inner) == 1 else join_items(*map(_kept_type, inner))
+        items.append(item if has_all else Entry(_kept_type(item)))
+    return Record(keys, tuple(items), OpenDict)
+
+
+def _as_record(of: Type) -> Record | None:
+    """Returns a dict whose keys are texts that are known; None for others."""
+    if of == Map(Empty(), Empty()):
+        return Record((), ())
+    is_dict = isinstance(of, Record) and of.cls in (None, OpenDict)
+    is_of_texts = is_dict and all(isinstance(key, str) for key in of.keys)  # type: ignore[attr-defined]
+    return of if is_of_texts else None  # type: ignore[return-value]
 
 
 def as_map_type(of: Record) -> Map:
@@ -609,25 +677,37 @@ def _table_type(value: object) -> Type:
     if isinstance(value, (Counter, defaultdict)):
         kind = type(value).__name__
         raise Refusal(f"a {kind} that is the same for all environments: make a dict of it")
+    if isinstance(value, np.ndarray) and (number := of_dtype(value.dtype)) is not None:
+        return TableArray(number, value.ndim, value.shape)
     if isinstance(value, dict):
-        key: Type = Empty()
-        item: Type = Empty()
-        for name, each in value.items():
-            key = join_items(key, fixed_type(name))
-            item = join_items(item, _table_type(each))
-        is_dense = [type(name) for name in value] == [int] * len(value) and list(value) == list(
-            range(len(value))
-        )
-        return Map(key, item, 0, True, is_dense)
+        try:
+            return _table_of_dict(value)
+        except Refusal:
+            # values of several types, each under a name
+            if not value or not all(isinstance(name, str) for name in value):
+                raise
+            return TableRecord(tuple(value), tuple(map(_table_type, value.values())))
     if isinstance(value, tuple):
         cls = type(value) if hasattr(value, "_fields") else None
         return Tuple(tuple(map(_table_type, value)), cls)
     if isinstance(value, list):
-        item = Empty()
+        item: Type = Empty()
         for each in value:
             item = join_items(item, _table_type(each))
         return List(item)
     return fixed_type(value)
+
+
+def _table_of_dict(value: dict[Any, Any]) -> Map:
+    key: Type = Empty()
+    item: Type = Empty()
+    for name, each in value.items():
+        key = join_items(key, fixed_type(name))
+        item = join_items(item, _table_type(each))
+    is_dense = [type(name) for name in value] == [int] * len(value) and list(value) == list(
+        range(len(value))
+    )
+    return Map(key, item, 0, True, is_dense)
 
 
 def fixed_type(value: object) -> Type:

@@ -312,7 +312,7 @@ class Template:
             return Tuple(tuple(self.bounded(name, each, True) for each in of.items), of.cls)
         if isinstance(of, Record):
             items = tuple(self.bounded(name, each, is_nested) for each in of.items)
-            return Record(of.keys, items, of.cls)
+            return dataclasses.replace(of, items=items)
         if isinstance(of, Optional):
             return Optional(self.bounded(name, of.item, is_nested))
         return of
@@ -465,7 +465,7 @@ def _shaped(of: Type, like: Type) -> Type:
         if isinstance(of, Tuple) and isinstance(other, Tuple):
             return Tuple(tuple(map(_shaped, of.items, other.items)), of.cls)
         if isinstance(of, Record) and isinstance(other, Record):
-            return Record(of.keys, tuple(map(_shaped, of.items, other.items)), of.cls)
+            return dataclasses.replace(of, items=tuple(map(_shaped, of.items, other.items)))
     return of
 
 
@@ -494,7 +494,8 @@ def _widened(have: Type, of: List, item: Type) -> Type:
     if isinstance(have, Map):
         return have.holding(have.key, _widened(have.item, of, item))
     if isinstance(have, Record):
-        return Record(have.keys, tuple(_widened(each, of, item) for each in have.items), have.cls)
+        items = tuple(_widened(each, of, item) for each in have.items)
+        return dataclasses.replace(have, items=items)
     if isinstance(have, Tuple):
         return Tuple(tuple(_widened(each, of, item) for each in have.items), have.cls)
     return have

@@ -107,6 +107,13 @@ class DynamicArray(Type):
 
 
 @dataclass(frozen=True)
+class TableArray(DynamicArray):
+    """An array in a table, the same for all environments; shape: None if others there differ."""
+
+    shape: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
 class Tuple(Type):
     """A tuple; cls: of a named tuple."""
 
@@ -127,6 +134,11 @@ class Record(Type):
 
     def __str__(self) -> str:
         return f"a dict with the keys {', '.join(map(repr, self.keys))}"
+
+
+@dataclass(frozen=True)
+class TableRecord(Record):
+    """A dict in a table, the same for all environments."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +257,18 @@ class Optional(Type):
 
 
 @dataclass(frozen=True)
+class Entry(Optional):
+    """An item of an OpenDict, which may be missing."""
+
+
+class OpenDict:
+    """The class of a dict whose keys depend on the way, or that was written empty.
+
+    It is a record whose items may be missing. It is only written, and read where it is an info.
+    """
+
+
+@dataclass(frozen=True)
 class Union(Type):
     """A value of one of several types: numbers that compute differently, or arrays."""
 
@@ -347,6 +371,8 @@ def constantly(of: Type) -> Type:
         return Map(of.key, constantly(of.item), 0, True, of.is_dense)
     if isinstance(of, Tuple):
         return Tuple(tuple(map(constantly, of.items)), of.cls)
+    if isinstance(of, Record):
+        return replace(of, items=tuple(map(constantly, of.items)))
     if isinstance(of, Optional):
         return Optional(constantly(of.item))
     return of
@@ -392,7 +418,7 @@ def unbounded(of: Type) -> Type:
     if isinstance(of, Tuple):
         return Tuple(tuple(map(unbounded, of.items)), of.cls)
     if isinstance(of, Record):
-        return Record(of.keys, tuple(map(unbounded, of.items)), of.cls)
+        return replace(of, items=tuple(map(unbounded, of.items)))
     if isinstance(of, Optional):
-        return Optional(unbounded(of.item))
+        return replace(of, item=unbounded(of.item))
     return of

@@ -18,6 +18,8 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.specs import GIVEN
+from parallel_pool._engine.trees import flat
 from parallel_pool._native import lib
 from parallel_pool._translator import players
 from parallel_pool._translator.refusal import OVERFLOW
@@ -188,6 +190,8 @@ class _Episode:
         for field, (name, part, value) in enumerate(_parts(space, observation)):
             wanted = np.asarray(value, dtype=part.dtype if part.dtype is not None else np.int64)
             _same(self._column(batch, field, name), wanted, f"{where}, the observation {name}")
+        info = flat(info)
+        self._compare_keys(batch, info, where)
         for (field, name), at in self.at.items():
             if field >= self.num_observations and name in info:
                 what = f"{where}, the info {name!r}"
@@ -200,6 +204,19 @@ class _Episode:
                 if found.dtype != wanted.dtype and found.dtype.kind != "f":
                     raise Difference(f"{what} is {wanted.dtype} in Python and {found.dtype} in C")
                 _same(found, wanted, what)
+
+    def _compare_keys(self, batch: Any, info: Any, where: str) -> None:
+        """Compares which infos there are, as far as some results lack some."""
+        for name, bit in self.pool.spec.given.items():
+            has = bool(self._info(batch, GIVEN) & bit)
+            if has != (name in info):
+                there = "there" if has else "missing"
+                raise Difference(f"{where}, the info {name!r} is {there} in C, and not in Python")
+
+    def _info(self, batch: Any, name: str) -> Any:
+        """Returns the value of an info of the environment, or the values of its agents."""
+        at = next(at for (field, each), at in self.at.items() if field >= 0 and each == name)
+        return batch[at][0]
 
 
 class _Game(_Episode):
@@ -266,8 +283,7 @@ class _Game(_Episode):
         return self._info(batch, "given")
 
     def _info(self, batch: Any, name: str) -> Any:
-        at = next(at for (field, each), at in self.at.items() if field >= 0 and each == name)
-        values = np.asarray(batch[at][0])
+        values = np.asarray(super()._info(batch, name))
         return values if len(self.names) > 1 else values[np.newaxis]
 
     def _same_agents(self, has: Any, wanted: Mapping[str, Any], what: str) -> None:

@@ -261,6 +261,8 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(space=-1), "space=-1: choose a pp_space"),
     (set_field(2, when=0), r"fields\[2\] \(last_move\): when=0: choose a pp_when, for an info"),
     (set_field(2, when=5), "when=5: choose a pp_when"),
+    (set_field(2, when=12), "when=12: choose a pp_when"),
+    (set_field(2, when=9), r"\(last_move\): when=PP_IF_GIVEN: add the info \"given\""),
     (set_field(ndim=-1), "ndim=-1: choose 0 to 4"),
     (set_field(ndim=5), "ndim=5: choose 0 to 4"),
     (set_field(shape=[-1]), r"shape\[0\]=-1: choose 1 or more"),

@@ -468,6 +468,25 @@ class Random(Probe):
         ]
 
 
+class RandomArrays(Probe):
+    """Draws with an array as parameter."""
+
+    size = 5
+
+    def __init__(self):
+        super().__init__()
+        self.rates = np.array([0.5, 3.0, 12.0, 0.0, 40.0])
+
+    def values(self, action):
+        rng = self.np_random
+        counts = rng.poisson(self.rates)
+        more = rng.poisson(np.abs(action), size=(2, 3))
+        times = rng.exponential(np.array([1.0, 2.0]) + abs(action[0]))
+        few = rng.poisson([1, 2, 3])
+        tries = rng.geometric(np.array([0.5, 0.1]))
+        return [counts.sum() + counts[4], more.sum(), times[1], few.sum(), tries[1]]
+
+
 class Color(Enum):
     RED = "r"
     GREEN = "g"
@@ -710,6 +729,45 @@ class Keys(Probe):
             min(numbers, key=lambda each: (each % 3, each)),
             least,
             i,
+        ]
+
+
+LEVELS = [
+    {"size": (4, 5), "walls": [(1, 1), (2, 3)], "name": "hall", "rate": np.array([0.5, 0.25])},
+    {"size": (3, 6), "walls": [(0, 4)], "name": "tube", "rate": np.array([2.0, 1.0, 3.0])},
+]
+MAPS = {"small": np.arange(4).reshape(2, 2), "large": np.ones((3, 4), int)}
+FIELDS = {"left": [np.arange(3.0), np.zeros(3)], "right": [np.ones(3)]}
+
+
+class Levels(Probe):
+    """Tables whose entries are dicts of several types, and arrays of several shapes."""
+
+    size = 8
+
+    def __init__(self):
+        super().__init__()
+        self.layers = [np.full(shape, 0.5) for shape in ((3, 4), (4, 2))]
+
+    def values(self, action):
+        level = LEVELS[self.steps % 2]
+        grid = np.zeros(level["size"])
+        for row, column in level["walls"]:
+            grid[row, column] = self.steps
+        height, width = level["size"]
+        places = MAPS["small" if action[0] > 0 else "large"]
+        mine = places.copy()
+        mine[0, 1] += 7
+        row = FIELDS["left" if action[1] > 0 else "right"][0]
+        return [
+            grid.sum() + grid.shape[1],
+            height * width,
+            level["name"] == "hall",
+            level["rate"].sum() + len(level["rate"]),
+            (places * 2).sum() + mine.sum(),
+            self.layers[self.steps % 2].sum(),
+            row[2] * action[2],
+            (row + action).sum(),
         ]
 
 
@@ -1016,11 +1074,13 @@ PROBES = (
     Dispatch,
     Containers,
     Random,
+    RandomArrays,
     Objects,
     Control,
     Texts,
     DrawnTexts,
     Keys,
+    Levels,
     Dicts,
     Borders,
     Norms,

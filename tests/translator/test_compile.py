@@ -139,6 +139,12 @@ def test_an_exception_names_environment_kind_file_and_line(
         pool.step(np.zeros(2, np.int64))
 
 
+def test_a_shape_that_changes_is_said(tmp_path: Path) -> None:
+    body = "self.table = np.arange(3 + self.count)"
+    with pytest.raises(parallel_pool.SourceError, match="must not change; make it as large as any"):
+        parallel_pool.load_source(source(tmp_path, body, "grows.py"))
+
+
 def test_other_environments_go_on_when_one_fails(tmp_path: Path) -> None:
     body = "if action == 3:\n    raise RuntimeError('no')"
     (env_id,) = parallel_pool.load_source(source(tmp_path, body, "some.py"))

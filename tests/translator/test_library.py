@@ -8,6 +8,7 @@ from collections import Counter, OrderedDict, defaultdict
 from contextlib import closing
 from typing import Any
 
+import numpy as np
 import pytest
 
 import parallel_pool
@@ -137,6 +138,27 @@ class Tallies(Probe):
         ]
 
 
+class Spots(Probe):
+    """Loops over sets that set elements to a constant, in any order."""
+
+    size = 2
+
+    def __init__(self):
+        super().__init__()
+        self.spots = set()
+
+    def values(self, action):
+        self.spots.add((int(action[0]) + 3, int(action[1]) + 3))
+        if len(self.spots) > 5:
+            self.spots.clear()
+        grid, counts = np.zeros((7, 7)), np.zeros(7)
+        for row, column in self.spots:
+            grid[row, column] = 1
+        for place in self.spots:
+            counts[place[0]] += 0.1
+        return [grid.sum() + grid[3, 3] * 100, counts[3]]
+
+
 class Computed(Probe):
     """Dicts whose keys are computed."""
 
@@ -202,7 +224,7 @@ class Heaps(Probe):
 
 
 @pytest.mark.parametrize(
-    "cls", [Generators, Defaults, Tallies, Computed, Heaps], ids=lambda cls: cls.__name__
+    "cls", [Generators, Defaults, Tallies, Spots, Computed, Heaps], ids=lambda cls: cls.__name__
 )
 def test_results_are_the_same(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
@@ -288,6 +310,54 @@ class Subtracted(Probe):
         return [counts[1], 0, 0, 0, 0, 0]
 
 
+class Overwrites(Probe):
+    def values(self, action):
+        grid = np.zeros((4, 4))
+        for row, column in {(0, 1), (1, self.steps % 2)}:
+            grid[row, column] = 1
+            grid[column, row] = 2
+        return [grid.sum(), 0, 0, 0, 0, 0]
+
+
+class ReadsLast(Probe):
+    def values(self, action):
+        grid = np.zeros(4)
+        for place in {0, self.steps % 2}:
+            grid[place] = 1
+        return [grid.sum(), place, 0, 0, 0, 0]
+
+
+PAIRS = [{"n": 1, "name": "a"}, {"n": 2, "name": "b"}]
+
+
+class ChangesTable(Probe):
+    def values(self, action):
+        pair = PAIRS[self.steps % 2]
+        if action[0] > 0:
+            pair["n"] = 3
+        return [0, 0, 0, 0, 0, 0]
+
+
+RATES = [{"n": 1, "rate": np.zeros(2)}, {"n": 2, "rate": np.ones(3)}]
+
+
+class ChangesArray(Probe):
+    def values(self, action):
+        RATES[self.steps % 2]["rate"][0] += 1
+        return [0, 0, 0, 0, 0, 0]
+
+
+class ChangesHeld(Probe):
+    def __init__(self):
+        super().__init__()
+        self.pair = PAIRS[0]
+
+    def values(self, action):
+        self.pair = PAIRS[self.steps % 2]
+        self.pair["n"] += 1
+        return [0, 0, 0, 0, 0, 0]
+
+
 class InOrder(Probe):
     def values(self, action):
         return [len(OrderedDict()), 0, 0, 0, 0, 0]
@@ -305,6 +375,11 @@ REFUSED = {
     Filled: "a defaultdict of values that change is not translated",
     Compared: r"whether Counters are equal is not translated: compare dict\(...\) of them",
     Subtracted: r"subtract\(\) of a Counter is not translated: write a loop",
+    Overwrites: "the order of a set is not translated",
+    ReadsLast: "the order of a set is not translated",
+    ChangesTable: "this is the same for all environments: copy it before it is changed",
+    ChangesArray: "this array is the same for all environments: copy it first",
+    ChangesHeld: "this is the same for all environments: copy it before it is changed",
     InOrder: "an OrderedDict is not translated: a dict keeps its order",
 }
 

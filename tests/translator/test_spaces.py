@@ -62,7 +62,7 @@ class Rover(gymnasium.Env):
         out = bool(np.abs(self.place).max() > 4)
         late = self.steps >= 20
         reason = "left the plain" if out else "no time, “weiß”?" if late else None
-        info = {"reason": reason, "mood": self.mood, "speed": push * 0.5}
+        info = {"reason": reason, "mood": self.mood, "speed": push * 0.5, "ground": "sand"}
         if turn > 0:
             info["speed"] = -1.0
         return self._seen(), float(push), out, late, info
@@ -92,6 +92,52 @@ class Gate(gymnasium.Env):
         return self._seen(), 1.0, abs(self.place) > 3, False, self._info()
 
 
+class Boat(gymnasium.Env):
+    """Its infos have keys that some results lack, from several places."""
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-np.inf, np.inf, (1,), np.float32)
+        self.action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place, self.steps = 0.0, 0
+        info = {"wind": self.np_random.normal()}
+        if info_is_long(self.np_random.random()):
+            info["note"] = "fresh"
+        return np.array([self.place], np.float32), info
+
+    def _info(self, wind):
+        info = {
+            "wind": wind,
+            "steps": self.steps,
+            "log": {"depth": {"least": -wind, "name": "sea"}},
+        }
+        if wind > 1:
+            info["gust"] = np.array([wind, 2 * wind])
+        if self.steps % 3 == 0:
+            info.update({"note": "third" if wind > 0 else None, "count": self.steps // 3})
+        return info
+
+    def step(self, action):
+        wind = float(self.np_random.normal())
+        self.place += (action - 1) * 0.5 + wind * 0.1
+        self.steps += 1
+        seen = np.array([self.place], np.float32)
+        if abs(self.place) > 2:
+            return seen, -1.0, True, False, {"sunk": bool(self.place > 0), "log": {"last": 1}}
+        if self.steps == 15:
+            info = {}
+            if action:
+                info.update(late="gone")
+            return seen, 0.0, False, True, info
+        return seen, 0.0, False, False, self._info(wind)
+
+
+def info_is_long(value):
+    return value > 0.5
+
+
 class Dial(gymnasium.Env):
     """Acts with integers from several starts, and shows one that starts at 5."""
 
@@ -110,7 +156,7 @@ class Dial(gymnasium.Env):
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=str)
-@pytest.mark.parametrize("cls", [Rover, Gate, Dial])
+@pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetMode) -> None:
     (env_id,) = parallel_pool.compile(cls)
     theirs = SyncVectorEnv([cls] * NUM_ENVS, autoreset_mode=mode)
@@ -124,9 +170,8 @@ def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetM
         for step in range(STEPS):
             action = theirs.action_space.sample()
             expected, found = theirs.step(action), ours.step(action)
-            # Gymnasium orders the keys of dicts as its space does
+            # dicts have the keys of the class, in the order of the space and of the first info
             assert_same(found, expected, f"step {step}", ordered=False)
-            assert list(found[4]) == list(expected[4])
             ended = expected[2] | expected[3]
             if mode is AutoresetMode.DISABLED and ended.any():
                 again = theirs.reset(options={"reset_mask": ended})
@@ -135,7 +180,7 @@ def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetM
                 )
 
 
-@pytest.mark.parametrize("cls", [Rover, Gate, Dial])
+@pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
     theirs = cls()
@@ -146,7 +191,8 @@ def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
         expected, found = theirs.reset(seed=3), ours.reset(seed=3)
         for _ in range(30):
             assert is_same(expected[0], found[0])
-            assert found[-1] == expected[-1]
+            assert found[-1].keys() == expected[-1].keys()
+            assert is_same(expected[-1], found[-1])
             assert ours.observation_space.contains(found[0])
             if len(expected) == 5 and (expected[2] or expected[3]):
                 expected, found = theirs.reset(seed=3), ours.reset(seed=3)
@@ -155,29 +201,48 @@ def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
             expected, found = theirs.step(action), ours.step(action)
 
 
-def test_stable_baselines_gets_texts() -> None:
+@pytest.mark.parametrize("cls", [Gate, Boat])
+def test_stable_baselines_gets_texts(cls: Any) -> None:
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-    (env_id,) = parallel_pool.compile(Gate)
-    theirs, ours = vec_env.DummyVecEnv([Gate] * NUM_ENVS), PoolVecEnv(env_id, NUM_ENVS)
+    (env_id,) = parallel_pool.compile(cls)
+    theirs, ours = vec_env.DummyVecEnv([cls] * NUM_ENVS), PoolVecEnv(env_id, NUM_ENVS)
     with closing(theirs), closing(ours):
         for each in (theirs, ours):
             each.seed(4)
         assert_same(ours.reset(), theirs.reset(), "reset")
-        assert ours.reset_infos == theirs.reset_infos
+        assert is_same(theirs.reset_infos, ours.reset_infos)
         theirs.action_space.seed(2)
         for step in range(STEPS):
             action = np.array([theirs.action_space.sample() for _ in range(NUM_ENVS)])
             found, expected = ours.step(action), theirs.step(action)
             assert_same(found[:3], expected[:3], f"step {step}")
-            assert [{**each, "terminal_observation": 0} for each in found[3]] == [
-                {**each, "terminal_observation": 0} for each in expected[3]
-            ]
+            assert is_same(expected[3], found[3])
 
 
 def test_stable_baselines_refuses_dicts_in_dicts() -> None:
     (env_id,) = parallel_pool.compile(Rover)
     with pytest.raises(ValueError, match=r"a Dict in its Dict of observations \(body.arm.joint, "):
         PoolVecEnv(env_id, 2)
+
+
+def test_compiled_programs_have_masks_of_infos() -> None:
+    pytest.importorskip("jax")
+    from parallel_pool.compat.jax import xla
+
+    (env_id,) = parallel_pool.compile(Boat)
+    with closing(SyncVectorEnv([Boat] * NUM_ENVS)) as theirs:
+        theirs.reset(seed=1)
+        with closing(parallel_pool.make_vec(env_id, NUM_ENVS)) as envs:
+            functions = xla(envs)
+            handle, _ = functions.reset(functions.handle, [1, 2, 3])
+            for _ in range(20):
+                action = np.ones(NUM_ENVS, np.int32)
+                handle, (*_, found) = functions.step(handle, action)
+                *_, expected = theirs.step(action)
+                assert "given" not in found
+                none = np.zeros(NUM_ENVS, bool)
+                for name in ("_gust", "_note", "_wind", "_sunk", "_late"):
+                    assert np.array_equal(found[name], expected.get(name, none)), name
 
 
 def test_envpools_api_has_codes_of_texts() -> None:
@@ -213,7 +278,7 @@ def test_a_lease_takes_tuples() -> None:
 
     first, second = asyncio.run(play())
     assert first == {"reason": None, "mood": "calm"}
-    assert second == {"reason": None, "mood": "wild", "speed": 1.5}
+    assert second == {"reason": None, "mood": "wild", "speed": 1.5, "ground": "sand"}
 
 
 def test_compiled_programs_have_dicts_and_codes() -> None:
@@ -244,6 +309,13 @@ def test_actions_outside_are_refused(cls: Any, action: Any, choice: str) -> None
         for given in (np.array(action), np.array(action, np.int8), action):
             with pytest.raises(ValueError, match=f"outside its space: choose {choice}"):
                 envs.step(given)
+
+
+def test_infos_that_results_lack_are_not_mixed() -> None:
+    ids = [parallel_pool.compile(cls)[0] for cls in (Boat, Gate)]
+    definition = parallel_pool.mixed("Sea-v0", ids)
+    with pytest.raises(ValueError, match=r"results of Boat-v0 may lack infos \(.*note.*mixed"):
+        parallel_pool.Pool(definition, 2)
 
 
 def test_tuples_of_other_shapes_are_refused() -> None:

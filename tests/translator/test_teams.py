@@ -278,11 +278,11 @@ REFUSED = {
     "array": ("seen = {a: np.array", 'seen = {a: {"x": np.array', "and its space Box", 0),
     "four": ("cuts, infos\n", "infos\n", "step.. must return observations, rewards", 29),
     "list": ("rewards, ends", "list(rewards), ends", "the rewards are .*dict by agent", 29),
-    "text": ('{"n": self.n}', '{"n": "many"}', "only numbers and arrays", 29),
+    "text": ('{"n": self.n}', '{"n": "many"}', "infos of agents are numbers and arrays: write", 29),
     "read": (
         'infos = {a: {"n": self.n} for a in self.agents}',
         'infos = {a: {} for a in self.agents}; infos["a"]["n"] = 1; self.n += infos["a"]["n"]',
-        "a dict that was written empty is not read here",
+        "a dict whose keys depend on the way is not read here",
         26,
     ),
     "mark": ('{"n": self.n}', '{"live": self.n}', "can't be named 'live'", 29),

@@ -47,6 +47,20 @@ def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.full(shape, None, dtype) if dtype.kind == "O" else np.zeros(shape, dtype)
 
 
+def nested(infos: Infos) -> Infos:
+    """Returns infos whose names are paths of keys, with dots between them, as dicts in dicts."""
+    found: Infos = {}
+    for name in _keys(infos):
+        *path, last = name.split(".")
+        values, mask, branch = infos[name], infos[f"_{name}"], found
+        for key in path:
+            inner = branch.setdefault(key, {})
+            branch[f"_{key}"] = branch[f"_{key}"] | mask if f"_{key}" in branch else mask | mask
+            branch = inner
+        branch[last], branch[f"_{last}"] = values, mask
+    return found
+
+
 def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
     """Returns the infos that SAME_STEP adds for episodes that have ended.
 

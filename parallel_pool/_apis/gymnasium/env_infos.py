@@ -42,6 +42,8 @@ class Info(NamedTuple):
         is_int: whether values are Python's ints, although the column's dtype is a float.
         texts: what codes stand for; None if values are numbers.
         rows: bool (n,): the environments that have it; None for all.
+        given: the column that says which rows have it; -1: all have.
+        bit: of that column.
     """
 
     name: str
@@ -51,10 +53,16 @@ class Info(NamedTuple):
     is_int: bool
     texts: Texts | None
     rows: Array | None = None
+    given: int = -1
+    bit: int = 0
 
     def is_of(self, env_id: int) -> bool:
         """Returns whether an environment has it."""
         return self.rows is None or bool(self.rows[env_id])
+
+    def has(self, batch: Batch, row: int) -> bool:
+        """Returns whether a row has it, as far as its environment has it."""
+        return self.given < 0 or bool(batch[self.given][row] & self.bit)
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
         """Returns the values of all rows; arrays share no memory with the batch."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool._apis.common.vector_infos import Infos, put, spread
+from parallel_pool._apis.common.vector_infos import Infos, nested, put, spread
 from parallel_pool._engine.actions import cast_info, info_dtype
 from parallel_pool._engine.buffers import Array, Column, engine_indices
-from parallel_pool._engine.specs import Field, Spec
+from parallel_pool._engine.specs import GIVEN, Field, Spec
 
 Batch = tuple[Array, ...]
 DType = np.dtype[Any]
@@ -23,6 +23,7 @@ class VectorInfos:
 
     Attributes:
         is_empty: whether the environments have no infos.
+        is_partial: whether some rows lack some infos.
         follows: whether the dtype of any info follows that of the action.
     """
 
@@ -34,25 +35,42 @@ class VectorInfos:
                 if column.field >= 0
                 and column.is_final is is_final
                 and spec.fields[column.field].is_info
+                and spec.is_shown(spec.fields[column.field])
             ]
 
         self._infos = of(False)
         self._finals = of(True)
+        self._bits = spec.given
+        # the columns that say which infos a row has, of a step and of an episode's last one
+        names = [(column.name, column.is_final) for column in columns]
+        self._given, self._final_given = (
+            names.index((GIVEN, is_final)) if (GIVEN, is_final) in names else -1
+            for is_final in (False, True)
+        )
         # looked up once, not at each step
         self._named = [(i, field, field.name, f"_{field.name}") for i, field in self._infos]
         self.is_empty = not self._infos
+        self.is_partial = bool(self._bits)
+        self._is_nested = any("." in field.name for _, field in self._infos)
         self._terminated = engine_indices(columns)["terminated"]
         self.follows = any(field.follows for _, field in self._infos)
+
+    def _nested(self, infos: Infos) -> Infos:
+        return nested(infos) if self._is_nested else infos
 
     def of_reset(self, batch: Batch, mask: Array) -> Infos:
         """Returns the infos of a reset; the rows are those of the mask's environments."""
         infos: Infos = {}
         for i, field in self._infos:
-            if field.on_reset:
+            if field.on_reset and field.is_optional:
+                given = batch[self._given] & self._bits[field.name] != 0
+                own = spread(given, mask)
+                put(infos, field.name, spread(_shown(batch[i], field)[given], own), own)
+            elif field.on_reset:
                 values = _as_int(batch[i]) if field.is_int_on_reset else _shown(batch[i], field)
                 own = mask.copy() if field.rows is None else mask & field.rows.on_reset
                 put(infos, field.name, spread(values, mask), own)
-        return infos
+        return self._nested(infos)
 
     def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
         """Returns the infos of a step.
@@ -83,6 +101,10 @@ class VectorInfos:
                 mask = every_env.copy()
             else:
                 mask = ~is_reset if on_step else is_reset.copy()
+            if field.is_optional:
+                mask &= batch[self._given] & self._bits[name] != 0
+                put_masked(infos, name, _shown(batch[i], field), mask)
+                continue
             values = _shown(batch[i], field)
             if field.texts is not None and mixed:
                 values[~mask] = None
@@ -93,13 +115,16 @@ class VectorInfos:
                 values = _as_int(values)
             infos[name] = values
             infos[mask_name] = mask
-        return infos
+        return self._nested(infos)
 
     def of_ends(self, batch: Batch, ended: Array, dtypes: DTypes = None) -> Infos:
         """Returns `final_info`: the infos of the steps that ended episodes."""
         infos: Infos = {}
         for i, field in self._finals:
-            if field.on_step:
+            if field.on_step and field.is_optional:
+                mask = ended & (batch[self._final_given] & self._bits[field.name] != 0)
+                put_masked(infos, field.name, _shown(batch[i], field), mask)
+            elif field.on_step:
                 values = _follow(_shown(batch[i], field), field.follows, ended, dtypes)
                 values = _as_int(values) if field.is_int_on_step else values
                 own = ended.copy() if field.rows is None else ended & field.rows.on_step
@@ -107,7 +132,7 @@ class VectorInfos:
             elif field.on_termination:
                 mask = ended & batch[self._terminated] & _termination_rows(field)
                 put_masked(infos, field.name, _shown(batch[i], field), mask)
-        return infos
+        return self._nested(infos)
 
 
 def _shown(values: Array, field: Field) -> Array:

@@ -409,7 +409,7 @@ class NativeVectorEnv(AsyncCalls):
             self._ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
-        if len(infos) > 2 and (episodes or restarted.any()):
+        if len(infos) > 2 and (episodes or self._infos.is_partial or restarted.any()):
             infos = in_order_of_rows(infos)
         if self._renderer is not None:
             self._renderer.after_step(sent.actions, restarted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
@@ -12,9 +12,10 @@ from gymnasium import spaces
 from parallel_pool._apis.common import ale_ids, tuples
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.gymnasium.env_infos import Info, is_python
+from parallel_pool._apis.gymnasium.infos import DTypes
 from parallel_pool._engine.buffers import Array, engine_indices
 from parallel_pool._engine.pool import Batch, Pool
-from parallel_pool._engine.specs import Field
+from parallel_pool._engine.specs import GIVEN, Field
 from parallel_pool._engine.trees import nest
 
 
@@ -33,6 +34,7 @@ class SingleResults:
         self._env_id = engine["env_id"]
         self.observation_space: gymnasium.Space[Any] = pool.spec.observation_space()
         fields = list(enumerate(pool.spec.fields))
+        given = next((i for i, field in fields if field.name == GIVEN), -1)
         self._observations = {field.name: i for i, field in fields if not field.is_info}
         self._spaces = {field.name: field.space() for field in pool.spec.observations}
         self._texts = {it.name: it.texts for it in pool.spec.observations if it.texts is not None}
@@ -52,9 +54,11 @@ class SingleResults:
                     field.is_int_on_reset if is_reset else field.is_int_on_step,
                     field.texts,
                     rows_of(field),
+                    given if field.is_optional else -1,
+                    pool.spec.given.get(field.name, 0),
                 )
                 for i, field in fields
-                if field.is_info and is_wanted(field)
+                if field.is_info and pool.spec.is_shown(field) and is_wanted(field)
             ]
 
         self._reset_infos = infos(lambda field: field.on_reset, is_reset=True)
@@ -64,11 +68,8 @@ class SingleResults:
 
     def reset(self, batch: Batch, seed: int | None) -> tuple[Any, dict[str, Any]]:
         """Returns observation and infos of a reset with this seed."""
-        env_id = int(batch[self._env_id][0])
-        infos = {
-            info.name: info.one(batch, 0, None) for info in self._reset_infos if info.is_of(env_id)
-        }
-        if seed is not None and self._games[env_id]:
+        infos = self._given(self._reset_infos, batch, None)
+        if seed is not None and self._games[int(batch[self._env_id][0])]:
             infos["seeds"] = ale_ids.seeds_of(seed)
         return self._observation(batch), infos
 
@@ -83,9 +84,14 @@ class SingleResults:
         """
         reward, terminated, truncated = (batch[i][0].item() for i in self._ends)
         given = self._last_infos if terminated else self._step_infos
-        env_id = int(batch[self._env_id][0])
-        infos = {info.name: info.one(batch, 0, dtype) for info in given if info.is_of(env_id)}
+        infos = self._given(given, batch, dtype)
         return self._observation(batch), reward, terminated, truncated, infos
+
+    def _given(self, infos: Sequence[Info], batch: Batch, dtype: DTypes) -> dict[str, Any]:
+        """Returns those of some infos that the row has."""
+        env_id = int(batch[self._env_id][0])
+        own = [info for info in infos if info.is_of(env_id) and info.has(batch, 0)]
+        return nest({info.name: info.one(batch, 0, dtype) for info in own})
 
     def _observation(self, batch: Batch) -> Any:
         seen = {name: self._value(name, batch[i]) for name, i in self._observations.items()}

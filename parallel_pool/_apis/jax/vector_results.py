@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from parallel_pool._apis.common import tuples
-from parallel_pool._apis.common.vector_infos import finals_of
+from parallel_pool._apis.common.vector_infos import finals_of, nested
 from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.specs import GIVEN
 from parallel_pool._engine.trees import map_leaves, nest
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class VectorResults:
             (i, pool.spec.fields[c.field])
             for i, c in own
             if pool.spec.fields[c.field].is_info and not c.is_final
+            if pool.spec.is_shown(pool.spec.fields[c.field])
         ]
+        self._bits = pool.spec.given
+        # the columns that say which infos a row has, by whether it is an episode's last one
+        self._given = {c.is_final: i for i, c in own if c.name == GIVEN}
         # the final column of each field
         self._finals = {c.field: i for i, c in own if c.is_final}
         self._fields = {i: c.field for i, c in own}
@@ -77,8 +82,10 @@ class VectorResults:
                 mask = jnp.ones_like(ended)
             else:
                 mask = is_first if field.on_reset else ~is_first
+            mask = self._has(columns, field, mask, is_final=False)
             infos[field.name], infos[f"_{field.name}"] = columns[i], mask
-        return self._observed(columns), columns[self._reward], terminated, truncated, infos
+        seen = self._observed(columns)
+        return seen, columns[self._reward], terminated, truncated, self._nested(infos)
 
     def of_reset(self, columns: Any) -> tuple[Any, dict[str, Any]]:
         """Returns what `reset` returns."""
@@ -88,8 +95,15 @@ class VectorResults:
                 mask = jnp.ones_like(columns[self._terminated])
                 if field.rows is not None:
                     mask = jnp.asarray(field.rows.on_reset)
+                mask = self._has(columns, field, mask, is_final=False)
                 infos[field.name], infos[f"_{field.name}"] = columns[i], mask
-        return self._observed(columns), infos
+        return self._observed(columns), self._nested(infos)
+
+    def _has(self, columns: Any, field: Field, mask: Any, *, is_final: bool) -> Any:
+        """Returns which rows of a mask have an info."""
+        if not field.is_optional:
+            return mask
+        return mask & (columns[self._given[is_final]] & self._bits[field.name] != 0)
 
     def _observed(self, columns: Any, is_final: bool = False) -> Any:
         def of(name: str) -> Any:
@@ -117,6 +131,10 @@ class VectorResults:
                 if field.rows is not None:
                     own = field.rows.on_termination if field.on_termination else field.rows.on_step
                     mask = mask & own
+                mask = self._has(columns, field, mask, is_final=True)
                 final[field.name] = of_ended(columns[self._finals[self._fields[i]]], mask)
                 final[f"_{field.name}"] = mask
-        return finals_of(observed, ended, final)
+        return finals_of(observed, ended, self._nested(final))
+
+    def _nested(self, infos: dict[str, Any]) -> dict[str, Any]:
+        return nested(infos) if any("." in name for name in infos) else infos

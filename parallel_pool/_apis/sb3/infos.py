@@ -11,7 +11,8 @@ from parallel_pool._apis.gymnasium.env_infos import Info, is_python
 from parallel_pool._apis.gymnasium.infos import DTypes
 from parallel_pool._engine.buffers import Array, Column, engine_indices
 from parallel_pool._engine.pool import Batch
-from parallel_pool._engine.specs import Definition, Field, Spec
+from parallel_pool._engine.specs import GIVEN, Definition, Field, Spec
+from parallel_pool._engine.trees import nest
 
 TRUNCATED = "TimeLimit.truncated"
 
@@ -28,12 +29,17 @@ class InfoDicts:
         def info(i: int, field: Field, is_int: bool, kind: str) -> Info:
             rows = None if field.rows is None else getattr(field.rows, kind)
             own = is_python(definition, field)
-            return Info(field.name, i, own, field.follows, is_int, field.texts, rows)
+            given, bit = -1, spec.given.get(field.name, 0)
+            if field.is_optional:
+                marks = (GIVEN, columns[i].is_final)
+                given = next(k for k, it in enumerate(columns) if (it.name, it.is_final) == marks)
+            return Info(field.name, i, own, field.follows, is_int, field.texts, rows, given, bit)
 
         found = [
             (i, field, column.is_final)
             for i, column in enumerate(columns)
             if column.field >= 0 and (field := spec.fields[column.field]).is_info
+            if spec.is_shown(field)
         ]
         on_step = [
             (info(i, field, field.is_int_on_step, "on_step"), is_final)
@@ -41,6 +47,7 @@ class InfoDicts:
             if field.on_step
         ]
         self._steps = [each for each, is_final in on_step if not is_final]
+        self._partial = [each for each in self._steps if each.given >= 0]
         self._ends = [each for each, is_final in on_step if is_final]
         self._terminations = [
             info(i, field, False, "on_termination")
@@ -58,20 +65,26 @@ class InfoDicts:
         self._lacking = [
             (each.name, ids(~each.rows)) for each in self._steps if each.rows is not None
         ]
-        self._names = (*(each.name for each in self._steps), TRUNCATED)
+        names = [each.name for each in self._steps]
+        self._is_nested = any("." in name for name in names)
+        self._names = tuple(names) if self._is_nested else (*names, TRUNCATED)
 
     def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
         """Returns the infos of steps that ended no episode; dtypes are those of the actions."""
         if not self._steps:
             return [{TRUNCATED: False} for _ in range(num_envs)]
         values = [info.all(batch, dtypes) for info in self._steps]
-        values.append([False] * num_envs)
+        if not self._is_nested:
+            values.append([False] * num_envs)
         names = self._names
-        infos = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
-        for info, lacking in self._lacking:
+        found = [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+        for name, lacking in self._lacking:
             for env_id in lacking:
-                del infos[env_id][info]
-        return infos
+                del found[env_id][name]
+        for info in self._partial:
+            for env_id in np.flatnonzero(batch[info.given] & info.bit == 0).tolist():
+                del found[env_id][info.name]
+        return [{**nest(each), TRUNCATED: False} for each in found] if self._is_nested else found
 
     def of_end(
         self, batch: Batch, env_id: int, is_truncated: bool, dtypes: DTypes = None
@@ -80,15 +93,15 @@ class InfoDicts:
         given = self._ends
         if batch[self._terminated][env_id]:
             given = given + self._terminations
-        infos = {info.name: info.one(batch, env_id, dtypes) for info in given if info.is_of(env_id)}
+        own = [info for info in given if info.is_of(env_id) and info.has(batch, env_id)]
+        infos = nest({info.name: info.one(batch, env_id, dtypes) for info in own})
         infos[TRUNCATED] = is_truncated
         return infos
 
     def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
         """Returns the infos of the reset whose observation an environment's row holds."""
-        return {
-            info.name: info.one(batch, env_id, None) for info in self._resets if info.is_of(env_id)
-        }
+        own = [it for it in self._resets if it.is_of(env_id) and it.has(batch, env_id)]
+        return nest({info.name: info.one(batch, env_id, None) for info in own})
 
 
 def ids(mask: Array) -> list[int]:
