@@ -156,10 +156,10 @@ typedef struct pp_field {
   /* "obs" for a single observation, otherwise its key; no engine column's name. Of dicts in dicts
    * the keys, with dots between them. */
   const char *name;
-  bool is_info;     /* false: part of the observation (or the action) */
-  int32_t when;     /* infos: pp_when */
-  int32_t dtype;    /* pp_dtype */
-  int32_t space;    /* pp_space */
+  bool is_info;  /* false: part of the observation (or the action) */
+  int32_t when;  /* infos: pp_when */
+  int32_t dtype; /* pp_dtype */
+  int32_t space; /* pp_space */
   bool per_player;
   int32_t ndim;
   int64_t shape[PP_MAX_NDIM];
