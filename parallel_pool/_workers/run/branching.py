@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.run import generators, global_generators
-from parallel_pool._workers.start import bootstrap, child_process
+from parallel_pool._workers.start import bootstrap, child_process, process_fd
 from parallel_pool._workers.start.connection import Connection
 from parallel_pool.errors import StateError
 
@@ -118,7 +118,8 @@ class Brancher:
                 there = env_id, lanes[at], ancestries[at], own, self._connection, seeds[at]
                 return Birth(self._runner, self._holdings, *there)
             self._check(env_id, self._holdings.find_threads())
-            pidfds += map(os.pidfd_open, pids)
+            # pools without pidfds have no branches
+            pidfds += map(process_fd.create, pids, sockets)
             self._connection.send((number, pids), pidfds, MESSAGE_TIMEOUT)
             return None
         except BaseException:
