@@ -27,6 +27,7 @@ FAMILIES = {
     "procgen": ("procgen-",),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
+    "control-suite": ("cheetah-run-",),
 }
 # A picture with more panels than this has two columns.
 COLUMN = 8

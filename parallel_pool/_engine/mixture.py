@@ -12,6 +12,7 @@ import numpy as np
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, check_count, quote
 from parallel_pool._engine.specs import Definition, Rows, Spec, Values
+from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.variation import LIMIT, Each, key_of, value_for_env
 from parallel_pool._native import ffi, lib, new_error, raise_error
 

@@ -81,6 +81,7 @@ def drawn(renderer: Renderer, count: int) -> Any:
     return np.stack([renderer.draw(i).transpose(2, 0, 1) for i in range(count)])
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_a_pool_of_pixels_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "egl")

@@ -330,10 +330,12 @@ def test_pictures_of_ones_own_are_stacked(tmp_path: Path, monkeypatch: pytest.Mo
         ("CarRacing-v3", [partial(GRAY, keep_dim=1)], "needs a bool"),
         ("CarRacing-v3", [partial(STACK, padding_type="last")], "has a padding type other than"),
         ("CarRacing-v3", [AtariPreprocessing, resize(9, 9)], "only AtariPreprocessing can"),
-        (
+        # minigrid draws all tiles of this size first, for ten seconds
+        pytest.param(
             "MiniGrid-FourRooms-v0",
             [partial(RGBImgObsWrapper, tile_size=32), ImgObsWrapper, resize(84, 84)],
             "608 x 608 pixels can't be resized to 84 x 84",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=lambda value: "" if isinstance(value, list) else str(value),
