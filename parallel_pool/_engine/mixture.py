@@ -181,12 +181,14 @@ class Mixture(Definition):
             {name: value for name, value in it.items() if name in each.definition.options}
             for it, each in zip(completed, self.members, strict=True)
         ]
-        # what is left over of every task
-        unknown = set(given).intersection(
-            *(it.keys() - own.keys() for it, own in zip(completed, options, strict=True))
-        )
+        left = [it.keys() - own.keys() for it, own in zip(completed, options, strict=True)]
+        # these raise the error for unknown options: of one task, and of all
+        for member, names in zip(self.members, left, strict=True):
+            wrong = {name: member.options[name] for name in names & member.options.keys()}
+            if wrong:
+                Values(member.definition.options, wrong, member.name)
+        unknown = set(given).intersection(*left)
         if unknown:
-            # raises the error for unknown options
             Values(self.options, {name: given[name] for name in unknown}, self.id)
         specs = [
             each.definition.configure(own) for each, own in zip(self.members, options, strict=True)

@@ -80,14 +80,15 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, r"v0 has no option nope: it has .*gravity", lambda: pool(*POLES, nope=1)),
     (TypeError, r"gravity='x' is a str: give a number", lambda: pool(*POLES, gravity="x")),
     (
+        TypeError,
+        r"^one has no option nope: it has .*gravity",
+        lambda: Pool(parallel_pool.mixed("test/own-v0", {"one": ("CartPole-v1", {"nope": 1})}), 1),
+    ),
+    (
         ValueError,
         r"give them different obs: choose values with the same spaces",
         lambda: pool("Hopper-v5", "Ant-v5", frame_stack=each([1, 2])),
     ),
-]
-
-
-REFUSED += [
     # what other APIs refuse
     (
         ValueError,
