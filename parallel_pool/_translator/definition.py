@@ -351,6 +351,11 @@ class Definition:
                     f"the info {key!r} is {value.type}: only numbers, texts and arrays are"
                     " translated"
                 ) from None
+            if isinstance(value.type, (Tuple, List)):
+                raise body.refuse(
+                    f"the info {key!r} is {value.type}, which Gymnasium keeps as it is: write"
+                    " np.array() around it"
+                )
             item = array.item
             if not all(isinstance(dim, int) for dim in array.dims):
                 sample = self.template.infos.get(key)

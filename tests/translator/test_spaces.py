@@ -370,6 +370,9 @@ REFUSED = {
     (BOX, "spaces.Discrete(2)", "{'a': f'after {self.count / 2}'}"): (
         "texts that are made while the program runs are not translated"
     ),
+    (BOX, "spaces.Discrete(2)", "{'a': (self.count, 2)}"): (
+        "which Gymnasium keeps as it is: write np.array() around it"
+    ),
     (BOX, "spaces.Discrete(2)", "{'a': ['x', 'y']}"): (
         "only numbers, texts and arrays are translated"
     ),
