@@ -51,11 +51,12 @@ HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 SLOWEST = ("--durations=10", "--durations-min=0.5")
 
 # Tests that do not run under the sanitizers: those that run none of our C code, those that compile
-# C themselves or link the shipped module's objects, where no sanitizer is (tests/c/test_c.py runs
-# sanitizers itself and looks for leaks), and those that repeat another test with many more
-# settings.
+# C themselves or link the shipped module's objects, where no sanitizer is (tests/c/test_c.py and
+# the check of a translated class run sanitizers themselves), and those that repeat another test
+# with many more settings.
 NOT_FOR_SANITIZERS = [
     *("package/*", "c/test_c.py", "core/test_base_math.py", "core/test_registered.py"),
+    "translator/*",
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_atari_line_cache.py", "parity/test_atari_translation.py"),
