@@ -232,6 +232,7 @@ def test_too_many_processes() -> None:
 # --------------------------------------------------------------------------------------- deaths
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 @pytest.mark.parametrize(("trouble", "text"), [("kill", "SIGKILL"), ("exit", "exit code 3")])
 def test_a_branch_that_dies_is_over(what: str, trouble: str, text: str) -> None:
@@ -293,6 +294,7 @@ def test_an_exception_costs_only_the_episode() -> None:
             branch.reset()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_branches_go_on_after_the_death_of_the_original(method: str) -> None:
     with branched(start_method=method) as pool, pool.lease() as lease:
@@ -513,6 +515,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_branches_end_with_a_program_that_is_killed(
     program: Callable[..., Program], method: str

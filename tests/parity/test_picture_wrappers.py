@@ -72,7 +72,7 @@ FAMILIES: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(5, sanitizers=12)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", CHAINS)
 def test_run_is_the_same(name: str, family: str) -> None:

@@ -82,7 +82,7 @@ LEVELS = [
 ]
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("env_id", "options"), LEVELS)
 def test_a_program_that_plays_levels(env_id: str, options: dict[str, Any]) -> None:
     """Each end is followed by the row of a reset, without a reward."""

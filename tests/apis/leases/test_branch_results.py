@@ -65,6 +65,7 @@ def begun(env: Any, lease: Lease, steps: int) -> None:
             lease.reset()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", MAKERS)
 def test_eight_branches_equal_eight_deep_copies(name: str) -> None:
     maker = MAKERS[name]
@@ -134,6 +135,7 @@ def told(lease: Lease, actions: list[int]) -> list[str]:
     return [lease.step(action)[0] for action in actions]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_stateful_generator_goes_on_in_each_branch(tmp_path: Path, method: str) -> None:
     path = tmp_path / "story"
