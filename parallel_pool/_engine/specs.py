@@ -650,7 +650,7 @@ class Spec:
     @property
     def has_keys(self) -> bool:
         """Whether an observation is a dict; its only array is called "obs" otherwise."""
-        return len(self.observations) > 1 or self.observations[0].name != "obs"
+        return [field.name for field in self.observations] != ["obs"]
 
     def action_space(self) -> gymnasium.Space[Any]:
         """Returns one environment's action space."""

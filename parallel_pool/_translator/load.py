@@ -8,7 +8,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type, named, quote
@@ -17,11 +17,8 @@ from parallel_pool._translator import files, verification
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool.errors import SourceError
 
-if TYPE_CHECKING:
-    pass
-
-# programs that are kept
-MOST_KEPT = 200
+# programs that are kept, of some 30 KB each
+MOST_KEPT = 1000
 
 
 @dataclass(frozen=True)

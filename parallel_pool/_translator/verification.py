@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import spaces
 
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import GIVEN
@@ -329,13 +328,13 @@ class _Game(_Episode):
 
 def _parts(space: Any, observation: Any) -> list[tuple[str, Any, Any]]:
     """Returns name, space and value of the arrays of an observation."""
-    if not isinstance(space, spaces.Dict):
+    # a Dict is the only space that is a mapping
+    if not isinstance(space, Mapping):
         return [("obs", space, observation)]
     found = []
-    for key, each in space.spaces.items():
+    for key, each in space.items():
         own = None if observation is None else observation[key]
-        is_dict = isinstance(each, spaces.Dict)
-        parts = _parts(each, own) if is_dict else [("", each, own)]
+        parts = _parts(each, own) if isinstance(each, Mapping) else [("", each, own)]
         found += [(f"{key}.{name}" if name else key, part, value) for name, part, value in parts]
     return found
 

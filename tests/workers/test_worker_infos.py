@@ -42,6 +42,9 @@ def bits(value: Any) -> Any:
         return type(value), [bits(each) for each in value]
     if isinstance(value, np.ndarray):
         is_object = value.dtype == object
+        if value.dtype.char == "g":
+            # its bytes have padding, which may be anything
+            return type(value), value.dtype.str, value.shape, [repr(each) for each in value.flat]
         inside = bits(value.tolist()) if is_object else value.tobytes()
         return type(value), value.dtype.str, value.shape, inside
     return type(value), repr(value)
