@@ -55,7 +55,8 @@ def nested(infos: Infos) -> Infos:
         values, mask, branch = infos[name], infos[f"_{name}"], found
         for key in path:
             inner = branch.setdefault(key, {})
-            branch[f"_{key}"] = branch[f"_{key}"] | mask if f"_{key}" in branch else mask | mask
+            own = branch.get(f"_{key}")
+            branch[f"_{key}"] = mask.copy() if own is None else own | mask
             branch = inner
         branch[last], branch[f"_{last}"] = values, mask
     return found

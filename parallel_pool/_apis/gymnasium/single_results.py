@@ -65,6 +65,11 @@ class SingleResults:
         self._step_infos = infos(lambda field: field.on_step)
         self._last_infos = infos(lambda field: field.on_step or field.on_termination)
         self.follows = any(info.follows for info in self._step_infos)
+        shown = [*self._reset_infos, *self._last_infos]
+        # whether rows may lack infos, and whether infos or observations have dicts in dicts
+        self._is_partial = any(it.rows is not None or it.given >= 0 for it in shown)
+        self._has_nested_infos = any("." in it.name for it in shown)
+        self._is_nested = any("." in name for name in self._observations)
 
     def reset(self, batch: Batch, seed: int | None) -> tuple[Any, dict[str, Any]]:
         """Returns observation and infos of a reset with this seed."""
@@ -89,16 +94,18 @@ class SingleResults:
 
     def _given(self, infos: Sequence[Info], batch: Batch, dtype: DTypes) -> dict[str, Any]:
         """Returns those of some infos that the row has."""
-        env_id = int(batch[self._env_id][0])
-        own = [info for info in infos if info.is_of(env_id) and info.has(batch, 0)]
-        return nest({info.name: info.one(batch, 0, dtype) for info in own})
+        if self._is_partial:
+            env_id = int(batch[self._env_id][0])
+            infos = [info for info in infos if info.is_of(env_id) and info.has(batch, 0)]
+        found = {info.name: info.one(batch, 0, dtype) for info in infos}
+        return nest(found) if self._has_nested_infos else found
 
     def _observation(self, batch: Batch) -> Any:
+        if not isinstance(self.observation_space, spaces.Dict):
+            (name,) = self._observations
+            return self._value(name, batch[0])
         seen = {name: self._value(name, batch[i]) for name, i in self._observations.items()}
-        if isinstance(self.observation_space, spaces.Dict):
-            return nest(seen)
-        (only,) = seen.values()
-        return only
+        return nest(seen) if self._is_nested else seen
 
     def _value(self, name: str, rows: Any) -> Any:
         """Returns the only row of an observation as its space has it."""
