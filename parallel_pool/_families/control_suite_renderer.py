@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -118,36 +117,13 @@ class Renderer(opengl.SceneRenderer):
         )
         self._canvas: Canvas | None = None
 
-    def draw(
-        self, env_id: int, action: Array | None = None, *, camera_id: int | None = None
-    ) -> Any:
-        """Draws one environment.
-
-        Args:
-            env_id: the environment.
-            action: ignored.
-            camera_id: a camera instead of the renderer's own.
-
-        Returns:
-            uint8, shape (height, width, 3).
-
-        Raises:
-            StateError: the environment is in flight, or was never reset.
-            MissingDependencyError: OpenGL is missing; the message says what to install.
-        """
-        chosen = self._camera_id if camera_id is None else self.check_camera_id(camera_id)
-        with (
-            self._lock,
-            opengl.own_context(self._backend),
-            mujoco.capture_warnings() as texts,
-        ):
-            opengl.try_backend(self._backend)
+    def _prepare(self, env_id: int, camera_id: int) -> Callable[[int], Any]:
+        def draw(env_id: int) -> Array:
             canvas = self._canvas or self._open()
             write_state(self._pool, env_id, self._data._address)
-            picture = canvas.draw(self._data, chosen)
-        for text in texts:
-            warnings.warn(f"{self._name}: {text}", stacklevel=2)
-        return picture
+            return canvas.draw(self._data, camera_id)
+
+        return draw
 
     def _open(self) -> Canvas:
         width, height = (int(pixels) for pixels in self._size)

@@ -10,7 +10,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -199,16 +199,20 @@ class SceneRenderer:
         """
         chosen = self._camera_id if camera_id is None else self.check_camera_id(camera_id)
         with self._lock:
-            renderer = self._gymnasium_renderer or self._make()
-            self._load(env_id)
-            renderer.camera_id = chosen
+            draw = self._prepare(env_id, chosen)
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
-                draw = self._draw_again if self._cameras else self._draw_first
                 picture = draw(env_id)
         for text in texts:
             warnings.warn(f"{self._name}: {text}", stacklevel=2)
         return picture
+
+    def _prepare(self, env_id: int, camera_id: int) -> Callable[[int], Any]:
+        """Does what needs no OpenGL; returns what draws the environment."""
+        renderer = self._gymnasium_renderer or self._make()
+        self._load(env_id)
+        renderer.camera_id = camera_id
+        return self._draw_again if self._cameras else self._draw_first
 
     def _load(self, env_id: int) -> None:
         """Writes the state of an environment into the mjData."""
