@@ -49,6 +49,30 @@ class Evaluation(Protocol):
     def close(self) -> None: ...
 
 
+def run_one(program: str, one: Sequence[Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """Has a program of this folder train once in a process of its own.
+
+    Args:
+        program: its name; it takes `--one` and prints the result as JSON in its last line.
+        one: what it trains.
+        env: the process's environment variables.
+
+    Returns:
+        The result, and the machine's state before it.
+    """
+    moment = machine.moment()
+    done = subprocess.run(
+        [sys.executable, "-m", f"integration.training.{program}", "--one", json.dumps(one)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        # MKL's results must not depend on where a matrix lies in memory
+        env={**env, "MKL_CBWR": "AUTO", "PYTHONWARNINGS": "ignore"},
+    )
+    return {**json.loads(done.stdout.splitlines()[-1]), "moment": moment}
+
+
 @dataclass(frozen=True)
 class Task:
     """A task to learn, and the return at which it counts as learned.
@@ -325,21 +349,10 @@ class Comparison:
 
     def train_in_a_process(self, task: Task, name: str, seed: int) -> dict[str, Any]:
         """Trains once, in a process that holds nothing of other players."""
-        command = [sys.executable, "-m", f"integration.training.{self.name}"]
-        one = json.dumps([task.env_id, name, seed, task.settings.total_steps])
-        moment = machine.moment()
-        # MKL's results must not depend on where a matrix lies in memory, and torch's threads must
-        # leave the cores to environments
-        own = {"MKL_CBWR": "AUTO", "OMP_WAIT_POLICY": "PASSIVE", "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run(
-            [*command, "--one", one],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            cwd=ROOT,
-            env={**environment(self.folders.get(name, "")), **own},
-        )
-        return {"seed": seed, **json.loads(done.stdout.splitlines()[-1]), "moment": moment}
+        one = [task.env_id, name, seed, task.settings.total_steps]
+        # torch's threads must leave the cores to environments
+        own = {**environment(self.folders.get(name, "")), "OMP_WAIT_POLICY": "PASSIVE"}
+        return {"seed": seed, **run_one(self.name, one, own)}
 
     def draw(self, result: Mapping[str, Any], path: Path) -> None:
         """Draws one panel for each task, and one for its evaluation."""

@@ -18,8 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +38,7 @@ from integration.training.comparison import (
     Env,
     Task,
     check_equal,
+    run_one,
     shortened,
     train,
 )
@@ -106,21 +105,9 @@ def run(task: Task, name: str, seed: int) -> dict[str, Any]:
 
 def run_in_a_process(task: Task, name: str, seed: int) -> dict[str, Any]:
     """Trains once, in a process that finds no library in its cache."""
-    command = [sys.executable, "-m", "integration.training.python_env"]
-    one = json.dumps([name, seed, task.settings.total_steps])
-    moment = machine.moment()
     with tempfile.TemporaryDirectory() as cache:
-        # MKL's results must not depend on where a matrix lies in memory
-        own = {"XDG_CACHE_HOME": cache, "MKL_CBWR": "AUTO", "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run(
-            [*command, "--one", one],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            cwd=ROOT,
-            env={**os.environ, **own},
-        )
-    return {**json.loads(done.stdout.splitlines()[-1]), "moment": moment}
+        one = [name, seed, task.settings.total_steps]
+        return run_one("python_env", one, {**os.environ, "XDG_CACHE_HOME": cache})
 
 
 def seconds(runs: Sequence[Mapping[str, Any]]) -> float | None:
