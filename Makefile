@@ -8,12 +8,13 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format bench docs build wheels release clean
+.PHONY: help demo test check prove lint format bench docs build wheels release clean
 
 help:
 	@echo 'make demo     watch it run (two minutes from a fresh clone)'
 	@echo 'make check    lint and the quick tests: run it before each commit'
 	@echo 'make test     everything that CI runs: tests, packages, sanitizers'
+	@echo 'make prove    run long comparisons whose sources changed, for tests/proofs.json'
 	@echo 'make bench    compare with other libraries on this machine'
 	@echo 'make docs     write the documentation site into build/site/html'
 	@echo 'make lint     style and types only;  make format repairs style'
@@ -30,8 +31,11 @@ test: $(VENV)/.dev build
 check: $(VENV)/.dev build
 	@$(RUN) .ci/stages.py check
 
+prove: $(VENV)/.dev build
+	@$(RUN) .ci/stages.py prove
+
 # compiler warnings are errors there
-test check lint: export PP_WERROR := 1
+test check prove lint: export PP_WERROR := 1
 
 lint: $(VENV)/.dev build
 	@$(RUN) .ci/stages.py lint
@@ -103,6 +107,17 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
+# Meta-World pins a MuJoCo that is older than ours. It gets a virtual environment with these two (60
+# MB), which finds what else they import in .venv; tests run workers in it.
+$(VENV)/.dev: | $(VENV)/meta-world-3.1.1
+
+$(VENV)/meta-world-%: | $(VENV)/.tools
+	@echo 'installing Meta-World $* and its MuJoCo into $@'
+	@rm -rf $@.partial && $(RUN) -m venv --without-pip $@.partial && \
+	  site=$$(echo $@.partial/lib/python*/site-packages) && \
+	  $(PIP) --no-deps --target $$site metaworld==$* mujoco==3.3.0 && \
+	  echo $(CURDIR)/$(VENV)/lib/python*/site-packages > $$site/after.pth && mv $@.partial $@
+
 # The program that writes the documentation site, in a folder of its own, as it must not change the
 # versions of other packages. It neither builds nor imports the engine.
 $(VENV)/.dev: | $(VENV)/docs-site
@@ -119,6 +134,16 @@ $(VENV)/dm-control-%: | $(VENV)/.tools
 	@echo 'installing dm_control $* and its MuJoCo into $@'
 	@rm -rf $@.partial && \
 	  $(PIP) --no-deps --target $@.partial dm-control==$* mujoco==3.17.0 && mv $@.partial $@
+
+# The reference of Gymnasium-Robotics' tasks, with the newest MuJoCo with which all of it can be made.
+# Its models come with the package of the group test, too.
+$(VENV)/.dev $(VENV)/.bench: | $(VENV)/gymnasium-robotics-1.4.2
+
+$(VENV)/gymnasium-robotics-%: | $(VENV)/.tools
+	@echo 'installing Gymnasium-Robotics $* and its MuJoCo into $@'
+	@rm -rf $@.partial && \
+	  $(PIP) --no-deps --target $@.partial gymnasium-robotics==$* mujoco==3.11.0 && \
+	  mv $@.partial $@
 
 # Procgen's games, for tests and benchmarks. Its metadata ask for NumPy 1 and gym, which its library
 # does not need, so no group can name it. Only Python 3.11 and 3.12 have a wheel; tests of it are

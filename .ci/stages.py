@@ -3,7 +3,7 @@
 Stages that wait much run side by side; their output is shown at their end.
 
     python .ci/stages.py all         every stage, as CI does
-    python .ci/stages.py check       lint and the quick tests, in about 2.5 minutes on two cores
+    python .ci/stages.py check       lint and the quick tests, in some two minutes on two cores
     python .ci/stages.py release     builds the wheels and tests them
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
@@ -43,8 +43,12 @@ WORKERS = ("-n", "3", "--dist", "worksteal")
 # where every test keeps a core busy
 WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 
-# Lets glibc ask for huge pages for its heap. Tests fork pytest some hundred times. As it holds
-# torch and JAX, a fork takes 40 ms of a core without them, and 15 ms with them.
+# Tests that fork pytest hundreds of times run by themselves. A fork, with the end of its child,
+# takes 25 ms of the processor's time where pytest has imported all tests with torch and JAX, and 8
+# ms where it has imported only these, which takes it a second.
+FORKING = ("tests/faults", "tests/workers")
+OTHERS = ("tests", *(f"--ignore={folder}" for folder in FORKING))
+# Lets glibc ask for huge pages for its heap, which halves what a fork of a large pytest costs.
 HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 # Every test run ends with the ten slowest tests of half a second or more.
@@ -69,12 +73,16 @@ NOT_FOR_SANITIZERS = [
     *("apis/gymnasium/test_process_vector_env*.py", "apis/gymnasium/test_vector_infos.py"),
     *("apis/dm_env/test_dm_env.py", "apis/envpool/test_envpool_programs.py", "benchmarks/*"),
     *("workers/test_dm_adapter.py", "workers/test_step_waits.py", "workers/test_worker*.py"),
+    *("workers/test_interpreters.py", "faults/test_leases.py"),
+    *("workers/test_prepared_resets.py", "workers/test_contexts.py", "workers/test_meta_world.py"),
+    *("apis/minari/*", "apis/openenv/*", "faults/test_openenv_*.py"),
     *("faults/test_worker_*.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
     *("parity/test_mujoco_rendering.py", "parity/test_mpe*.py", "parity/test_atari_players.py"),
     # their C code runs in another process, which has no sanitizer
-    "parity/test_control_suite*.py",
+    *("parity/test_control_suite*.py", "parity/test_robotics*.py"),
+    *("tools/test_prove.py", "tools/test_prove_planted.py"),
     *("tools/test_check.py", "tools/test_cli.py", "tools/test_profile.py", "tools/test_source*.py"),
-    "tools/test_trace_report.py",
+    *("tools/test_trace_report.py", "tools/test_compilable.py", "tools/test_tune.py"),
     # tests of sources, tables, names and installations
     *("families/test_atari_assembler.py", "families/test_atari_sources.py"),
     "families/test_mujoco_packages.py",
@@ -84,7 +92,9 @@ NOT_FOR_SANITIZERS = [
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
 # TSan runs the tests in which data crosses threads. Restoring snapshots takes long and happens in
 # the caller's thread. TSan ends a forked process that starts threads, so tests/faults/test_fork.py
-# is left out.
+# is left out. It sees no access of another process, so pools with workers run only where a second
+# thread or a signal meets the caller; tests/c has their C code under TSan.
+WORKERS_ALONE = "(ProcessPool or ProcessVectorEnv or worker) and not (another_thread or interrupt)"
 THREAD_TESTS = [
     *("tests/contract", "tests/faults/test_env_errors.py", "tests/faults/test_interrupt.py"),
     *(
@@ -94,6 +104,7 @@ THREAD_TESTS = [
     ),
     *(f"tests/apis/envpool/test_envpool_{name}.py" for name in ("api", "async", "make", "misuse")),
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
+    *("-k", f"not ({WORKERS_ALONE})"),
 ]
 
 # What runs on wheels: the APIs, the same bits as the references, and worker processes.
@@ -243,12 +254,22 @@ def quick() -> None:
     """The tests that take a few seconds at most."""
     marks = "not package and not cluster and not slow and not sanitizers"
     # a third worker would collect for longer than it helps
-    pytest("quick", *WORKER_PER_CORE, "-m", marks, "tests", **HUGE_PAGES)
+    pytest("quick-forking", *WORKER_PER_CORE, "-m", marks, *FORKING, **HUGE_PAGES)
+    pytest("quick", *WORKER_PER_CORE, "-m", marks, *OTHERS, **HUGE_PAGES)
 
 
 def tests() -> None:
     """All tests of Python and, through tests/c/test_c.py, of C with its sanitizers."""
-    pytest("tests", *WORKERS, "-m", "not package and not cluster", "tests", **HUGE_PAGES)
+    options = [f"--proofs={revision()}", "-m", "not package and not cluster"]
+    pytest("tests-forking", *WORKERS, *options, *FORKING, **HUGE_PAGES)
+    pytest("tests", *WORKERS, *options, *OTHERS, **HUGE_PAGES)
+
+
+def prove() -> None:
+    """Runs the proven tests whose sources have changed, and writes tests/proofs.json."""
+    every = sorted(ROOT.glob("tests/**/test_*.py"))
+    files = [str(path) for path in every if "pytest.mark.proven" in path.read_text()]
+    pytest("prove", *WORKERS, "--proofs=all", "--prove", *files, **HUGE_PAGES)
 
 
 def mujoco() -> None:
@@ -342,7 +363,7 @@ STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
     for stage in (
         *(lint, quick, tests, cluster, mujoco, package, docs, integration, address, thread),
-        *(format, wheels, installed, aarch64, bullseye),
+        *(format, prove, wheels, installed, aarch64, bullseye),
     )
 }
 # Stages in brackets run side by side, because the first two wait half of the time: for Ray, and for
@@ -366,6 +387,13 @@ def build_tree(name: str, **env: str) -> Path:
     run(sys.executable, "build_ffi.py", "--quiet", "build", "--build-lib", tree, **env)
     add_tests(tree)
     return tree
+
+
+def revision() -> str:
+    """Returns the commit, which chooses the sample of proven tests; "none" without git."""
+    command = ["git", "rev-parse", "HEAD"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "none"
 
 
 def built_wheel(machine: str) -> Path:

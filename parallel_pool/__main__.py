@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import parallel_pool
+from parallel_pool import _serve as serving
 from parallel_pool._command import count, missing, positive, until_interrupted
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import command as source
 from parallel_pool._testing import command as testing
 from parallel_pool._translator import command as translator
+from parallel_pool._tuner import command as tuner
 
 # what the demo writes beside its picture
 ANIMATION = "mosaic.gif"
@@ -52,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
     source.add_new(commands.add_parser("new", help="writes a start for an environment"))
     translator.add_build(commands.add_parser("build", help="compiles an environment of your own"))
     testing.add_check(commands.add_parser("check", help="finds mistakes in an environment"))
+    serving.add_serve(
+        commands.add_parser("serve", help="serves an environment's sessions to OpenEnv's clients")
+    )
     commands.add_parser(
         "bench", add_help=False, help="measures us and other libraries side by side: bench --help"
     )
@@ -120,6 +125,8 @@ def parser() -> argparse.ArgumentParser:
     )
     profile.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
     profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")
+    tune = commands.add_parser("tune", help="finds the fastest sizes of a Python script's pools")
+    tuner.add_tune(tune, script)
     return made
 
 

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from parallel_pool._engine import outputs
-from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.arguments import named, quote
 
 INTERRUPTED = 130
 
@@ -55,6 +57,20 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{quote(text)}: give 1 or more")
     return value
+
+
+def read_options(words: list[str]) -> dict[str, Any]:
+    """Returns options from NAME=VALUE; a value is a number, True or False, else a string."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"--option {named(word)}: give NAME=VALUE")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
 
 
 def folder(*names: str) -> Callable[[str], Path]:

@@ -58,9 +58,28 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options = parser.getgroup("proofs", "tests that are proven (tests/support/proofs)")
+    options.addoption(
+        "--proofs", metavar="SEED", help="run a sample of proven tests; the seed says which"
+    )
+    options.addoption(
+        "--prove", action="store_true", help="with --proofs: run only tests that are not proven"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--proofs"):
+        from tests.support.proofs.runs import Runs
+
+        config.pluginmanager.register(Runs(config), "proofs")
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     sampling.mark_slow(items)
+    if proofs := config.pluginmanager.get_plugin("proofs"):
+        proofs.select(config, items)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -274,6 +274,10 @@ DEFECTS = (
     python(
         "a block is used again while its arrays are held",
         (
+            "and getrefcount(lent[0].owner) == lent[0].own_count",
+            "and getrefcount(lent[0].owner) <= lent[0].own_count + 1",
+        ),
+        (
             "if getrefcount(block.owner) != block.unheld:",
             "if getrefcount(block.owner) > block.unheld + 1:",
         ),

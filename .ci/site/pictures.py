@@ -56,7 +56,17 @@ GAMES = (
     *("heist", "jumper", "leaper", "maze", "miner", "ninja", "plunder", "starpilot"),
 )
 # For each page with a picture that does not move: its environments, and how often their agents act.
-GRIDS = {"procgen": ([f"procgen-{game}-v0" for game in GAMES], 12, 6)}
+GRIDS = {
+    "procgen": ([f"procgen-{game}-v0" for game in GAMES], 12, 6),
+    "robotics": (
+        [
+            *(f"Fetch{task}-v4" for task in ("Reach", "Push", "Slide", "PickAndPlace")),
+            *("PointMaze_Large-v3", "AntMaze_Medium-v5"),
+        ],
+        8,
+        2,
+    ),
+}
 
 
 def play(task_id: str, skip: int) -> Iterator[np.ndarray[Any, Any]]:
@@ -137,12 +147,12 @@ def write(name: str) -> None:
 def write_grid(name: str) -> None:
     """Writes the picture of one page that has many environments."""
     ids, actions, skip = GRIDS[name]
-    rows, step = -(-len(ids) // COLUMNS), TILE + GAP
-    whole = Image.new("RGB", (COLUMNS * step - GAP, rows * step - GAP), "white")
+    columns, step = min(COLUMNS, len(ids)), TILE + GAP
+    whole = Image.new("RGB", (columns * step - GAP, -(-len(ids) // columns) * step - GAP), "white")
     for i, task_id in enumerate(ids):
         picture = next(islice(play(task_id, skip), actions, None))
         image = Image.fromarray(picture).resize((TILE, TILE), Image.Resampling.LANCZOS)
-        whole.paste(image, (i % COLUMNS * step, i // COLUMNS * step))
+        whole.paste(image, (i % columns * step, i // columns * step))
     file = TARGET / f"{name}.png"
     whole.quantize(256, Image.Quantize.MEDIANCUT).save(file, optimize=True)
     check(file)

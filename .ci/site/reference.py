@@ -19,7 +19,7 @@ PACKAGE = "parallel_pool"
 ORDER = [
     *("compat.gymnasium", "compat.envpool", "compat.sb3", "compat.pettingzoo", "compat.jax"),
     *("compat.torch", "compat.dm_env", "compat.ale", "compat.gymnasium_hook", "cluster", "leases"),
-    "mujoco_batch",
+    *("compat.openenv", "compat.minari", "mujoco_batch", "turns"),
     *("errors", "testing", "", "registration", "python", "python.envpool", "python.protocol"),
 ]
 FIRST = ""  # in the menu

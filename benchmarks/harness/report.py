@@ -28,6 +28,7 @@ FAMILIES = {
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
     "control-suite": ("cheetah-run-",),
+    "robotics": ("fetch-",),
 }
 # A picture with more panels than this has two columns.
 COLUMN = 8

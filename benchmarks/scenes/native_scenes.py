@@ -90,6 +90,17 @@ def cheetah_run(num_envs: int, num_threads: int) -> Task:
     )
 
 
+def fetch_push(num_envs: int, num_threads: int) -> Task:
+    """Returns a synchronous FetchPush-v4 task, of Gymnasium-Robotics."""
+    return Task(
+        "FetchPush-v4",
+        *(num_envs, num_envs, num_threads),
+        num_actions=0,
+        max_episode_steps=50,
+        action_size=4,
+    )
+
+
 def car_racing(num_envs: int, num_threads: int) -> Task:
     """Returns a synchronous CarRacing-v3 task."""
     return Task(
@@ -283,6 +294,15 @@ RACES = (
         ours=(envpool_api,),
         rivals=ENVPOOLS,
         bars={ENVPOOL: 1.3},
+        mujoco=ENVPOOLS_MUJOCO,
+    ),
+    Scene(
+        name="fetch-push-32",
+        title=f"FetchPush-v4, 32 envs, 2 threads, sync, MuJoCo {ENVPOOLS_MUJOCO}",
+        task=fetch_push(32, 2),
+        ours=(envpool_api,),
+        rivals=ENVPOOLS,
+        bars={ENVPOOL: 1.2},
         mujoco=ENVPOOLS_MUJOCO,
     ),
     Scene(

@@ -1,8 +1,9 @@
 """Measures environments in compiled programs: `python -m benchmarks.studies.jax [SCENE ...]`.
 
 A loop of steps with a small policy, each written as a JAX user would: one program over our
-functions; one over `io_callback`, which calls Python at each step; a Python loop with a jitted
-policy; and one program over EnvPool's functions, if EnvPool is installed.
+functions; one over `make_gymnax`, whose states travel through the program; one over `io_callback`,
+which calls Python at each step; a Python loop with a jitted policy; and one program over EnvPool's
+functions, and over gymnax's own environment, if these are installed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from parallel_pool._bench import machine
 from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
 from parallel_pool._engine.pool import Pool
-from parallel_pool.compat.jax import xla
+from parallel_pool.compat.jax import make_gymnax, xla
 
-OURS, CALLBACK, LOOP, ENVPOOL = (
-    *("one program, parallel_pool", "one program, io_callback"),
-    *("Python loop, jitted policy", "one program, EnvPool's xla()"),
+OURS, STATES, CALLBACK, LOOP, ENVPOOL, GYMNAX = (
+    *("one program, parallel_pool", "one program, make_gymnax", "one program, io_callback"),
+    *("Python loop, jitted policy", "one program, EnvPool's xla()", "one program, gymnax"),
 )
 
 
@@ -102,6 +103,32 @@ def ours(scene: Scene) -> Player:
     return _closing(pool, Program(step, (functions.handle, first.obs, 0.0), scene.count))
 
 
+def by_states(scene: Scene) -> Player:
+    env, params = make_gymnax(scene.env_id, num_envs=scene.count)
+    return _closing(env, _of_gymnax(scene, env, params))
+
+
+def gymnaxs(scene: Scene) -> Player:
+    import gymnax
+
+    return _of_gymnax(scene, *gymnax.make(scene.env_id))
+
+
+def _of_gymnax(scene: Scene, env: Any, params: Any) -> Program:
+    """Returns the program of an environment in gymnax's form."""
+    keys = jax.random.split(jax.random.PRNGKey(0), scene.count)
+    take = jax.vmap(env.step, in_axes=(0, 0, 0, None))
+
+    def step(carry: Any) -> Any:
+        state, observations, total = carry
+        # gymnax 1.0 returns one value more
+        observations, state, rewards, *_ = take(keys, state, scene.policy(observations), params)
+        return state, observations, total + rewards.sum()
+
+    first, state = jax.jit(jax.vmap(env.reset, in_axes=(0, None)))(keys, params)
+    return Program(step, (state, first, 0.0), scene.count)
+
+
 def by_callback(scene: Scene) -> Player:
     pool = Pool(scene.env_id, scene.count, seed=0)
     first = pool.reset()
@@ -167,11 +194,14 @@ def players(scene: Scene) -> dict[str, Callable[[], Player]]:
     """Returns what makes each player."""
     made: dict[str, Callable[[], Player]] = {
         OURS: partial(ours, scene),
+        STATES: partial(by_states, scene),
         CALLBACK: partial(by_callback, scene),
         LOOP: partial(Loop, scene),
     }
     if find_spec("envpool") is not None:
         made[ENVPOOL] = partial(envpools, scene)
+    if find_spec("gymnax") is not None and scene.env_id == "CartPole-v1":
+        made[GYMNAX] = partial(gymnaxs, scene)
     return made
 
 

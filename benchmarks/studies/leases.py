@@ -5,7 +5,9 @@ takes its time on a core, and "wait", whose step sleeps. Three questions:
 
 - throughput: what share of a batched pool's steps per second do tasks reach that step a lease each?
   Both play in turn, in rounds.
-- cost: how much CPU time does this process use for a step, beside the batched pool's?
+- cost: how much CPU time does this process use for a step, beside the batched pool's? How much do
+  all processes use? Where that keeps all cores busy, it limits the steps per second: the ratio of
+  both players' costs is "ratio_at_most".
 - faults: how much longer do steps of the others take (median, p99) while one environment spins for
   ever and another is killed every second? The same tasks play without and with faults, and every
   result is checked: no step may be lost or doubled. As a control they also play without faults
@@ -30,10 +32,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -132,48 +134,77 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
 # -------------------------------------------------------------------------------- throughput --
 
 
-def batched_round(pool: ProcessPool, seconds: float) -> tuple[float, float]:
-    """Returns steps per second, and CPU seconds of this process for each step."""
+class Round(NamedTuple):
+    """What a round has shown.
+
+    Attributes:
+        rate: steps per second.
+        own: CPU seconds of this process for each step.
+        all: those of the workers, too.
+    """
+
+    rate: float
+    own: float
+    all: float
+
+
+class Clocks:
+    """Counts time from now on."""
+
+    def __init__(self, pids: Iterable[int | None]) -> None:
+        self._workers = [Path(f"/proc/{pid}/schedstat") for pid in pids if pid is not None]
+        self._wall, self._own = time.perf_counter(), time.process_time()
+        self._theirs = self._worked()
+
+    def _worked(self) -> float:
+        return sum(int(each.read_text().split()[0]) for each in self._workers) / 1e9
+
+    def round(self, steps: int) -> Round:
+        wall, own = time.perf_counter() - self._wall, time.process_time() - self._own
+        return Round(steps / wall, own / steps, (own + self._worked() - self._theirs) / steps)
+
+
+def batched_round(pool: ProcessPool, seconds: float) -> Round:
     actions, steps = np.zeros(pool.num_envs, np.int64), 0
-    start, cpu = time.perf_counter(), time.process_time()
-    while time.perf_counter() - start < seconds:
+    clocks, end = Clocks(pool.worker_pids), time.perf_counter() + seconds
+    while time.perf_counter() < end:
         pool.step(actions)
         steps += pool.num_envs
-    return steps / (time.perf_counter() - start), (time.process_time() - cpu) / steps
+    return clocks.round(steps)
 
 
-async def leased_round(found: list[Player], seconds: float) -> tuple[float, float]:
-    """Returns the same for leases."""
+async def leased_round(pool: LeasePool, found: list[Player], seconds: float) -> Round:
     before = sum(len(player.latencies) for player in found)
-    start, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*[player.play(start + seconds) for player in found])
-    steps = sum(len(player.latencies) for player in found) - before
-    return steps / (time.perf_counter() - start), (time.process_time() - cpu) / steps
+    clocks, end = Clocks(pool.worker_pids), time.perf_counter() + seconds
+    await asyncio.gather(*[player.play(end) for player in found])
+    return clocks.round(sum(len(player.latencies) for player in found) - before)
 
 
 async def throughput(makers: list[Callable[[], Any]], rounds: int, seconds: float) -> Any:
     """Plays both in turn; each has its own workers, of which the other's sleep."""
-    ratios, ours, theirs, costs = [], [], [], []
+    ours: list[Round] = []
+    theirs: list[Round] = []
     with ProcessPool(makers, num_workers=len(makers)) as batched:
         batched.reset(seed=1)
         async with LeasePool(makers) as pool, players(pool) as found:
             batched_round(batched, seconds / 4)
-            await leased_round(found, seconds / 4)
+            await leased_round(pool, found, seconds / 4)
             for _ in range(rounds):
-                other, cost = batched_round(batched, seconds)
-                own, own_cost = await leased_round(found, seconds)
-                ratios.append(own / other)
-                ours.append(own)
-                theirs.append(other)
-                costs.append((own_cost, cost))
+                theirs.append(batched_round(batched, seconds))
+                ours.append(await leased_round(pool, found, seconds))
+    pairs = list(zip(ours, theirs, strict=True))
+    ratios = [own.rate / other.rate for own, other in pairs]
     return {
-        "leases_per_s": round(statistics.median(ours)),
-        "batched_per_s": round(statistics.median(theirs)),
+        "leases_per_s": round(statistics.median(own.rate for own in ours)),
+        "batched_per_s": round(statistics.median(other.rate for other in theirs)),
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in ratios],
-        "cpu_us_per_step": round(1e6 * statistics.median(own for own, _ in costs), 1),
-        "cpu_us_per_step_batched": round(1e6 * statistics.median(cost for _, cost in costs), 1),
-        "overhead_us": round(1e6 * statistics.median(own - cost for own, cost in costs), 1),
+        "ratio_at_most": round(statistics.median(other.all / own.all for own, other in pairs), 3),
+        "cpu_us_per_step": round(1e6 * statistics.median(own.own for own in ours), 1),
+        "cpu_us_per_step_batched": round(1e6 * statistics.median(it.own for it in theirs), 1),
+        "overhead_us": round(1e6 * statistics.median(own.own - it.own for own, it in pairs), 1),
+        "all_cpu_us_per_step": round(1e6 * statistics.median(own.all for own in ours), 1),
+        "all_cpu_us_per_step_batched": round(1e6 * statistics.median(it.all for it in theirs), 1),
     }
 
 

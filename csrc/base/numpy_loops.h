@@ -33,6 +33,7 @@ typedef struct pp_numpy_loops {
   pp_numpy_function log1p;
   pp_numpy_function arcsinh;
   pp_numpy_function tanh;
+  pp_numpy_function arccos;
   pp_numpy_function matmul;
   int64_t fuses_dot; /* 1: dot of a few numbers uses fused multiply-add */
 } pp_numpy_loops;
@@ -90,6 +91,10 @@ static inline double pp_numpy_arcsinh(const pp_numpy_loops *numpy, double x) {
 
 static inline double pp_numpy_tanh(const pp_numpy_loops *numpy, double x) {
   return numpy->tanh.loop ? pp_numpy_call(&numpy->tanh, x) : tanh(x);
+}
+
+static inline double pp_numpy_arccos(const pp_numpy_loops *numpy, double x) {
+  return numpy->arccos.loop ? pp_numpy_call(&numpy->arccos, x) : acos(x);
 }
 
 /* Writes left.dot(right), of shapes (rows, inner) and (inner, columns), both in C order. NumPy's

@@ -18,8 +18,9 @@
 
 /* ------------------------------------------------------------------------------------- call -- */
 
-/* of memory in a call; calls that may be recursive, and what they may take of a thread's stack */
-enum { PP_PYTHON_STACK = 2048, PP_PYTHON_DEPTH = 500, PP_PYTHON_FRAMES = 4 << 20 };
+/* of memory in a call; calls that may be recursive (CPython's limit is 1,000, too, unless a program
+ * sets another), and what they may take of a thread's stack */
+enum { PP_PYTHON_STACK = 2048, PP_PYTHON_DEPTH = 1000, PP_PYTHON_FRAMES = 4 << 20 };
 
 /* memory of a call beyond its first bytes */
 typedef struct pp_python_chunk {

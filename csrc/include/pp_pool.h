@@ -273,6 +273,22 @@ int32_t pp_pool_batches(const pp_pool *pool);
  * PP_ERR_STATE if the pool has all its batches. */
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
 
+/* Allocates the memory of a rollout: so many consecutive batches, in which each column is one
+ * array. Batch i has the rows i * num_envs .. of every array, and as its name the address i times
+ * pp_batch_size behind the memory, which stands for it where a function takes the memory of a
+ * batch. A column starts at its offset in a batch times the number of batches. Returns null if
+ * there is no memory, for more than INT32_MAX rows, or in a pool with worker processes. The caller
+ * frees it with pp_batch_free and the size of so many batches. */
+void *pp_rollout_alloc(pp_pool *pool, int32_t batches);
+
+/* Ordered, with threads: replaces the memory of all batches that the pool holds (pp_pool_batches of
+ * them), to which nothing was written. From then on addresses in memory name batches of a rollout,
+ * which the caller must not free before the next call; null: there is none. Returns
+ * PP_ERR_ARGUMENT, or PP_ERR_STATE while environments are in flight. To be called by the thread
+ * that receives. */
+int pp_pool_roll(pp_pool *pool, void *memory, int32_t batches, void *const *blocks,
+                 pp_error *error);
+
 /* Stores a seed for every environment, which its next reset takes. words holds the seeds one after
  * another, sizes[i] words for environment i; size 0 keeps the current generator, or the seed that
  * is stored already: at first that is 0. Returns PP_ERR_STATE while environments are in flight, or
@@ -371,6 +387,33 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
 
+/* What environments bring to their next step or reset and take away from it: states that belong to
+ * the caller, count of them, one for each of the first environments. A state is size bytes: an
+ * int64 with the length of a snapshot, the snapshot, and zeros. It starts on a multiple of 8. */
+typedef struct pp_visit {
+  const char *from; /* states that are restored first; null: of a reset */
+  char *to;         /* memory for the states afterwards; may be from */
+  int64_t size;
+  const uint32_t *seeds; /* num_words for each, the highest first: of the reset, or of the one that
+                          * follows the end of an episode */
+  int32_t num_words;
+  int32_t count;
+} pp_visit;
+
+/* Makes a new pool one whose environments are visited: what they do depends on what each visit
+ * brings, and on nothing from before. From then on the pool is only for visits, and large snapshots
+ * are not packed. Returns the least size of a state, of environments that were just made,
+ * PP_ERR_ARGUMENT if environments differ in their options, PP_ERR_MEMORY, PP_ERR_STATE, or
+ * the status of the save callback. */
+int64_t pp_pool_open_visits(pp_pool *pool, pp_error *error);
+
+/* Sets what the environments of the next step, or of the next reset if from is null, bring: that
+ * must name environments 0 to count-1, and the pool must be PP_SAME_STEP. An environment whose
+ * state is refused or does not fit fails (PP_ERR_ENV of the receive). The memory must stay as it is
+ * until the batch is received. Returns PP_ERR_ARGUMENT, or PP_ERR_STATE if the pool is not visited
+ * or environments are in flight. */
+int pp_pool_visit(pp_pool *pool, const pp_visit *visit, pp_error *error);
+
 /* Writes the checksum of a snapshot whose bytes were changed, so that set_state looks at the rest;
  * for tests. Bytes too few for a snapshot stay as they are. */
 void pp_snapshot_seal(void *snapshot, int64_t size);
@@ -394,6 +437,11 @@ int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *err
  * model). Returns PP_ERR_STATE as pp_pool_observe does, and if the family has no such object. */
 int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error);
 
+/* Threads: from now on the pool's threads and its caller sleep as soon as they have nothing to do,
+ * and do not spin before. For a pool that takes turns with others: a thread that spins keeps a core
+ * from the threads of the pool whose turn it is. */
+void pp_pool_stop_spinning(pp_pool *pool);
+
 /* Writes what the pool has counted so far. */
 void pp_pool_stats(pp_pool *pool, pp_stats *stats);
 
@@ -411,6 +459,31 @@ int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error);
 void pp_pool_trace_stop(pp_pool *pool);
 int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t room, int64_t *lost,
                            pp_error *error);
+
+/* ---------------------------------------------------------------------------------- frames -- */
+
+/* A log of frames, a ring buffer, of environments whose observations are stacks of frames. All
+ * memory is the caller's. */
+typedef struct pp_frames {
+  void *memory;     /* capacity frames */
+  int64_t capacity; /* at most INT32_MAX, and more than the stacks of two steps have */
+  int64_t frame_bytes;
+  int64_t count; /* frames stored so far, those included that were overwritten since */
+  int32_t *last; /* num_envs x stack: places of the frames of each one's last stack; -1: none */
+  int32_t stack; /* frames of an observation, the oldest first */
+} pp_frames;
+
+/* Stores the stacks of the environments named (null: 0, 1, ...), each environment once: of a stack
+ * that has one more frame than the environment's last, only that frame. It compares bytes, so it is
+ * right whatever the environments do. Writes the places of the frames, count x stack. No argument
+ * is checked. */
+void pp_frames_put(pp_frames *log, const void *stacks, const int32_t *env_ids, int32_t count,
+                   int32_t *places);
+
+/* Copies stacks of frames, whose places are given, and after each of them, if following is not
+ * null, the one that follows it. No argument is checked. */
+void pp_frames_gather(const pp_frames *log, const int32_t *places, const int32_t *following,
+                      int64_t count, void *stacks, void *next_stacks);
 
 /* ------------------------------------------------------------------------ worker processes -- */
 

@@ -76,6 +76,19 @@ int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t
 /* Unmaps the memory, closes the copied descriptors and frees the worker. worker may be null. */
 void pp_worker_close(pp_worker *worker);
 
+/* Goes on to serve a lane that another process has served since this worker was opened: both have
+ * opened it, and the other one has delivered all turns that it took. It must not use its worker
+ * again before it calls this function itself.
+ *
+ * Returns PP_OK, PP_ERR_MEMORY if the reply file lacks memory, PP_ERR_ARGUMENT if it can't be used,
+ * or PP_ERR_FORKED. */
+int pp_worker_resume(pp_worker *worker);
+
+/* Has the system kill this process when its parent process ends, before any other process learns of
+ * that end. pid: of the parent. Returns PP_OK; PP_ERR_SYSTEM if the system can't, or if the parent
+ * has ended already. Children of this process are not affected. */
+int pp_worker_die_with_parent(int64_t pid);
+
 /* Makes this process exit with status 0 as soon as another process has ended, even in the middle of
  * other work. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be
  * watched; PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself.

@@ -37,6 +37,10 @@ uint32_t pp_xla_calls(int32_t number);
 int pp_xla_enter(int32_t number, void **memory, pp_error *error);
 void pp_xla_leave(int32_t number);
 
+/* Sets the minor version of XLA's interface that handlers claim when they are registered, as an XLA
+ * refuses those of a newer one: the lower of XLA's own and of ours. */
+void pp_xla_speak(int32_t minor);
+
 /* The calls of programs: handlers of XLA's foreign function interface. frame: an XLA_FFI_CallFrame.
  * Each returns null, or an XLA_FFI_Error. The first argument is a handle, the first result the next
  * one. Further arguments are actions (send, step) or, if the attribute has_seeds is 1, seeds
@@ -53,6 +57,20 @@ void *pp_xla_step(void *frame);
 /* Ordered pools: the current observations of all environments, none of which is in flight. Further
  * results are columns of fields, as of recv, but in their own dtype. */
 void *pp_xla_observe(void *frame);
+
+/* All of these may be called for several pools at once, whose number is the attribute pools: all
+ * arguments and results then have one more axis in front, one entry for each pool, and the pools'
+ * threads work at the same time. A pool that fails keeps no other from its call; the error names
+ * the first. */
+
+/* Calls that keep nothing: they bring the states of environments, and take the new ones away (see
+ * pp_pool_open_visits), so they need no handle, may be repeated, and take turns with others on the
+ * same pool. The attribute number names the pool. seeds is uint32 (rows, words), states is uint8
+ * (rows, size); the rows may be more than the pool has environments. Arguments of start: seeds; of
+ * advance: states, actions and seeds. Results: states, and the columns of the attribute columns. An
+ * error names the row. */
+void *pp_xla_start(void *frame);
+void *pp_xla_advance(void *frame);
 
 /* Refuses calls on other devices than the CPU. */
 void *pp_xla_refuse(void *frame);

@@ -8,6 +8,7 @@
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/field.h"
+#include "visit.h"
 
 /* Returns the bytes that a state takes, up to its cache or the next state. Small states lie close
  * together; larger ones start on a cache line, and so do caches. */
@@ -162,6 +163,7 @@ void pp_natives_fini(pp_natives *natives) {
   free(natives->seeds);
   free(natives->seed_sizes);
   free(natives->candidate);
+  pp_visits_free(natives->visits);
   free(natives->reset_options);
   memset(natives, 0, sizeof(*natives));
 }

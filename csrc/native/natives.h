@@ -44,6 +44,7 @@ typedef struct pp_natives {
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   char *candidate;     /* see snapshot.c; null until a snapshot is checked. Under the pool's lock */
+  struct pp_visits *visits; /* see visit.h; null: environments keep their states */
 } pp_natives;
 
 /* Runs configure, describes the fleet and computes sizes; makes no environment yet. Returns a

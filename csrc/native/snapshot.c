@@ -1,4 +1,6 @@
 /* Snapshot: saves one environment as bytes, and restores it from them. */
+#include "snapshot.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include "inspect.h"
 #include "pool/error.h"
 #include "pool/pool.h"
+#include "visit.h"
 
 enum {
   SNAPSHOT_MAGIC = 0x50504531,
@@ -84,6 +87,13 @@ void pp_snapshot_seal(void *snapshot, int64_t size) {
   memcpy((char *)snapshot + offsetof(snapshot_head, checksum), &sum, sizeof(sum));
 }
 
+uint64_t pp_snapshot_sum(const char *bytes, int64_t size) {
+  uint64_t sum;
+  if (size < (int64_t)sizeof(snapshot_head)) return 0;
+  memcpy(&sum, bytes + offsetof(snapshot_head, checksum), sizeof(sum));
+  return sum == checksum(bytes, size) ? sum : 0;
+}
+
 /* adds how a value is drawn, instead of the value */
 static uint64_t hash_draw(uint64_t sum, const pp_draw *draw) {
   const int64_t integers[] = {draw->option, draw->kind, draw->first, draw->last};
@@ -96,7 +106,7 @@ static uint64_t hash_draw(uint64_t sum, const pp_draw *draw) {
   return sum;
 }
 
-static uint64_t identity(const pp_natives *natives, int32_t env_id) {
+uint64_t pp_snapshot_identity(const pp_natives *natives, int32_t env_id) {
   const pp_env_def *def = natives->def;
   const pp_value *values = natives->envs[env_id].options;
   uint64_t sum = hash(0, def->id, strlen(def->id));
@@ -118,6 +128,11 @@ static uint64_t identity(const pp_natives *natives, int32_t env_id) {
   return sum;
 }
 
+/* the same; of visited environments, which are all alike, it is known */
+static uint64_t identity(const pp_natives *natives, int32_t env_id) {
+  return natives->visits ? natives->visits->identity : pp_snapshot_identity(natives, env_id);
+}
+
 /* --------------------------------------------------------------------------------- saving -- */
 
 static size_t returns_bytes(const pp_natives *natives) {
@@ -134,9 +149,10 @@ static size_t engine_bytes(const pp_natives *natives) {
   return frames_at(natives) + pp_pictures_saved_size(&natives->pictures);
 }
 
+/* visits need snapshots of one size */
 static bool is_packed(const pp_natives *natives) {
   size_t size = natives->fleet->config.state_size;
-  return !natives->def->save && size >= PACKED_FROM && size < PACKED_BELOW;
+  return !natives->visits && !natives->def->save && size >= PACKED_FROM && size < PACKED_BELOW;
 }
 
 /* returns the most bytes that an environment's own part can take, or a negative status */
@@ -185,19 +201,28 @@ static int64_t save(pp_natives *natives, int32_t env_id, char *bytes, int64_t ro
   return size;
 }
 
+int64_t pp_snapshot_room(pp_natives *natives, int32_t env_id) {
+  int64_t own = own_room(natives, env_id);
+  return own < 0 ? own : (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)) + own;
+}
+
+int64_t pp_snapshot_save(pp_natives *natives, int32_t env_id, char *bytes, int64_t room) {
+  return save(natives, env_id, bytes,
+              room - (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)));
+}
+
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error) {
-  int64_t status = pp_pool_check(pool, error), own, room;
+  int64_t status = pp_pool_check(pool, error), room;
   pp_natives *natives = NULL;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   status = pp_natives_find_idle_locked(pool, env_id, &natives, error);
   if (status >= 0) {
-    own = own_room(natives, env_id);
-    room = (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)) + own;
-    if (own < 0) {
-      status = pp_natives_explain_failure(natives, env_id, (int)own, "save", "saved", error);
+    room = pp_snapshot_room(natives, env_id);
+    if (room < 0) {
+      status = pp_natives_explain_failure(natives, env_id, (int)room, "save", "saved", error);
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
@@ -205,7 +230,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
                             "room for %lld bytes, but the state needs %lld: give that many",
                             (long long)size, (long long)room);
     } else {
-      status = save(natives, env_id, bytes, own);
+      status = pp_snapshot_save(natives, env_id, bytes, room);
     }
   }
   pthread_mutex_unlock(&pool->lock);
@@ -223,23 +248,40 @@ typedef struct candidate {
   int64_t own_size;
 } candidate;
 
-/* Returns PP_OK or PP_ERR_MEMORY. */
-static int candidate_init_locked(candidate *room, pp_natives *natives, pp_error *error) {
-  enum { LINE = 64 };
-  size_t state =
-      natives->def->load ? 0 : (natives->fleet->config.state_size + LINE - 1) / LINE * LINE;
+enum { LINE = 64 };
+
+/* the bytes of a candidate's state, before its options */
+static size_t candidate_state_bytes(const pp_natives *natives) {
+  size_t size = natives->def->load ? 0 : natives->fleet->config.state_size;
+  return (size + LINE - 1) / LINE * LINE;
+}
+
+size_t pp_snapshot_scratch(const pp_natives *natives) {
   size_t options =
       natives->draws.count ? sizeof(pp_value) * (size_t)natives->def->num_options : (size_t)0;
-  size_t size = (state + options + LINE) / LINE * LINE;
+  return (candidate_state_bytes(natives) + options + LINE) / LINE * LINE;
+}
 
-  *room = (candidate){0};
-  if (!natives->def->check_state) return PP_OK;
-  if (!natives->candidate) natives->candidate = aligned_alloc(LINE, size);
-  if (!natives->candidate) {
-    return pp_error_set(error, PP_ERR_MEMORY, "no memory for a state of %zu bytes", size);
+static candidate candidate_in(const pp_natives *natives, char *memory) {
+  candidate room = {0};
+  if (!natives->def->check_state) return room;
+  if (!natives->def->load) room.state = memory;
+  if (natives->draws.count) {
+    room.options = (pp_value *)(void *)(memory + candidate_state_bytes(natives));
   }
-  if (!natives->def->load) room->state = natives->candidate;
-  if (natives->draws.count) room->options = (pp_value *)(void *)(natives->candidate + state);
+  return room;
+}
+
+/* Returns PP_OK or PP_ERR_MEMORY. */
+static int candidate_init_locked(candidate *room, pp_natives *natives, pp_error *error) {
+  size_t size = pp_snapshot_scratch(natives);
+  if (natives->def->check_state && !natives->candidate) {
+    natives->candidate = aligned_alloc(LINE, size);
+    if (!natives->candidate) {
+      return pp_error_set(error, PP_ERR_MEMORY, "no memory for a state of %zu bytes", size);
+    }
+  }
+  *room = candidate_in(natives, natives->candidate);
   return PP_OK;
 }
 
@@ -386,13 +428,24 @@ static int load(pp_natives *natives, int32_t env_id, const char *bytes, int64_t 
   return PP_OK;
 }
 
+int pp_snapshot_restore(pp_natives *natives, int32_t env_id, const char *bytes, int64_t size,
+                        char *scratch, pp_error *error) {
+  candidate room = candidate_in(natives, scratch);
+  int status = check_snapshot(natives, env_id, bytes, size, &room, error);
+  if (status < 0) return status;
+  status = load(natives, env_id, bytes, size, &room);
+  if (status < 0) {
+    return pp_natives_explain_failure(natives, env_id, status, "load", "restored", error);
+  }
+  return PP_OK;
+}
+
 /* Returns a snapshot of an environment, which the caller frees; null: it has none now. */
 static char *save_before(pp_natives *natives, int32_t env_id, int64_t *size) {
-  int64_t own = own_room(natives, env_id);
-  if (own < 0) return NULL;
-  *size = (int64_t)(sizeof(snapshot_head) + engine_bytes(natives)) + own;
+  *size = pp_snapshot_room(natives, env_id);
+  if (*size < 0) return NULL;
   char *before = malloc((size_t)*size);
-  if (before && save(natives, env_id, before, own) < 0) {
+  if (before && pp_snapshot_save(natives, env_id, before, *size) < 0) {
     free(before);
     return NULL;
   }

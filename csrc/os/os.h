@@ -136,4 +136,8 @@ int pp_os_shared_allocate(int fd, int64_t offset, int64_t size);
  * itself. */
 int pp_os_exit_with_process(int64_t pid);
 
+/* Has the system kill this process when its parent process, or the thread of it that forked this
+ * one, ends. Returns PP_ERR_SYSTEM if the system can't, or if its parent is not `pid`. */
+int pp_os_die_with_parent(int64_t pid);
+
 #endif

@@ -17,6 +17,7 @@
 
 #if defined(__linux__)
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #elif defined(__APPLE__)
 #include <fcntl.h>
@@ -150,4 +151,15 @@ int pp_os_exit_with_process(int64_t pid) {
   if (other->fd >= 0) close(other->fd);
   free(other);
   return status;
+}
+
+int pp_os_die_with_parent(int64_t pid) {
+#if defined(__linux__)
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return PP_ERR_SYSTEM;
+  // checked afterwards: a parent that ended before sends no signal
+  return getppid() == pid ? PP_OK : PP_ERR_SYSTEM;
+#else
+  (void)pid;
+  return PP_ERR_SYSTEM;
+#endif
 }

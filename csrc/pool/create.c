@@ -54,7 +54,7 @@ int pp_pool_make_records(pp_pool *pool, const pp_pool_options *options) {
       !pool->step_ids) {
     return PP_ERR_MEMORY;
   }
-  return pp_ring_init(&pool->ring, options->num_envs, options->batch_size);
+  return pp_ring_init(&pool->ring, &pool->layout, options->num_envs, options->batch_size);
 }
 
 pp_pool *pp_pool_make(const pp_lane_ops *ops, const char *topology_root) {

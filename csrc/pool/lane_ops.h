@@ -9,9 +9,9 @@
 #include "ring.h"
 #include "track.h"
 
-/* No function is null, but for those by which the caller steps environments itself: lanes that need
- * nothing done have an empty function. Functions whose names end in _locked are called with the
- * pool's lock held. */
+/* No function is null, but for those by which the caller steps environments itself and the one that
+ * allocates rollouts: lanes that need nothing done have an empty function. Functions whose names
+ * end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
   /* ---- sending */
 
@@ -40,6 +40,10 @@ typedef struct pp_lane_ops {
 
   /* Allocates a block. Returns null if there is no memory. */
   void *(*alloc)(pp_pool *pool);
+
+  /* Allocates memory for so many batches of a rollout. Returns null if there is no memory. Null:
+   * the rows of these lanes are always in blocks of their own. */
+  void *(*alloc_rollout)(pp_pool *pool, int32_t batches);
 
   /* Returns whether this memory can be a block of the pool. */
   bool (*is_block)(const pp_pool *pool, const void *memory);
@@ -97,6 +101,10 @@ typedef struct pp_lane_ops {
 
   /* Returns the number of cores on which this process's threads may run, and so may spin. */
   int32_t (*spin_cores)(const pp_pool *pool);
+
+  /* Lets threads and the caller sleep at once from now on; null: worker processes look at the cores
+   * of all of them themselves. */
+  void (*stop_spinning)(pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 

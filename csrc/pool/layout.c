@@ -110,3 +110,10 @@ int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_opt
   layout->size = (layout->size + PAGE - 1) / PAGE * PAGE;
   return PP_OK;
 }
+
+void pp_layout_repeat(pp_layout *layout, const pp_layout *one, int32_t batches) {
+  *layout = *one;
+  // a column has room for the rows of as many batches, and what one batch leaves free in its own
+  for (int32_t i = 0; i < layout->count; i++) layout->columns[i].offset *= batches;
+  layout->size *= batches;
+}

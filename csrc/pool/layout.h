@@ -42,6 +42,11 @@ bool pp_layout_reserves_name(const char *name, bool is_info);
 int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,
                    int32_t rows, pp_error *error);
 
+/* Lays out so many batches in one memory, with the columns that one batch has: each column is an
+ * array of the rows of all batches, one batch after another. The size is that of as many batches.
+ */
+void pp_layout_repeat(pp_layout *layout, const pp_layout *one, int32_t batches);
+
 /* Returns where a row of a column starts. In the header because every row needs it many times. */
 static inline void *pp_layout_at(const pp_layout *layout, void *memory, int32_t column,
                                  int32_t row) {

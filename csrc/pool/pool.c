@@ -100,6 +100,10 @@ void pp_pool_stats(pp_pool *pool, pp_stats *stats) {
   pool->ops.stats(pool, stats);
 }
 
+void pp_pool_stop_spinning(pp_pool *pool) {
+  if (pool->ops.stop_spinning) pool->ops.stop_spinning(pool);
+}
+
 int32_t pp_usable_cores(const char *root) {
   pp_topology topology;
   pp_topology_read(&topology, root);

@@ -180,7 +180,7 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
   pp_ring_remove_locked(&pool->ring);
   note_result_locked(pool, fresh, rows, failed);
   pthread_mutex_unlock(&pool->lock);
-  pp_row_clear(&pool->layout, slot->memory, rows, size - rows);
+  pp_row_clear(slot->layout, slot->memory, slot->first_row + rows, size - rows);
   return result_of(pool, rows, failed, error);
 }
 

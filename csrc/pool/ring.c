@@ -8,7 +8,10 @@
 #include "pp_env.h"
 
 static void prepare(pp_ring *ring, pp_ring_slot *slot, void *memory) {
-  slot->memory = memory;
+  int32_t batch = pp_rollout_find(&ring->rollout, memory);
+  slot->memory = batch < 0 ? memory : ring->rollout.memory;
+  slot->layout = batch < 0 ? ring->layout : &ring->rollout.layout;
+  slot->first_row = batch < 0 ? 0 : batch * ring->batch_size;
   atomic_store_explicit(&slot->target, ring->is_ordered ? INT32_MAX : ring->batch_size,
                         memory_order_relaxed);
 }
@@ -19,8 +22,9 @@ int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size) {
   return (num_envs - 1) / batch_size + 1 + (batch_size == num_envs);
 }
 
-int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
+int pp_ring_init(pp_ring *ring, const pp_layout *layout, int32_t num_envs, int32_t batch_size) {
   memset(ring, 0, sizeof(*ring));
+  ring->layout = layout;
   ring->batch_size = batch_size;
   ring->is_ordered = batch_size == num_envs;
   ring->capacity = pp_ring_capacity(num_envs, batch_size);
@@ -55,7 +59,7 @@ void pp_ring_withdraw_locked(pp_ring *ring) {
 
 pp_ring_slot *pp_ring_at(const pp_ring *ring, int32_t place, int32_t *row) {
   int32_t index = place / ring->batch_size;
-  *row = place - index * ring->batch_size;
+  *row = ring->slots[index].first_row + place - index * ring->batch_size;
   return &ring->slots[index];
 }
 

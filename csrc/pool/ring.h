@@ -7,11 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rollout.h"
+
 /* The record of one block that is being filled. It is kept apart from the block's own memory, so
  * that nothing the user writes into an array can damage it. On a cache line of its own, which the
  * threads that write rows read and the caller alone writes. */
 typedef struct pp_ring_slot {
-  _Alignas(64) void *memory; /* the caller's; written before any row of it can be claimed */
+  /* the caller's; this and the next two are written before any row of it can be claimed */
+  _Alignas(64) void *memory;
+  const pp_layout *layout; /* of the rows in this memory */
+  int32_t first_row;       /* the block's first row there: 0, but for the batches of a rollout */
   /* Lanes wake the caller from this number of written rows on: those that make the block complete,
    * INT32_MAX while more may be added, or fewer while the caller waits for fewer. Set by the
    * caller; both sides read it after the number of written rows, sequentially consistent. Relaxed
@@ -35,13 +40,15 @@ typedef struct pp_ring {
   int64_t received;             /* blocks received: the next sequence number to receive */
   int64_t open;                 /* ordered: the block that sends fill */
   int32_t open_rows;            /* ordered: rows of it that sends have used */
+  const pp_layout *layout;      /* of a block with memory of its own; never changes */
+  pp_rollout rollout;           /* changed only while nothing is in flight */
 } pp_ring;
 
 /* Returns the number of blocks in the ring of such a pool. */
 int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size);
 
-/* Returns PP_OK or PP_ERR_MEMORY. */
-int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size);
+/* layout: of a block. Returns PP_OK or PP_ERR_MEMORY. */
+int pp_ring_init(pp_ring *ring, const pp_layout *layout, int32_t num_envs, int32_t batch_size);
 void pp_ring_fini(pp_ring *ring);
 
 /* Puts memory into the slot of the next sequence number, which must be free. Afterwards that
@@ -54,7 +61,7 @@ int32_t pp_ring_append_locked(pp_ring *ring, int32_t count);
 /* Takes back the block that was offered last, which no thread can have claimed yet. */
 void pp_ring_withdraw_locked(pp_ring *ring);
 
-/* Returns the slot of a place, and writes the row of the block there. */
+/* Returns the slot of a place, and writes the row of the slot's memory there. */
 pp_ring_slot *pp_ring_at(const pp_ring *ring, int32_t place, int32_t *row);
 
 /* Returns the index of a slot. */

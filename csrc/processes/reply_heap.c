@@ -18,17 +18,26 @@ int64_t pp_reply_heap_block_size(int64_t size) {
   return (int64_t)1 << class_of(size);
 }
 
+int pp_reply_heap_resume(pp_reply_heap *heap, int64_t unread, int64_t unread_end) {
+  heap->end = 0;
+  memset(heap->free, 0, sizeof(heap->free));
+  heap->unread = unread;
+  heap->unread_end = unread_end;
+  heap->size = pp_os_shared_size(heap->fd);
+  if (heap->size < 0) return PP_ERR_ARGUMENT;
+  // part of the file may have no memory, if another process failed to grow it
+  if (heap->size && pp_os_shared_allocate(heap->fd, 0, heap->size) < 0) return PP_ERR_MEMORY;
+  return PP_OK;
+}
+
 int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t unread,
                        int64_t unread_end) {
+  int status;
   memset(heap, 0, sizeof(*heap));
   heap->fd = fd;
   heap->reserve = reserve;
-  heap->unread = unread;
-  heap->unread_end = unread_end;
-  heap->size = pp_os_shared_size(fd);
-  if (heap->size < 0) return PP_ERR_ARGUMENT;
-  // part of the file may have no memory, if a former worker failed to grow it
-  if (heap->size && pp_os_shared_allocate(fd, 0, heap->size) < 0) return PP_ERR_MEMORY;
+  status = pp_reply_heap_resume(heap, unread, unread_end);
+  if (status < 0) return status;
   heap->base = pp_os_shared_map(fd, reserve);
   return heap->base ? PP_OK : PP_ERR_MEMORY;
 }

@@ -30,6 +30,10 @@ int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t
                        int64_t unread_end);
 void pp_reply_heap_fini(pp_reply_heap *heap);
 
+/* Forgets all blocks after another process has used the file; the bytes from unread to unread_end
+ * are never allocated. Returns what pp_reply_heap_init returns. */
+int pp_reply_heap_resume(pp_reply_heap *heap, int64_t unread, int64_t unread_end);
+
 /* Returns the bytes of the block that pp_reply_heap_alloc gives for this size. */
 int64_t pp_reply_heap_block_size(int64_t size);
 

@@ -174,8 +174,8 @@ static int alloc_turns(pp_worker *worker) {
              : PP_ERR_MEMORY;
 }
 
-/* Returns the range of the reply file that holds replies of a dead predecessor, which the parent
- * may not have read yet. */
+/* Returns the range of the reply file that holds replies of the process that served the lane
+ * before, which the parent may not have read yet. */
 static void find_unread(const pp_worker *worker, int64_t *unread, int64_t *unread_end) {
   int64_t reserve = worker->board.shape.reply_reserve;
   *unread = *unread_end = 0;
@@ -266,6 +266,15 @@ int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t
   return PP_OK;
 }
 
+int pp_worker_resume(pp_worker *worker) {
+  int64_t unread, unread_end;
+  if (is_forked(worker)) return PP_ERR_FORKED;
+  find_unread(worker, &unread, &unread_end);
+  memset(worker->reply_blocks, 0, ((size_t)worker->count + 1) * sizeof(*worker->reply_blocks));
+  atomic_store_explicit(&worker->board.mailboxes[worker->lane].is_awake, 1, memory_order_relaxed);
+  return pp_reply_heap_resume(&worker->reply_heap, unread, unread_end);
+}
+
 void pp_worker_close(pp_worker *worker) {
   pp_turns *turns;
   if (!worker) return;
@@ -292,6 +301,10 @@ void pp_worker_close(pp_worker *worker) {
 int pp_worker_exit_with(int64_t pid) {
   make_room_for_descriptors();
   return pp_os_exit_with_process(pid);
+}
+
+int pp_worker_die_with_parent(int64_t pid) {
+  return pp_os_die_with_parent(pid);
 }
 
 int32_t pp_worker_fork(const int32_t *fds, int32_t count, int32_t *pids) {

@@ -20,8 +20,10 @@ typedef struct pp_lane {
                           workers has so many; the last, if the caller helps, is its stand-in */
   int32_t first_env;   /* owns first_env .. end_env-1 */
   int32_t end_env;
-  int32_t node;  /* NUMA node */
-  int32_t cores; /* of the whole process, to decide whether to spin */
+  int32_t node; /* NUMA node */
+  /* Threads spin only while no more than this many are awake: the cores of the process, or 0. The
+   * caller writes it, threads read it; relaxed, as a stale number costs some spinning only. */
+  _Atomic int32_t spin_cores;
   /* Set by close, read by workers: sequentially consistent before they sleep, like the pushes of
    * the queue; relaxed between two chunks, where an old value costs one more round. */
   _Atomic bool is_closing;

@@ -75,7 +75,7 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
     status = pp_lane_init(lane, &threads->stepper, first, end, shares[i].num_threads, has_caller);
     threads->num_lanes = i + 1;
     if (status < 0) return status;
-    lane->cores = pool->topology.cores;
+    atomic_init(&lane->spin_cores, pool->topology.cores);
     // the caller helps all lanes, and leaves its leftover to the one where it cut a chunk
     if (threads->caller_steps) lane->caller = &threads->caller;
     lane->node = shares[i].node;
@@ -112,8 +112,7 @@ static int32_t default_threads(const pp_pool *pool, const pp_pool_options *optio
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
   pp_threads *threads = pool->threads;
   int status;
-  threads->stepper =
-      (pp_stepper){&threads->natives, &pool->layout, &pool->ring, &threads->claims, &pool->gate};
+  threads->stepper = (pp_stepper){&threads->natives, &pool->ring, &threads->claims, &pool->gate};
   threads->caller.recorder = &pool->receiver;
   pool->num_threads = default_threads(pool, options);
   status = pp_claims_init(&threads->claims, &pool->ring);
@@ -195,19 +194,35 @@ static void target_set_locked(pp_pool *pool, const pp_ring_slot *slot) {
   (void)slot;
 }
 
-static void *alloc(pp_pool *pool) {
-  const pp_threads *threads = pool->threads;
-  void *memory = pp_os_pages_alloc((size_t)pool->layout.size);
-  int status = PP_OK;
-  if (!memory || threads->num_lanes == 1) return memory;
-  if (pool->ring.is_ordered) {
-    status = bind_rows(pool, memory);
-  } else {
-    int32_t nodes[PP_MAX_NODES];
-    for (int32_t i = 0; i < threads->num_lanes; i++) nodes[i] = threads->lanes[i].node;
-    status = pp_os_pages_bind(memory, (size_t)pool->layout.size, nodes, threads->num_lanes);
-  }
+static void count_refused(pp_pool *pool, int status) {
   if (status < 0) atomic_fetch_add_explicit(&pool->refused_binds, 1, memory_order_relaxed);
+}
+
+/* spreads pages over the nodes of all lanes */
+static void bind_to_all(pp_pool *pool, void *memory, size_t size) {
+  const pp_threads *threads = pool->threads;
+  int32_t nodes[PP_MAX_NODES];
+  for (int32_t i = 0; i < threads->num_lanes; i++) nodes[i] = threads->lanes[i].node;
+  count_refused(pool, pp_os_pages_bind(memory, size, nodes, threads->num_lanes));
+}
+
+static void *alloc(pp_pool *pool) {
+  void *memory = pp_os_pages_alloc((size_t)pool->layout.size);
+  if (!memory || pool->threads->num_lanes == 1) return memory;
+  if (pool->ring.is_ordered) {
+    count_refused(pool, bind_rows(pool, memory));
+  } else {
+    bind_to_all(pool, memory, (size_t)pool->layout.size);
+  }
+  return memory;
+}
+
+/* On all nodes: pages of a rollout's small columns hold rows of several nodes' environments. */
+static void *alloc_rollout(pp_pool *pool, int32_t batches) {
+  const pp_threads *threads = pool->threads;
+  size_t size = (size_t)pool->layout.size * (size_t)batches;
+  void *memory = pp_os_pages_alloc(size);
+  if (memory && threads->num_lanes > 1) bind_to_all(pool, memory, size);
   return memory;
 }
 
@@ -240,7 +255,8 @@ static int32_t collect_locked(pp_pool *pool, const pp_ring_slot *slot, int32_t r
   if (rows == pool->fleet.num_envs) {
     memset(pool->is_in_flight, 0, (size_t)rows);
   } else {
-    const int32_t *ids = pp_layout_at(&pool->layout, slot->memory, pool->layout.env_id, 0);
+    const int32_t *ids =
+        pp_layout_at(slot->layout, slot->memory, pool->layout.env_id, slot->first_row);
     for (int32_t i = 0, run; i < rows; i += run) {
       run = pp_ids_run(ids + i, rows - i);
       memset(pool->is_in_flight + ids[i], 0, (size_t)run);
@@ -285,7 +301,14 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
 }
 
 static int32_t spin_cores(const pp_pool *pool) {
-  return pool->topology.cores;
+  return atomic_load_explicit(&pool->threads->lanes[0].spin_cores, memory_order_relaxed);
+}
+
+static void stop_spinning(pp_pool *pool) {
+  pp_threads *threads = pool->threads;
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    atomic_store_explicit(&threads->lanes[i].spin_cores, 0, memory_order_relaxed);
+  }
 }
 
 static pp_track *alloc_track(pp_pool *pool) {
@@ -301,6 +324,7 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .is_inline = pp_caller_is_inline,
                                     .step_inline = pp_caller_step_inline,
                                     .alloc = alloc,
+                                    .alloc_rollout = alloc_rollout,
                                     .is_block = is_block,
                                     .block_offered_locked = block_offered_locked,
                                     .target_set_locked = target_set_locked,
@@ -314,6 +338,7 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .collect_locked = collect_locked,
                                     .natives = natives,
                                     .spin_cores = spin_cores,
+                                    .stop_spinning = stop_spinning,
                                     .stats = pp_threads_stats,
                                     .stepping = pp_threads_stepping,
                                     .track_capacity = PP_TRACK_THREAD,

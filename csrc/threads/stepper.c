@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "native/visit.h"
 #include "os/os.h"
 
 int pp_step_thread_init(pp_step_thread *self, int32_t num_players) {
@@ -33,6 +34,7 @@ static pp_ring_slot *find_rows(const pp_stepper *stepper, int32_t place, pp_rows
   pp_ring_slot *slot;
   if (!stepper->ring->is_ordered) place = pp_claims_take(stepper->claims, &rows->count);
   slot = pp_ring_at(stepper->ring, place, &rows->first);
+  rows->layout = slot->layout;
   rows->memory = slot->memory;
   return slot;
 }
@@ -50,6 +52,12 @@ static bool is_plain(const pp_natives *natives, int32_t env_id, int32_t count) {
   return !differs;
 }
 
+/* The same, after environments that are visited have got their states. */
+static bool is_run(pp_natives *natives, int32_t env_id, int32_t count) {
+  return (!natives->visits || pp_visits_begin(natives, env_id, count)) &&
+         is_plain(natives, env_id, count);
+}
+
 /* returns how many of these environments have the configuration of the first */
 static int32_t configured_alike(const pp_natives *natives, int32_t env_id, int32_t count) {
   int32_t alike = 1;
@@ -63,13 +71,14 @@ static int32_t configured_alike(const pp_natives *natives, int32_t env_id, int32
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
                      pp_step_thread *self) {
   pp_natives *natives = stepper->natives;
-  pp_rows rows = {.natives = natives, .layout = stepper->layout, .env_id = env_id};
+  pp_rows rows = {.natives = natives, .env_id = env_id};
   for (int32_t left = count; left > 0; left -= rows.count) {
     pp_ring_slot *slot;
     int32_t failed;
     rows.count = natives->has_configs ? configured_alike(natives, rows.env_id, left) : left;
     slot = find_rows(stepper, place, &rows);
     failed = pp_rows_step(&rows, self->rewards);
+    if (natives->visits) failed += pp_visits_end(natives, rows.env_id, rows.count);
     for (int32_t i = 0; failed && i < rows.count; i++) {
       if (natives->fleet->phase[rows.env_id + i] == PP_FRESH) {
         pp_claims_fail(stepper->claims, slot, rows.env_id + i);
@@ -83,14 +92,19 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
 
 /* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
-  pp_rows row = {
-      .natives = stepper->natives, .layout = stepper->layout, .env_id = env_id, .count = 1};
-  pp_outcome outcome;
+  pp_rows row = {.natives = stepper->natives, .env_id = env_id, .count = 1};
+  bool is_visited = row.natives->visits != NULL;
+  pp_outcome outcome = {.status = PP_ERR_ENV};
   pp_ring_slot *slot;
+  int status;
 
-  pp_autoreset_advance(stepper->natives, env_id, &outcome);
+  if (!is_visited || pp_visits_begin(row.natives, env_id, 1)) {
+    pp_autoreset_advance(row.natives, env_id, &outcome);
+  }
   slot = find_rows(stepper, place, &row);
-  if (pp_rows_write(&row, &outcome) < 0) pp_claims_fail(stepper->claims, slot, env_id);
+  status = pp_rows_write(&row, &outcome);
+  if (status >= 0 && is_visited && pp_visits_end(row.natives, env_id, 1)) status = PP_ERR_ENV;
+  if (status < 0) pp_claims_fail(stepper->claims, slot, env_id);
   finish(stepper, slot, 1);
 }
 
@@ -131,8 +145,7 @@ static int32_t step_entries(const pp_stepper *stepper, pp_step_thread *self, int
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
-    if (stepper->natives->has_step_many && length > 1 &&
-        is_plain(stepper->natives, env_id, length)) {
+    if (stepper->natives->has_step_many && length > 1 && is_run(stepper->natives, env_id, length)) {
       note(self, env_id, length);
       step_run(stepper, env_id, place, length, self);
       stepped += length;

@@ -15,7 +15,6 @@
  * its own rules. */
 typedef struct pp_stepper {
   pp_natives *natives;
-  const pp_layout *layout;
   const pp_ring *ring;
   pp_claims *claims;
   pp_gate *caller; /* where the caller sleeps until a batch is complete */

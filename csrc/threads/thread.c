@@ -16,7 +16,8 @@ static bool has_reason_to_wake(void *context) {
 }
 
 static bool may_spin(void *context) {
-  return pp_spin_allowed(((const waiter *)context)->lane->cores);
+  pp_lane *lane = ((const waiter *)context)->lane;
+  return pp_spin_allowed(atomic_load_explicit(&lane->spin_cores, memory_order_relaxed));
 }
 
 static void wait_for_work(pp_lane *lane, uint64_t pushes) {

@@ -1,6 +1,6 @@
 /* The part of XLA's foreign function interface that handlers of ours need: the layout of what XLA
- * passes to a handler, of interface version 0.3 (jaxlib 0.5 and later). XLA extends these structs
- * at their end only, and each tells its size. tests/apis/jax/test_xla_abi.py compares them with
+ * passes to a handler, of interface versions 0.1 (jaxlib 0.5) to 0.3. XLA extends these structs at
+ * their end only, and each tells its size. tests/apis/jax/test_xla_abi.py compares them with
  * jaxlib's own header. */
 #ifndef PP_XLA_ABI_H
 #define PP_XLA_ABI_H

@@ -135,13 +135,15 @@ void pp_xla_leave(int32_t number) {
   pthread_mutex_unlock(&lock);
 }
 
+static int refuse_missing(pp_error *error) {
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "the pool of this call is closed or dropped, or belongs to another process: "
+                      "make a new one, and take its functions");
+}
+
 static int check_locked(const pp_shared_pool *share, uint32_t calls, bool receives,
                         pp_error *error) {
-  if (!share) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "the pool of this handle is closed or dropped, or belongs to another "
-                        "process: make a new pool, and call its xla()");
-  }
+  if (!share) return refuse_missing(error);
   if (share->is_used || (receives && share->is_taken)) {
     return pp_error_set(error, PP_ERR_STATE,
                         "another call is using this pool: give each call the handle that the one "
@@ -164,6 +166,38 @@ int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_poo
   status = check_locked(*out, calls, receives, error);
   if (status >= 0) (*out)->is_used = true;
   pthread_mutex_unlock(&lock);
+  return status;
+}
+
+/* Makes the caller the only user of a share. Returns PP_AGAIN if there is one already. */
+static int try_to_use(int32_t number, pp_shared_pool **out, pp_error *error) {
+  pp_shared_pool *share;
+  int status = PP_OK;
+  pthread_mutex_lock(&lock);
+  share = find_open_locked(number);
+  if (!share) {
+    status = refuse_missing(error);
+  } else if (share->is_used) {
+    status = PP_AGAIN;
+  } else {
+    share->is_used = true;
+    *out = share;
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int pp_shared_wait(int32_t number, pp_shared_pool **out, pp_error *error) {
+  enum { SLICE_NS = 100000000 };
+  int status = try_to_use(number, out, error);
+  while (status == PP_AGAIN) {
+    uint32_t epoch = pp_gate_enter(&ended);
+    status = try_to_use(number, out, error);
+    if (status == PP_AGAIN) pp_gate_sleep(&ended, epoch, SLICE_NS);
+    pp_gate_leave(&ended);
+    // the process may be ending
+    pp_shared_park();
+  }
   return status;
 }
 

@@ -23,6 +23,10 @@ typedef struct pp_shared_pool {
 int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_pool **out,
                     pp_error *error);
 
+/* The same for calls that any order suits: waits while another one uses the share, and asks for no
+ * handle. */
+int pp_shared_wait(int32_t number, pp_shared_pool **out, pp_error *error);
+
 /* Ends that. is_done: the call counts, and the handle that it was given is old. */
 void pp_shared_end(pp_shared_pool *share, bool is_done);
 

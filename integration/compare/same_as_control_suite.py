@@ -13,7 +13,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tests.support.reference.control_suite_player import SAME, TASKS, Play, played
+from tests.support.reference.control_suite_player import TASKS, Play, played
+from tests.support.reference.player_process import SAME
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,17 +19,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from integration.compare.kept_table import SAME, Case, play_all
 from parallel_pool._bench import machine
 from tests.support.procgen_runs import GAMES, TASKS, assert_same_run
 from tests.support.reference.procgen_player import Play
 
-SAME = "the same"
 
-
-def table_of(steps: int, path: Path | None) -> str:
-    """Returns the table so far; that of a file that is not there has no rows."""
-    if path and path.exists():
-        return path.read_text()
+def head_of(steps: int) -> str:
+    """Returns the table without rows, and the text above it."""
     return (
         f"# Procgen beside its own loop\n\n{machine.cpu_name()}, commit {machine.commit()},"
         f" `python -m integration.compare.same_as_procgen --steps {steps}`, `--num` as the table"
@@ -47,6 +44,11 @@ def compared(play: Play) -> tuple[str, str]:
         return "", str(error)
 
 
+def case_of(game: str, mode: str, num: int, steps: int) -> Case:
+    play = Play(game, mode, num=num, seed=1, steps=steps, run=4)
+    return f"{game} | {mode} | {num} | {steps:,}", lambda: compared(play)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     parser = argparse.ArgumentParser(
@@ -57,21 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--games", nargs="+", default=GAMES, choices=GAMES, metavar="GAME")
     parser.add_argument("--out", type=Path, help="file for the table")
     given = parser.parse_args(arguments)
-    table, failed = table_of(given.steps, given.out), False
-    for game, mode in TASKS:
-        begin = f"| {game} | {mode} | {given.num} | {given.steps:,} |"
-        if game not in given.games or begin in table:
-            continue
-        ends, outcome = compared(Play(game, mode, num=given.num, seed=1, steps=given.steps, run=4))
-        row = f"{begin} {ends} | {outcome} |\n"
-        print(row, end="", flush=True)
-        if outcome != SAME:
-            failed = True
-            continue
-        table += row
-        if given.out:
-            given.out.write_text(table)
-    return int(failed)
+    cases = [
+        case_of(game, mode, given.num, given.steps) for game, mode in TASKS if game in given.games
+    ]
+    return play_all(cases, head_of(given.steps), given.out)
 
 
 if __name__ == "__main__":

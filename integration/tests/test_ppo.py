@@ -108,6 +108,32 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
 
 
+def test_rare_rewards_stand_out() -> None:
+    """Rewards are divided by the standard deviation of discounted returns."""
+    scale = ppo.RewardScale(num_rows=2, gamma=0.5)
+    rollout = ppo.Rollout(2, torch.zeros(2, 4), Discrete(2))
+    rollout.rewards = torch.tensor([[8.0, 0.0], [0.0, 8.0]])
+    rollout.ended = torch.tensor([[0.0, 0.0], [0.0, 1.0]])
+    scale.apply(rollout)
+    # returns: 8 and 0, then 4 and 8
+    deviation = np.std([8, 0, 4, 8])
+    expected = torch.tensor([[8.0, 0], [0, 8]]) / deviation
+    torch.testing.assert_close(rollout.rewards, expected, rtol=1e-4, atol=0)
+    # the first row goes on from 4, the second from 0
+    rollout.rewards = torch.zeros(2, 2)
+    rollout.rewards[0, 0] = 1e6
+    scale.apply(rollout)
+    assert rollout.rewards[0, 0] < 3
+    # a rare one
+    rollout = ppo.Rollout(256, torch.zeros(64, 4), Discrete(2))
+    rollout.rewards[7, 7] = 1e-4
+    ppo.RewardScale(64, gamma=0.5).apply(rollout)
+    assert rollout.rewards.max() == rollout.rewards[7, 7] > 1e-3
+    rollout.rewards[7, 7] = 1.0
+    ppo.RewardScale(64, gamma=0.5).apply(rollout)
+    assert rollout.rewards.max() == rollout.rewards[7, 7] == 10
+
+
 def test_pong_is_played_from_pixels(tmp_path: Path) -> None:
     """Runs `integration.training.pong` for two rollouts."""
     steps = 2 * pong.NUM_ENVS * pong.SETTINGS.rollout_steps
@@ -122,3 +148,26 @@ def test_curves_are_means_of_the_last_episodes() -> None:
     returns = np.arange(100.0)
     expected = [returns[max(0, i + 1 - pong.WINDOW) : i + 1].mean() for i in range(100)]
     np.testing.assert_allclose(pong.smooth(returns.tolist()), expected)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_agents_trained_on_rollouts_equal_those_of_the_loop(mode: AutoresetMode) -> None:
+    """With the same seed, no weight differs: what the threads write is what the loop copies."""
+    settings = ppo.Settings(total_steps=4 * NUM_ENVS * 64, seed=5)
+
+    def make() -> Any:
+        return parallel_pool.make_vec(
+            "CartPole-v1", NUM_ENVS, backend="native", autoreset_mode=mode
+        )
+
+    envs = make()
+    expected = ppo.train(envs, settings)
+    envs.close()
+    envs = make()
+    player = ppo.RolloutPlayer(envs, settings.seed, settings.rollout_steps)
+    found = ppo.learn(player, settings, lambda training, steps: None)
+    envs.close()
+    assert found.returns == expected.returns
+    assert found.ends == expected.ends
+    for name, weights in expected.agent.state_dict().items():
+        assert torch.equal(found.agent.state_dict()[name], weights), name

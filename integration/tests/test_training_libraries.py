@@ -334,7 +334,8 @@ print(len(seen), rollout[1].size)
     [
         pytest.param(0, "ppo_atari_envpool.py", 24, id="gym"),
         pytest.param(1, "ppo_atari_envpool.py", 24, id="gymnasium"),
-        pytest.param(2, "ppo_atari_envpool_xla_jax.py", 3, id="jax"),
+        pytest.param(2, "ppo_atari_envpool.py", 24, id="rollouts"),
+        pytest.param(3, "ppo_atari_envpool_xla_jax.py", 3, id="jax"),
     ],
 )
 def test_cleanrls_programs_see_our_results(
@@ -349,6 +350,30 @@ def test_cleanrls_programs_see_our_results(
     once = ("--update-epochs", "1", "--num-minibatches", "1", "--env-id", "Breakout-v5")
     out = run(tmp_path, "-c", PLAY_AGAIN, *sizes, *once)
     assert out.splitlines()[-1] == f"4 {count}"
+
+
+# Trains for some rollouts; prints what the program prints, but for its speed, and the weights.
+TRAIN_CLEANRL = """
+import hashlib, runpy
+
+agent = runpy.run_path("program.py", run_name="__main__")["agent"]
+numbers = b"".join(each.detach().numpy().tobytes() for each in agent.parameters())
+print(hashlib.sha256(numbers).hexdigest())
+"""
+
+
+def test_cleanrls_program_trains_to_the_same_weights_on_rollouts(tmp_path: Path) -> None:
+    published = (LIBRARIES / "cleanrl" / "ppo_atari_envpool.py").read_text()
+    sizes = ("--num-envs", "4", "--num-steps", "16", "--total-timesteps", "192")
+    printed = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "program.py").write_text(patched(published, diffs()[number]))
+        out = run(folder, "-c", TRAIN_CLEANRL, *sizes, "--env-id", "Breakout-v5")
+        printed.append([line for line in out.splitlines() if not line.startswith("SPS")])
+    assert len(printed[0][-1]) == 64
+    assert printed[0] == printed[1]
 
 
 def test_a_diff_that_fits_nowhere_is_an_error() -> None:

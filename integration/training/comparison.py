@@ -5,8 +5,8 @@ NAME.json (all curves) after each training, and NAME.png at the end. The same co
 it was stopped: it skips the trainings that the file has; remove the file to begin again. Each
 training is a process of its own.
 
-The agent is `ppo.py`'s: the same network, settings, seeds, number of environments and threads of
-torch for all.
+The agent is `ppo.py`'s, unless a task says otherwise: the same network, settings, seeds, number of
+environments and threads of torch for all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,10 @@ OURS, ENVPOOL, SYNC, ASYNC = "parallel_pool", "EnvPool", "Gymnasium, sync", "Gym
 COLOURS = {OURS: "#0b7285", ENVPOOL: "#e8590c", SYNC: "#7b8794", ASYNC: "#adb5bd"}
 # of a player that has none
 COLOUR = "#9c36b5"
+
+
+# gets what has `returns`, as a `ppo.Training` has, and the steps so far; True ends the training
+Record = Callable[[Any, int], bool]
 
 
 class Evaluation(Protocol):
@@ -79,6 +84,7 @@ class Task:
 
     Attributes:
         env_id: the name in results, and Gymnasium's id.
+        settings: of `learn`, with the fields total_steps and seed.
         target: mean return of the last `window` episodes that ends the training; None: it takes all
             its steps.
         wrap: adds the wrappers that the agent needs, the same for all vectorisers.
@@ -89,24 +95,28 @@ class Task:
         evaluate: makes, for a seed, what plays the agent after each rollout; its time does not
             count.
         score: what the returns are, for the picture.
+        learn: trains an agent on environments, and calls `record` from time to time.
+        folder: beside Python's packages, which its processes import first.
     """
 
     env_id: str
     num_envs: int
     target: float | None
     window: int
-    settings: ppo.Settings
-    wrap: Callable[[Env], Env] = lambda env: env
+    settings: Any
+    wrap: Callable[[Any], Any] = lambda env: env
     options: Mapping[str, Any] = field(default_factory=dict)
     envpool_id: str | None = None
     envpool_options: Mapping[str, Any] = field(default_factory=dict)
     ale_game: str | None = None
     evaluate: Callable[[int], Evaluation] | None = None
     score: str = "mean return"
+    learn: Callable[[Any, Any, Record], object] = ppo.train
+    folder: str = ""
 
 
 # makes a task's environments, for a seed
-Player = Callable[[Task, int], Env]
+Player = Callable[[Task, int], Any]
 
 
 def shortened(task: Task, steps: int) -> Task:
@@ -138,7 +148,7 @@ class Curve:
         mean = self.points[-1][2]
         return mean is not None and mean >= self._task.target
 
-    def record(self, training: ppo.Training, steps: int) -> bool:
+    def record(self, training: Any, steps: int) -> bool:
         """Adds a point; returns whether the training is over."""
         now = time.monotonic()
         recent = training.returns[-self._task.window :]
@@ -167,7 +177,7 @@ def train(task: Task, make: Player, seed: int) -> dict[str, Any]:
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     envs = task.wrap(make(task, seed))
     curve = Curve(task, seed)
-    ppo.train(envs, replace(task.settings, seed=seed), curve.record)
+    task.learn(envs, replace(task.settings, seed=seed), curve.record)
     envs.close()
     curve.close()
     return {"curve": curve.points, "reached": curve.is_reached}
@@ -351,7 +361,7 @@ class Comparison:
         """Trains once, in a process that holds nothing of other players."""
         one = [task.env_id, name, seed, task.settings.total_steps]
         # torch's threads must leave the cores to environments
-        own = {**environment(self.folders.get(name, "")), "OMP_WAIT_POLICY": "PASSIVE"}
+        own = {**environment(self.folders.get(name, task.folder)), "OMP_WAIT_POLICY": "PASSIVE"}
         return {"seed": seed, **run_one(self.name, one, own)}
 
     def draw(self, result: Mapping[str, Any], path: Path) -> None:
@@ -369,7 +379,8 @@ class Comparison:
             draw(axes, task, result["tasks"][task.env_id])
             axes.legend(loc="lower right", fontsize=8)
             axes.grid(alpha=0.3)
-        figure.suptitle(self._title(result, tasks), fontsize=10)
+        title = textwrap.fill(self._title(result, tasks), 70 * len(panels))
+        figure.suptitle(title, fontsize=10)
         figure.savefig(path, dpi=110)
 
     def _title(self, result: Mapping[str, Any], tasks: Sequence[Task]) -> str:
@@ -379,7 +390,7 @@ class Comparison:
         seeds = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
         targets = [f"{task.target:g}" for task in tasks if task.target is not None]
         return (
-            "The same PPO over each vectoriser"
+            "The same agent on each vectoriser"
             + (f", to a mean return of {', '.join(targets)}" if targets else "")
             + f" (median of {seeds} seeds; {facts['cpu']}, {facts['cores']} cores)"
         )

@@ -106,18 +106,17 @@ class Experience(NamedTuple):
 # ----------------------------------------------------------------------------------- the agent --
 
 
-def layer(key: Any, inputs: int, outputs: int, scale: float) -> dict[str, Any]:
-    """Returns the weights of a linear layer."""
-    weights = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs))
-    return {"weights": weights, "bias": jnp.zeros(outputs)}
+orthogonal = jax.nn.initializers.orthogonal
 
 
-def network(key: Any, sizes: Sequence[int], last_scale: float) -> list[dict[str, Any]]:
-    """Returns the weights of a network of linear layers."""
+def network(
+    key: Any, sizes: Sequence[int], last_scale: float, initializer: Any = orthogonal
+) -> list[dict[str, Any]]:
+    """Returns the weights of a network of linear layers; `initializer(scale)` draws them."""
     scales = [2**0.5] * (len(sizes) - 2) + [last_scale]
     keys = jax.random.split(key, len(scales))
     return [
-        layer(key, *pair, scale)
+        {"weights": initializer(scale)(key, pair), "bias": jnp.zeros(pair[1])}
         for key, pair, scale in zip(keys, pairwise(sizes), scales, strict=True)
     ]
 
@@ -129,12 +128,14 @@ def outputs(layers: Sequence[dict[str, Any]], inputs: Any) -> Any:
     return inputs @ layers[-1]["weights"] + layers[-1]["bias"]
 
 
-def agent(key: Any, inputs: int, num_actions: int, width: int) -> dict[str, Any]:
+def agent(
+    key: Any, inputs: int, num_actions: int, width: int, initializer: Any = orthogonal
+) -> dict[str, Any]:
     """Returns the weights of a policy and a value function."""
     first, second = jax.random.split(key)
     return {
-        "policy": network(first, (inputs, width, width, num_actions), 0.01),
-        "value": network(second, (inputs, width, width, 1), 1.0),
+        "policy": network(first, (inputs, width, width, num_actions), 0.01, initializer),
+        "value": network(second, (inputs, width, width, 1), 1.0, initializer),
     }
 
 

@@ -149,9 +149,14 @@ def check_limit(max_episode_steps: Any) -> int:
     return check_count("max_episode_steps", limit, -1)
 
 
+def usable_memory() -> int:
+    """Returns how many bytes of memory this process may use."""
+    return int(lib.pp_usable_memory(ffi.NULL))
+
+
 def check_memory(num_envs: int, bytes_each: int, what: str) -> None:
     """Raises MemoryError if environments of `bytes_each` need more memory than is usable."""
-    usable = lib.pp_usable_memory(ffi.NULL)
+    usable = usable_memory()
     needed = num_envs * bytes_each
     if needed > usable:
         raise MemoryError(

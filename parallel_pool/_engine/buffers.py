@@ -1,9 +1,7 @@
 """Buffers: the memory of batches as NumPy arrays, its ownership and its reuse.
 
-A batch's memory has one owner, a byte array that is private to this module. All arrays given to the
-user are views whose `base` is that owner (NumPy collapses chains of views), so its reference count
-shows whether the user still holds any of them. Nothing runs when an array is dropped: the ring
-checks the counts when it needs a block, and does not reuse one that is still held.
+A batch's memory is a block, whose arrays the user may hold (`Held`). When the ring needs a block it
+asks those that it lent, and does not reuse one that is still held.
 """
 
 from __future__ import annotations
@@ -16,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._engine.held import Held
 from parallel_pool._engine.specs import DTYPES
-from parallel_pool._native import ffi, lib, text
+from parallel_pool._native import ffi, lib, raise_error, text
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -30,6 +29,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # is not made to narrow a union: type checkers accept what an array or anything else has.
 if TYPE_CHECKING:
     Observations: TypeAlias = Array | Any
+
+# what memory of C's is seen through: a class, though the stub declares a method
+SEEN_THROUGH: Any = ffi.buffer
 
 # a training loop rarely keeps more blocks than this
 MAX_HELD_BLOCKS = 3
@@ -58,16 +60,17 @@ class Column:
 Types = Sequence[tuple[np.dtype[Any], tuple[int, ...]]]
 
 
-class Block:
+class Block(Held):
     """The memory of one batch and the arrays over it.
 
     Attributes:
         memory: the block in C's form.
-        owner: the byte array that all arrays refer to.
-        free_count: the reference count of `owner` while the user holds no array.
         arrays: one for each column, all rows; the user gets only views of them.
         views: for each array a function that returns a view.
+        is_ordinary: whether the ring may use it again; a batch of a rollout belongs to that.
     """
+
+    is_ordinary = True
 
     def __init__(self, pool: CData, rows: int, types: Types = ()) -> None:
         size = lib.pp_batch_size(pool)
@@ -76,12 +79,12 @@ class Block:
             raise MemoryError(f"no memory for a batch of {size} bytes: drop results you keep")
         # freed with its last array, which may outlive the pool
         self.memory = ffi.gc(raw, lambda address: lib.pp_batch_free(address, size), size)
-        self.owner = np.frombuffer(memoryview(ffi.buffer(self.memory, size)), np.uint8)
+        super().__init__(np.frombuffer(memoryview(ffi.buffer(self.memory, size)), np.uint8))
         count = ffi.new("int32_t *")
         columns = lib.pp_pool_columns(pool, count)
         self.arrays = [self._array(columns[i], rows, types) for i in range(count[0])]
         self.views = [array.view for array in self.arrays]
-        self.free_count = getrefcount(self.owner)
+        self.settle()
 
     def _array(self, column: CData, rows: int, types: Types) -> Array:
         dtype, shape = type_of(column, types)
@@ -113,6 +116,10 @@ class Ring:
         self._lent: deque[Block] = deque()
         # the block held by compiled programs that also receive from this pool; see `share`
         self._shared_block: Block | None = None
+        # the blocks for the next receives, before any others
+        self._upcoming: deque[Block] = deque()
+        # keeps the memory in which C looks for batches of a rollout; see `roll`
+        self._rollout: object = None
         self.oldest = self._slots[0]
         self.next_memory = self._slots[-1].memory
 
@@ -125,13 +132,17 @@ class Ring:
         # if an exception loses a block here, its memory is freed
         last, self._last = self._last, None
         lent = self._lent
-        if last is not None:
+        if last is not None and last.is_ordinary:
             lent.append(last)
+        upcoming = self._upcoming
         # in an ordinary loop few blocks are lent, and the one lent longest ago is free
-        if (
+        if upcoming:
+            spare = upcoming.popleft()
+        elif (
             lent
             and len(lent) <= MAX_HELD_BLOCKS
-            and getrefcount(lent[0].owner) == lent[0].free_count
+            # is_free(), without a call: that takes 2 % of a step of cheap environments
+            and getrefcount(lent[0].owner) == lent[0].own_count
         ):
             spare = lent.popleft()
         else:
@@ -144,6 +155,63 @@ class Ring:
         self._at = following
         self.oldest = slots[following]
         self.next_memory = spare.memory
+
+    def roll(self, rollout: object, memory: CData, batches: Sequence[Block], error: CData) -> None:
+        """Lets C write the next batches into the memory of a rollout, and those after it elsewhere.
+
+        Nothing may be in flight, and no batch lost.
+
+        Args:
+            rollout: the owner of that memory.
+            memory: as C has it; null to end a rollout.
+            batches: its batches, in order; none to end a rollout.
+            error: for C.
+
+        Raises:
+            StateError: environments are in flight.
+        """
+        count = len(self._slots)
+        known = (*self._slots[self._at :], *self._slots[: self._at], *self._upcoming)
+        ordinary = [block for block in known if block.is_ordinary]
+        while len(ordinary) < count:
+            # an exception lost one
+            ordinary.append(Block(self._pool, self._rows, self._types))
+        if self._last is not None and self._last.is_ordinary:
+            self._lent.append(self._last)
+        self._last = None
+        blocks = [*batches, *ordinary]
+        slots, upcoming = blocks[:count], deque(blocks[count:])
+        oldest, following = slots[0], slots[-1].memory
+        held = ffi.new("void *[]", [block.memory for block in slots[:-1]])
+        arguments = (self._pool,), (memory,), (len(batches) + 1,), (held,), (error,)
+        done: list[int] = []
+        before, self._rollout = self._rollout, (self._rollout, rollout)
+        try:
+            # in one step with the note that it was done: an exception can't come between the two
+            done[:] = map(lib.pp_pool_roll, *arguments)
+        finally:
+            # no function call from here on
+            if done and done[0] >= 0:
+                self._slots, self._at, self._upcoming = slots, 0, upcoming
+                self.oldest, self.next_memory, self._rollout = oldest, following, rollout
+            else:
+                self._rollout = before
+        if done[0] < 0:
+            raise_error(done[0], error)
+
+    @property
+    def has_rollout(self) -> bool:
+        """Whether C may write batches into the memory of a rollout."""
+        return self._rollout is not None
+
+    @property
+    def last(self) -> Block | None:
+        """The block that was delivered last; None before the first, and after a rollout."""
+        return self._last
+
+    def leave_rollout(self) -> None:
+        """Ends a rollout while batches of it are in flight: ordinary ones follow."""
+        self._upcoming = deque(block for block in self._upcoming if block.is_ordinary)
 
     def share(self) -> CData:
         """Returns memory with which others can receive from the pool, who then call `follow`."""
@@ -175,7 +243,7 @@ class Ring:
         found: Block | None = None
         for _ in range(min(4, len(self._lent))):
             block = self._lent.popleft()
-            if getrefcount(block.owner) != block.free_count:
+            if not block.is_free():
                 self._lent.append(block)
             elif found is None:
                 found = block
@@ -186,6 +254,18 @@ class Ring:
     def __len__(self) -> int:
         apart = (self._last is not None) + (self._shared_block is not None)
         return len(self._slots) + len(self._lent) + apart
+
+
+def memory_of(array: Array) -> Array | None:
+    """Returns the owner of the memory of C's that an array is a view of; None for other memory.
+
+    Its pages are its own if it has more than one. They stay mapped as long as its `base` is
+    referred to, even if the owner is gone.
+    """
+    owner = array.base
+    if isinstance(owner, np.ndarray) and isinstance(owner.base, memoryview):
+        return owner if isinstance(owner.base.obj, SEEN_THROUGH) else None
+    return None
 
 
 def _address(memory: CData) -> int:

@@ -29,8 +29,10 @@ def drain(pool: BasePool) -> Iterator[tuple[Any, tuple[int, ...]]]:
     """
     while before := pool.in_flight:
         failed: tuple[int, ...] = ()
+        # there may be fewer than a batch
+        rows = min(before, pool.batch_size) if pool.is_async else None
         try:
-            batch: Any = pool.recv()
+            batch: Any = pool.recv(min_rows=rows)
         except Exception as error:
             failure = error if isinstance(error, EnvError) else error.__cause__
             if pool.in_flight == before or not isinstance(failure, EnvError):

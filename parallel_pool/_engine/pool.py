@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from parallel_pool._engine import registry, seeds
+from parallel_pool._engine import overrides, registry, seeds
 from parallel_pool._engine.actions import ActionReader
 from parallel_pool._engine.arguments import (
     MAX_ENVS,
@@ -166,7 +166,8 @@ class Pool(BasePool):
         raw_options = ffi.new("pp_pool_options *")
         raw_options.num_envs = num_envs
         raw_options.batch_size = batch_size
-        raw_options.num_threads = check_count("num_threads", num_threads, 0)
+        num_threads = overrides.threads(check_count("num_threads", num_threads, 0), num_envs)
+        raw_options.num_threads = num_threads
         raw_options.thread_affinity_offset = offset
         raw_options.autoreset = check_choice("autoreset", autoreset, AUTORESET)
         raw_options.max_episode_steps = plan.limit
@@ -260,7 +261,7 @@ class Pool(BasePool):
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         if options:
-            registry.check_reset(self.definition, options)
+            options = registry.fill_reset(self.definition, options)
         if options or (options is not None and self.definition.tells_no_options):
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
 

@@ -34,8 +34,9 @@ class Family(NamedTuple):
             needs (ROM files, models) to options; None if options are all that it needs.
         can_refuse: whether that module has `unavailable_reason()`, which looks at the installed
             packages.
-        checks_resets: whether it has `check_reset(definition, options)`, which raises TypeError for
-            options of a reset that it can explain better than that they are unknown.
+        fills_resets: whether it has `fill_reset(definition, options)`, which returns the options of
+            a reset in the form that C takes. It raises TypeError for those that it can explain
+            better than that they are unknown.
         renderer: the module with `Renderer(pool, mode, **options)`, `OPTIONS` (those options and
             their defaults), `modes(definition)` and `render_fps(pool)`, None for no rate; None if C
             draws, or nothing does.
@@ -45,7 +46,7 @@ class Family(NamedTuple):
 
     options: str | None = None
     can_refuse: bool = False
-    checks_resets: bool = False
+    fills_resets: bool = False
     renderer: str | None = None
     copies: str | None = None
 
@@ -331,11 +332,18 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     return function(definition, options)
 
 
-def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
-    """Raises TypeError for options of a reset that a family refuses for reasons of its own."""
+def fill_reset(definition: Definition, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns options of a reset in the form that C takes.
+
+    Raises:
+        TypeError, ValueError: the family refuses one for reasons of its own.
+    """
     family = _family(definition)
-    if family.options is not None and family.checks_resets:
-        importlib.import_module(family.options).check_reset(definition, options)
+    if family.options is None or not family.fills_resets:
+        return options
+    function: Callable[[Definition, Mapping[str, Any]], Mapping[str, Any]]
+    function = importlib.import_module(family.options).fill_reset
+    return function(definition, options)
 
 
 def unavailable_reason(definition: Definition) -> str | None:

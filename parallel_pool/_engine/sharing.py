@@ -27,8 +27,26 @@ def share(pool: BasePool) -> int:
             pool._raise_busy()
         number = ffi.new("int32_t *")
         error = error_slot.raw
+        if pool._ring.has_rollout:
+            # an exception has ended it; programs know only blocks with memory of their own
+            pool._ring.roll(None, ffi.NULL, (), error)
         check(lib.pp_xla_share(pool._handle, pool._ring.share(), number, error))
         keeper.number = number[0]
         pool._was_interrupted_beside = pool._receive_state == INTERRUPTED
         pool._receive_state = SHARED
     return keeper.number
+
+
+def open_visits(pool: BasePool) -> int:
+    """Makes a new pool one for compiled programs that bring the states of its environments.
+
+    Returns:
+        The least bytes of such a state: `pp_pool_open_visits` in pp_pool.h.
+
+    Raises:
+        StateError: the pool was used, or is not synchronous with autoreset="same_step".
+        ValueError: its environments differ in their options.
+    """
+    size: int = lib.pp_pool_open_visits(pool._handle, error_slot.raw)
+    check(min(size, 0))
+    return size

@@ -38,6 +38,12 @@ families |= {
     "robot": Family(
         "parallel_pool._families.robot", renderer="parallel_pool._families.mujoco_renderer"
     ),
+    "robotics": Family(
+        "parallel_pool._families.robotics",
+        fills_resets=True,
+        renderer="parallel_pool._families.robotics_renderer",
+        copies="parallel_pool._families.robotics_copies",
+    ),
     "toy_text": Family(
         "parallel_pool._families.toy_text", renderer="parallel_pool._families.toy_text_renderer"
     ),

@@ -74,7 +74,7 @@ def describe(model: Any) -> dict[str, int]:
         "time": mujoco.time_offset(data),
         **_find_numbers(model, data),
         **_joints(model),
-        **_names(model),
+        **mujoco.find_names(model),
         "na": model.na,
         "gravity": struct.unpack("<q", struct.pack("<d", -model.opt.gravity[2]))[0],
         "is_rk4": int(model.opt.integrator == package.mjtIntegrator.mjINT_RK4),
@@ -86,17 +86,14 @@ def describe(model: Any) -> dict[str, int]:
 
 def _find_numbers(model: Any, data: Any) -> dict[str, int]:
     """Returns the offsets of numbers that are no arrays, found by values that no other has."""
-    flags = model.opt.disableflags
-    model.opt.disableflags = UNIQUE_NUMBER
     data.ncon = UNIQUE_NUMBER
     data.warning[0].number = UNIQUE_WARNING
     found = {
-        "disableflags": mujoco.find_number("disableflags", model, UNIQUE_NUMBER),
+        "disableflags": mujoco.flags_offset(model),
         "ncon": mujoco.find_number("ncon", data, UNIQUE_NUMBER),
         # MuJoCo's mjWarningStat begins with another number
         "warnings": mujoco.find_number("warnings", data, UNIQUE_WARNING) - 4,
     }
-    model.opt.disableflags = flags
     data.ncon = 0
     return found
 
@@ -108,21 +105,4 @@ def _joints(model: Any) -> dict[str, int]:
         lines[f"joint{i}_limited"] = int(model.jnt_limited[i])
         lines[f"joint{i}_qpos"] = int(model.jnt_qposadr[i])
         lines[f"joint{i}_qvel"] = int(model.jnt_dofadr[i])
-    return lines
-
-
-def _names(model: Any) -> dict[str, int]:
-    """Returns where the model has what it names: see suite_model_find."""
-    lines: dict[str, int] = {}
-    for kind, count in (
-        *(("body", model.nbody), ("geom", model.ngeom), ("site", model.nsite)),
-        ("light", model.nlight),
-    ):
-        lines |= {f"{kind}:{getattr(model, kind)(i).name}": i for i in range(count)}
-    for i in range(model.njnt):
-        name = model.joint(i).name
-        lines[f"qpos:{name}"] = int(model.jnt_qposadr[i])
-        lines[f"qvel:{name}"] = int(model.jnt_dofadr[i])
-    for i in range(model.nsensor):
-        lines[f"sensor:{model.sensor(i).name}"] = int(model.sensor_adr[i])
     return lines

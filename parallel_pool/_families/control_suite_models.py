@@ -248,13 +248,12 @@ def switch(model: Any) -> None:
     """Sets options with which MuJoCo does less, where no result of a task depends on it.
 
     No task reads the energy. With one kinematic tree there is at most one island of constraints,
-    and finding it changes nothing: see `mujoco.SWITCHES`.
+    and finding it changes nothing in most versions: see `mujoco.SWITCHES`.
     """
     package = mujoco.import_mujoco()
     model.opt.enableflags &= ~int(package.mjtEnableBit.mjENBL_ENERGY)
-    if package.__version__ in mujoco.PROVEN_VERSIONS and model.ntree == 1:
-        # a version without the flag has no islands
-        model.opt.disableflags |= int(getattr(package.mjtDisableBit, "mjDSBL_ISLAND", 0))
+    if model.ntree == 1:
+        mujoco.disable(model, mujoco.ONE_TREE)
 
 
 # ---------------------------------------------------------------------------------- pictures --

@@ -27,6 +27,13 @@ POSITIONS = {
 }
 # the room where the agent starts, which may be (0, 0)
 ROOM = ("agent_column", "agent_row")
+# EnvPool's names of options that minigrid writes in camel case
+ENVPOOL_NAMES = {
+    "num_objs": "numObjs",
+    "min_num_rooms": "minNumRooms",
+    "max_num_rooms": "maxNumRooms",
+    "max_room_size": "maxRoomSize",
+}
 # what minigrid calls them: classes of minigrid.core.world_object, or strings
 OBSTACLES = {"lava": "Lava", "wall": "Wall"}
 # options that may be None, an empty text in C, and lists, words with commas
@@ -53,11 +60,13 @@ PICTURES = ("rgb", "rgb_partial")
 def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns minigrid's options under the names of the definition, and the tiles of pictures.
 
+    Options may have EnvPool's names and values, too.
+
     Raises:
         TypeError, ValueError: a value is wrong.
         MissingDependencyError: a picture is asked for, and minigrid is not installed.
     """
-    given = dict(options)
+    given = _by_minigrid_names(definition, options)
     if given.get("max_steps", 0) is None:
         del given["max_steps"]
     for name, parts in POSITIONS.items():
@@ -80,6 +89,21 @@ def fill_options(definition: Definition, options: Mapping[str, Any]) -> dict[str
     return given
 
 
+def _by_minigrid_names(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options with minigrid's names and values where EnvPool's were given."""
+    given = dict(options)
+    for name, minigrids in ENVPOOL_NAMES.items():
+        # BabyAI has an option num_objs
+        if name in given and name not in definition.options and minigrids in definition.options:
+            if minigrids in given:
+                raise TypeError(f"{name} and {minigrids} are the same: give one of them")
+            given[minigrids] = given.pop(name)
+    # any direction, as at a position of None
+    if given.get("agent_start_dir") == -1:
+        del given["agent_start_dir"]
+    return given
+
+
 def _side_of_tiles(definition: Definition, given: Mapping[str, Any]) -> int:
     option = definition.options["image_tile_size"]
     side = option.check(given.get("image_tile_size", option.default))
@@ -88,10 +112,12 @@ def _side_of_tiles(definition: Definition, given: Mapping[str, Any]) -> int:
 
 
 def _position(name: str, value: Any) -> tuple[int, int]:
-    """Returns a position as C has it, None as (0, 0)."""
+    """Returns a position as C has it; None, which is (-1, -1) in EnvPool, as (0, 0)."""
     if value is None:
         return 0, 0
     at = _pair(name, value)
+    if at == (-1, -1):
+        return 0, 0
     if min(at) < 1:
         raise ValueError(f"{name}={quote(value)}: choose a cell between the walls, or None")
     return at

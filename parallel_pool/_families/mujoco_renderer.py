@@ -296,11 +296,11 @@ class Renderer(SceneRenderer):
         Args:
             pool: of MuJoCo environments.
             mode, options: as for `SceneRenderer`.
-            default_camera_config: attributes of the free camera. Default: those of the task's class
-                in Gymnasium.
+            default_camera_config: attributes of the free camera. Default: those of the task's
+                class.
         """
         if default_camera_config is DEFAULT_OF_TASK:
-            default_camera_config = camera_of_task(pool.definition.id)
+            default_camera_config = self._camera_of_task(pool)
         self._pool = pool
         super().__init__(
             model_of(pool),
@@ -309,6 +309,10 @@ class Renderer(SceneRenderer):
             default_camera_config=default_camera_config,
             **options,
         )
+
+    def _camera_of_task(self, pool: Pool) -> Mapping[str, Any] | None:
+        """Returns the free camera's attributes of the task's class."""
+        return camera_of_task(pool.definition.id)
 
     def _load(self, env_id: int) -> None:
         write_state(self._pool, env_id, self._data._address)

@@ -18,6 +18,15 @@ class WorldView:
 
     Attributes:
         is_open: whether the window is there.
+
+    Example:
+        >>> envs = parallel_pool.mujoco_batch.BatchVectorEnv(Balance, 4)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> with envs.view(3) as view:
+        ...     while view.is_open:
+        ...         results = envs.step(envs.action_space.sample())
+        ...         view.update()
+        >>> envs.close()
     """
 
     def __init__(self, batch: Any, env_id: int) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 # in the order of pp_numpy_loops
 FUNCTIONS = (
     *(np.exp, np.cos, np.sin, np.arctan2, np.log, np.log1p, np.arcsinh, np.tanh),
-    np.matmul,
+    *(np.arccos, np.matmul),
 )
 
 # of functions in np.linalg's module before NumPy 2.2; the two for wide and for narrow matrices call

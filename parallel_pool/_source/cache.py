@@ -26,6 +26,10 @@ from parallel_pool.errors import SourceError
 
 # libraries that are kept of one source file
 MAX_KEPT = 16
+# source files of which libraries are kept
+MAX_FOLDERS = 2000
+# what the folder of one source file is called
+FOLDER = re.compile(r".+-[0-9a-f]{16}", re.DOTALL)
 # compilations in a row during which the files were changed
 MAX_TRIES = 5
 # ns; temporary files older than this belong to no running compilation
@@ -71,9 +75,12 @@ def build(source: Path, *, sanitize: bool = False) -> Built:
             # not before the others are refused: it is made for this process alone
             root = each or folders.fresh()
             folder = root.path / place
+            is_new = not folder.exists()
             if reason := folders.make(folder, root):
                 refused.append(reason)
                 continue
+            if is_new:
+                _prune_root(root.path)
             with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as work:
                 return _compile(source, folder, Path(work), settings, sanitize)
         except OSError as error:
@@ -121,6 +128,7 @@ def _find(root: folders.Root, folder: Path, settings: str) -> Path | None:
             if is_same and is_own and files.digest(library) == entry["library"]:
                 with contextlib.suppress(OSError):
                     os.utime(path)
+                    os.utime(folder)
                 return library
         except DAMAGED:
             # or gone
@@ -184,6 +192,18 @@ def _changed(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 2**63
+
+
+def _prune_root(root: Path) -> None:
+    """Removes the folders of source files that were used least recently, beyond MAX_FOLDERS."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found = [path for path in root.iterdir() if FOLDER.fullmatch(path.name)]
+    dated = sorted(((_changed(path), path) for path in found), reverse=True)
+    for changed, path in dated[MAX_FOLDERS:]:
+        # another process may be about to load a library
+        if changed <= time.time_ns() - SAFE_AGE:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _prune(folder: Path) -> None:

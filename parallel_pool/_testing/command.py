@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import sys
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from parallel_pool._command import read_options
 from parallel_pool._engine.arguments import MAX_NAME, named, quote
 from parallel_pool._prover import command as proving
 from parallel_pool._prover.contract_error import ContractError
@@ -98,20 +98,6 @@ def check_python(path: Path, options: Mapping[str, Any], timeout: float) -> int:
         else:
             print_line(Line(TWINS, True))
     return 0 if is_good else 1
-
-
-def read_options(words: list[str]) -> dict[str, Any]:
-    """Returns options from NAME=VALUE; a value is a number, True or False, else a string."""
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name.isidentifier():
-            raise ValueError(f"--option {named(word)}: give NAME=VALUE")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            found[name] = value
-    return found
 
 
 def read_values(words: list[str]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from gymnasium import spaces
 
 from parallel_pool._translator import containers, definition, loops, operators, storage
 from parallel_pool._translator.body import Body
-from parallel_pool._translator.definition import Field
+from parallel_pool._translator.fields import Field
+from parallel_pool._translator.infos import RESERVED, is_text
 from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.types import Array, DynamicArray, Entry, Map, Number, Text, Type
 from parallel_pool._translator.values import (
@@ -50,14 +51,14 @@ class Definition(definition.Definition):
         self.names: tuple[str, ...] = template.agents
         self.num_players = len(self.names)
         super().__init__(*given)
-        self.program.freeze("possible_agents")
+        self.program.attributes.freeze("possible_agents")
         for name in self.names:
-            self.program.text_number(name)
+            self.program.texts.number(name)
         for name, item in zip(
             MARKS, (Number("b", 8), Number("b", 8), Number("i", 64)), strict=True
         ):
             mark = Field(name, (name,), item, (), None, True, True, self.num_players)
-            self.infos.setdefault(name, mark)
+            self.infos.fields.setdefault(name, mark)
 
     # -------------------------------------------------------------------------------- fields --
 
@@ -71,7 +72,7 @@ class Definition(definition.Definition):
                     f"{agent} sees {', '.join(own)}, and {self.names[0]} {', '.join(keys[0])}: give"
                     " all agents observations with the same keys"
                 )
-            if taken := set(own) & {*MARKS, *definition.RESERVED} - {"obs"}:
+            if taken := set(own) & {*MARKS, *RESERVED} - {"obs"}:
                 raise Refusal(f"an observation can't be named {min(taken)!r}: choose another key")
         return [
             self._of_all("observation", [fields[i] for fields in found])
@@ -142,7 +143,7 @@ class Definition(definition.Definition):
 
     def _players(self) -> str:
         names = ", ".join(map(containers.c_text, self.names))
-        self.program.tables.append(f"static const char *const player_names[] = {{{names}}};")
+        self.program.tables.lines.append(f"static const char *const player_names[] = {{{names}}};")
         return f"\n    .num_players = {self.num_players},\n    .player_names = player_names,"
 
     # --------------------------------------------------------------------------------- calls --
@@ -187,11 +188,11 @@ class Definition(definition.Definition):
     def _table(self, field: Field) -> str:
         """Returns the C array of the players' own sizes of a field."""
         assert field.sizes is not None
-        return self.program.fixed_table(Number("i", 64), list(field.sizes))
+        return self.program.tables.fixed(Number("i", 64), list(field.sizes))
 
     def _each_agent(self, body: Body, function: Callable[[str], None]) -> None:
         """Calls a function for each player in self.agents."""
-        agents = self.program.attribute(body, "agents")
+        agents = self.program.attributes.read(body, "agents")
         player: list[str] = []
         loops.iterate(
             body,
@@ -377,14 +378,14 @@ class Definition(definition.Definition):
         """Stores an info of one player."""
         if key in MARKS:
             raise body.refuse(f"an info can't be named {key!r}: choose another name")
-        if definition.is_text(value):
+        if is_text(value):
             raise body.refuse(
                 f"the info {key!r} is {value.type}, and infos of agents are numbers and arrays:"
                 " write a number for each text"
             )
-        field, value = self._info(body, key, value, is_reset)
+        field, value = self.infos.find(body, key, value, is_reset)
         field.on_step = field.on_reset = True
-        at = list(self.infos).index(key) - len(MARKS)
+        at = list(self.infos.fields).index(key) - len(MARKS)
         if at >= MOST_INFOS:
             raise body.refuse(f"more than {MOST_INFOS} infos of agents are not translated")
         self._write_of(body, field, player, value)

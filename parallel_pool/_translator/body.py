@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._translator import (
     aliasing,
     arrays,
+    assignment,
     calls,
     containers,
     displays,
+    elements,
     expressions,
     loops,
     objects,
     operators,
     order,
     python_calls,
-    seeding,
+    statements,
     storage,
     unions,
 )
@@ -197,7 +199,7 @@ class Body:
             self.note_stored(value.type, made.pointer, value)
             return made
         if isinstance(value, Opt) and value.pointer:
-            return self._pointing(self.name("ref"), value)
+            return self.pointing(self.name("ref"), value)
         if isinstance(value, Opt):
             name = self.variable("t", value.optional)
             self.emit(f"{name} = {value.place};")
@@ -319,7 +321,7 @@ class Body:
         if isinstance(value, Tup):
             return tuple(self.known(item, what) for item in value.items)
         if isinstance(value, Num) and value.attribute:
-            return self.program.freeze(value.attribute)
+            return self.program.attributes.freeze(value.attribute)
         raise self.refuse(f"{what} must not change while the program runs")
 
     def dim(self, value: Value) -> Dim:
@@ -491,7 +493,7 @@ class Body:
         containers.append(self, value, item)
 
     def bounds(self, value: Lst, tree: ast.Slice) -> tuple[str, str]:
-        return expressions.bounds(self, value, tree)
+        return elements.bounds(self, value, tree)
 
     def scoped(self, tree: Any) -> Any:
         return expressions.scoped(self, tree)
@@ -506,12 +508,12 @@ class Body:
         return expressions.called_lambda(self, function, given)
 
     def set_key(self, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
-        expressions.set_key(self, tree, owner, key, value)
+        assignment.set_key(self, tree, owner, key, value)
 
     def by_key(
         self, keys: Sequence[Any], items: Sequence[Value], key: Value, default: Value | None
     ) -> Value:
-        return expressions.by_key(self, keys, items, key, default)
+        return elements.by_key(self, keys, items, key, default)
 
     # --------------------------------------------------------------------------------- names --
 
@@ -555,7 +557,7 @@ class Body:
             self.emit(f"{place} = {value.c};")
             self.names[name] = replace(value, c=place)
         elif aliasing.is_variable(value):
-            self.names[name] = self._pointing(f"ref_{name}", value)
+            self.names[name] = self.pointing(f"ref_{name}", value)
         elif isinstance(value, Arr) and value.root is not None and value.is_place:
             # another name for the same memory
             self.names[name] = value
@@ -751,7 +753,7 @@ class Body:
             found.c = pointer
         return found
 
-    def _pointing(self, name: str, value: Value) -> Value:
+    def pointing(self, name: str, value: Value) -> Value:
         """Returns a reference that stays where it is when the other one's pointer is set anew."""
         result = self.through_pointer(name, value, aliasing.root_of(value))
         aliasing.point(self, aliasing.pointer_of(result).strip("&(*)"), value)
@@ -851,12 +853,12 @@ class Body:
 
     def statement(self, tree: ast.stmt) -> None:
         self.at = tree
-        method = getattr(self, f"_{type(tree).__name__.lower()}", None)
-        if method is None:
+        function = statements.FUNCTIONS.get(type(tree))
+        if function is None:
             raise self.refuse(f"a {type(tree).__name__.lower()} statement is not translated")
         kept = len(self.lines), self.indent, list(self.handlers), list(self.loops)
         try:
-            method(tree)
+            function(self, tree)
         except Dead as dead:
             del self.lines[kept[0] :]
             _, self.indent, self.handlers, self.loops = kept
@@ -872,62 +874,16 @@ class Body:
             message = f"`{text}` is not translated ({kind}: {str(mistake)[:80]})"
             raise Refusal(message, tree) from mistake
 
-    def _pass(self, tree: ast.Pass) -> None:
-        pass
-
-    def _import(self, tree: ast.Import) -> None:
-        import importlib
-
-        for each in tree.names:
-            module = importlib.import_module(each.name)
-            if each.asname is None and "." in each.name:
-                module = importlib.import_module(each.name.partition(".")[0])
-            self.names[each.asname or each.name.partition(".")[0]] = Fixed(module)
-
-    def _importfrom(self, tree: ast.ImportFrom) -> None:
-        import importlib
-
-        module = importlib.import_module(tree.module or "")
-        for each in tree.names:
-            self.names[each.asname or each.name] = Fixed(getattr(module, each.name))
-
-    def _expr(self, tree: ast.Expr) -> None:
-        if isinstance(tree.value, ast.Constant):
-            return
-        if containers.is_output(self, tree.value):
-            return
-        self.value(tree.value)
-
-    def _assign(self, tree: ast.Assign) -> None:
-        if isinstance(tree.value, ast.Tuple) and isinstance(tree.targets[0], (ast.Tuple, ast.List)):
-            # no tuple is made: the names mean its items
-            value: Value = Tup(tuple(expressions.displayed(self, tree.value.elts)))
-        else:
-            value = self.value(tree.value)
-        order.refuse_stale(self, tree, value)
-        for target in tree.targets:
-            self.assign_to(target, value)
-            if len(tree.targets) > 1 and isinstance(target, (ast.Name, ast.Attribute)):
-                # the next one is another name of the same object
-                value = self.value(_as_read(target))
-
-    def _annassign(self, tree: ast.AnnAssign) -> None:
-        if tree.value is not None:
-            self.assign_to(tree.target, self.value(tree.value))
-
-    def _augassign(self, tree: ast.AugAssign) -> None:
-        expressions.augment(self, tree)
-
     def assign_to(self, target: ast.expr, value: Value) -> None:
         """Assigns to a name, an attribute, an element, or several of them."""
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, value)
+            assignment.unpack(self, target, value)
         elif isinstance(target, ast.Starred):
             self.assign_to(target.value, value)
         else:
-            expressions.assign_place(self, target, value)
+            assignment.assign_place(self, target, value)
 
     def assign_item(self, target: ast.expr, item: Value) -> None:
         """Assigns an item of a loop: names refer to its parts."""
@@ -935,73 +891,9 @@ class Body:
         self.assign_to(target, item)
         self.loop_items.pop()
 
-    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
-        count = len(target.elts)
-        starred = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
-        items = containers.unpacked(self, value, count, bool(starred))
-        if count > 1:
-            items = tuple(self._apart(item, target.elts) for item in items)
-        if starred:
-            at = starred[0]
-            behind = count - at - 1
-            middle = items[at : len(items) - behind]
-            items = (*items[:at], containers.list_of(self, middle), *items[len(items) - behind :])
-        for each, item in zip(target.elts, items, strict=True):
-            self.assign_to(each, item)
-
-    def _apart(self, item: Value, targets: Sequence[ast.expr]) -> Value:
-        """Returns an item that stays what it is while others are assigned to targets."""
-        is_item = bool(self.loop_items) and any(item is each for each in self.loop_items[-1])
-        if aliasing.is_variable(item):
-            return self._pointing(self.name("ref"), item)
-        return item if is_item and aliasing.is_reference(item) else order.taken(self, item, targets)
-
-    def _delete(self, tree: ast.Delete) -> None:
-        for target in tree.targets:
-            if isinstance(target, ast.Name):
-                self.names.pop(target.id, None)
-            else:
-                containers.delete(self, target)
-
-    def _assert(self, tree: ast.Assert) -> None:
-        found = expressions.condition(self, tree.test)
-        text, arguments = containers.message(self, tree.msg)
-        if found is True:
-            return
-        if found is False:
-            self.fail("AssertionError", text, *arguments)
-            self.alive = False
-            return
-        self.check(str(found), "AssertionError", text, *arguments)
-
-    def _raise(self, tree: ast.Raise) -> None:
-        if tree.exc is None:
-            raise self.refuse("a raise without an exception is not translated: name one")
-        call = tree.exc if isinstance(tree.exc, ast.Call) else None
-        found = self.value(call.func if call else tree.exc)
-        cls = found.value if isinstance(found, Fixed) else None
-        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
-            raise self.refuse("this exception is not translated: raise a class, with a text")
-        text, arguments = containers.message(self, call.args[0] if call and call.args else None)
-        self.fail(cls.__name__, text, *arguments)
-        self.program.exceptions_by_name.setdefault(cls.__name__, cls)
-        self.alive = False
-
-    def _return(self, tree: ast.Return) -> None:
-        if self.entry is not None:
-            self.entry(self, tree.value)
-            if self.is_unresolved:
-                raise self.refuse("functions call each other in a way that is not translated")
-            aliasing.returned(self, None)
-            self.emit("return PP_OK;")
-            self.alive = False
-            return
-        value = self.value(tree.value) if tree.value is not None else Fixed(None)
-        self.give(value)
-
     def give(self, value: Value) -> None:
         """Returns from the function."""
-        value = self.program.returned(self, value)
+        value = self.program.functions.returned(self, value)
         if self.returns_reference:
             self.emit(f"*result = {aliasing.pointer_of(value)};")
             self.emit("return PP_OK;")
@@ -1033,26 +925,6 @@ class Body:
         self.found_references.append(value if is_none or (is_part and is_pointer) else None)
         self.alive = False
 
-    def _if(self, tree: ast.If) -> None:
-        if expressions.is_type_checking(tree.test):
-            return
-        has_seed = seeding.asks(self, tree.test)
-        if has_seed is not None:
-            ways = (tree.body, tree.orelse) if has_seed else (tree.orelse, tree.body)
-            seeding.refuse_what_depends(self, *ways)
-            return
-        found = expressions.condition(self, tree.test)
-
-        def then() -> None:
-            expressions.narrow(self, tree.test, True)
-            self.statements(tree.body)
-
-        def otherwise() -> None:
-            expressions.narrow(self, tree.test, False)
-            self.statements(tree.orelse)
-
-        self.branch(found, then, otherwise)
-
     def branch(self, condition: str | bool, then: Any, otherwise: Any) -> None:
         """Translates two ways, of which a condition chooses one."""
         if isinstance(condition, bool):
@@ -1082,166 +954,6 @@ class Body:
             self.emit("} else {")
             self.lines.extend(texts[1])
         self.emit("}")
-
-    def _match(self, tree: ast.Match) -> None:
-        subject = self.value(tree.subject)
-        self._cases(self.kept(subject), tree.cases)
-
-    def _cases(self, subject: Value, cases: Sequence[ast.match_case]) -> None:
-        if not cases:
-            return
-        first, *others = cases
-        captured: dict[str, Value] = {}
-        found = self._matches(subject, first.pattern, captured)
-
-        def matched() -> None:
-            for name, value in captured.items():
-                self.assign(name, value)
-
-        def statements() -> None:
-            if first.guard is None:
-                matched()
-            self.statements(first.body)
-
-        if first.guard is not None:
-            found = self._guarded(found, matched, first.guard)
-        self.branch(found, statements, lambda: self._cases(subject, others))
-
-    def _guarded(
-        self, found: str | bool, matched: Callable[[], None], guard: ast.expr
-    ) -> str | bool:
-        """Returns whether a pattern fits and its guard holds, which is looked at only then."""
-        if isinstance(found, bool):
-            if found:
-                matched()
-            return found and expressions.condition(self, guard)
-        result = self.c_variable("t", "bool")
-
-        def look() -> None:
-            matched()
-            self.emit(f"{result} = {operators.c_truth(expressions.condition(self, guard))};")
-
-        self.branch(found, look, lambda: self.emit(f"{result} = false;"))
-        return result
-
-    def _matches(
-        self, subject: Value, pattern: ast.pattern, captured: dict[str, Value]
-    ) -> str | bool:
-        if isinstance(pattern, ast.MatchValue):
-            return self.truth(operators.compare(self, ast.Eq(), subject, self.value(pattern.value)))
-        if isinstance(pattern, ast.MatchSingleton):
-            return self.truth(operators.compare(self, ast.Is(), subject, Fixed(pattern.value)))
-        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
-            if pattern.name:
-                captured[pattern.name] = subject
-            return True
-        if isinstance(pattern, ast.MatchOr):
-            result: str | bool = False
-            for each in pattern.patterns:
-                result = operators.either(self, result, self._matches(subject, each, captured))
-            return result
-        if isinstance(pattern, ast.MatchSequence):
-            items = self.items(subject)
-            if items is None or len(items) != len(pattern.patterns):
-                return False
-            result = True
-            for item, each in zip(items, pattern.patterns, strict=True):
-                result = operators.both(self, result, self._matches(item, each, captured))
-            return result
-        raise self.refuse("this pattern is not translated: write if and elif")
-
-    def _for(self, tree: ast.For) -> None:
-        loops.translate_for(self, tree)
-
-    def _while(self, tree: ast.While) -> None:
-        loops.translate_while(self, tree)
-
-    def _break(self, tree: ast.Break) -> None:
-        loops.leave(self)
-
-    def _continue(self, tree: ast.Continue) -> None:
-        loops.go_on(self)
-
-    def _functiondef(self, tree: ast.FunctionDef) -> None:
-        raise self.refuse(
-            f"{tree.name} is a function in a function, which is translated if it reads the"
-            " other's variables only, and is only called: make it a method"
-        )
-
-    def _with(self, tree: ast.With) -> None:
-        for each in tree.items:
-            call = each.context_expr
-            if isinstance(call, ast.Call) and "errstate" in ast.unparse(call.func):
-                continue
-            raise self.refuse("a with statement is not translated")
-        self.statements(tree.body)
-
-    def _try(self, tree: ast.Try) -> None:
-        if tree.finalbody:
-            raise self.refuse("finally is not translated")
-        part_of_try = ast.Module(tree.body, [])
-        for name, held in list(self.names.items()):
-            if isinstance(held, displays.ListDisplay) and may_change(part_of_try, name):
-                # what it is when an exception comes must be one list
-                self.listed(name)
-        label, end = self.name("handler"), self.name("after")
-        flows: list[Pending] = []
-        first = len(self.lines)
-        self.handlers.append(label)
-        self.statements(tree.body)
-        self.handlers.pop()
-        raised = [each for each in _pendings(self.lines[first:]) if each.handler == label]
-        if self.alive or not raised:
-            self.statements(tree.orelse)
-        if not raised:
-            return
-        entry = self._caught(raised)
-        if self.alive:
-            self._go(flows, end)
-        self.emit(f"{label}:;")
-        for each in tree.handlers:
-            self.names, self.alive = dict(entry), True
-            with self.block(f"if ({self.program.catches(self, each)}) {{"):
-                self._handle(each)
-                if self.alive:
-                    self._go(flows, end)
-        self.names, self.is_checked = dict(entry), True
-        self.goto_handler()
-        self.emit(f"{end}:;")
-        self.alive = bool(flows)
-        if flows:
-            target = self.joined([each.names for each in flows])
-            self.settle(flows, target)
-            self.names = target
-
-    def _caught(self, raised: Sequence[Pending]) -> Names:
-        """Returns what names mean to those who handle exceptions that were raised."""
-        entry: Names = {}
-        ways = [each.names for each in raised]
-        for name in {name: None for way in ways for name in way}:
-            try:
-                found = self.joined([{name: way[name]} if name in way else {} for way in ways])
-            except Refusal as refusal:
-                found = {name: Lost(f"when an exception comes, {refusal.args[0]}")}
-            entry.update(found)
-        self.settle(raised, entry)
-        return entry
-
-    def _go(self, flows: list[Pending], label: str) -> None:
-        """Goes to a place where several ways meet."""
-        flows.append(Pending(dict(self.names), self.indent))
-        self.lines.append(flows[-1])
-        self.emit(f"goto {label};")
-
-    def _handle(self, tree: ast.ExceptHandler) -> None:
-        self.emit("status = PP_OK;")
-        if tree.name:
-            self.names[tree.name] = Lost(
-                f"what {tree.name} is, an exception, is not translated: read nothing of it"
-            )
-        self.statements(tree.body)
-        if tree.name:
-            self.names.pop(tree.name, None)
 
     # -------------------------------------------------------------------------------- result --
 
@@ -1293,17 +1005,6 @@ class Body:
         return result
 
 
-def _as_read(target: ast.Name | ast.Attribute) -> ast.expr:
-    """Returns the expression that reads what was assigned."""
-    read = (
-        ast.Name(target.id)
-        if isinstance(target, ast.Name)
-        else ast.Attribute(target.value, target.attr)
-    )
-    read.ctx = ast.Load()
-    return ast.copy_location(read, target)
-
-
 def _declared(name: str, of: str) -> str:
     return f"  {of}{'' if of.endswith('*') else ' '}{name};"
 
@@ -1320,13 +1021,6 @@ def _returned_name(function: Function) -> str:
     if len(results) == 1 and isinstance(results[0].value, ast.Name):
         return results[0].value.id
     return ""
-
-
-def _pendings(lines: Sequence[Any]) -> Iterator[Pending]:
-    for line in lines:
-        if isinstance(line, Pending):
-            yield line
-            yield from _pendings(line.lines)
 
 
 def _flat(lines: Sequence[Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from parallel_pool._translator import (
     library,
     math_calls,
     methods,
+    numpy_arguments,
     numpy_calls,
     objects,
     python_calls,
@@ -97,7 +98,7 @@ def apply(
 ) -> Value:
     """Returns function(*arguments, **keywords)."""
     if isinstance(function, Bound):
-        return body.program.call(body, function, arguments, keywords)
+        return body.program.functions.call(body, function, arguments, keywords)
     if isinstance(function, Method):
         return _method_of_types(body, function, arguments, keywords, tree)
     if isinstance(function, Lambda):
@@ -105,8 +106,8 @@ def apply(
     if isinstance(function, Functions):
         return _one_of_functions(body, function, arguments, keywords)
     if (cls := objects.class_of(function)) and (own := objects.written(cls, "__call__")):
-        method = body.program.method_of(own, function)
-        return body.program.call(body, method, arguments, keywords)
+        method = body.program.instances.method(own, function)
+        return body.program.functions.call(body, method, arguments, keywords)
     if isinstance(function, Self):
         raise body.refuse("the environment can't be called")
     if isinstance(function, Fixed):
@@ -177,22 +178,22 @@ def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str
         return python_calls.member(body, function, arguments[0])
     found = numpy_calls.find(function)
     if found is not None:
-        arguments = numpy_calls.of_one_type(body, function, arguments, keywords)
+        arguments = numpy_arguments.of_one_type(body, function, arguments, keywords)
         return _of_types(body, found, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         return Fixed(function)
     if (written := library.written(function)) is not None:
-        return body.program.call_function(body, written, arguments, keywords)
+        return body.program.functions.call_function(body, written, arguments, keywords)
     if function in UNKNOWN:
         raise body.refuse(UNKNOWN[function])
     if isinstance(function, records.Maker):
         return Rec(function.names, tuple(map(body.kept, arguments)), cls=function.cls)
     if records.is_class(function):
-        return body.program.make_object(body, function, arguments, keywords)
+        return body.program.instances.make(body, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
         return python_calls.named_tuple(body, function, arguments, keywords)
     if inspect.isfunction(function) and not function.__module__.startswith("numpy"):
-        return body.program.call_function(body, function, arguments, keywords)
+        return body.program.functions.call_function(body, function, arguments, keywords)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, gymnasium.Space):
         return python_calls.of_space(body, owner, function.__name__, arguments)
@@ -227,7 +228,7 @@ def _known(body: Body, function: Any, arguments: list[Value], keywords: dict[str
             "numpy",
         )
     ):
-        return body.program.make_object(body, function, arguments, keywords)
+        return body.program.instances.make(body, function, arguments, keywords)
     name = getattr(function, "__qualname__", repr(function))
     module = getattr(function, "__module__", "") or ""
     raise body.refuse(f"{module + '.' if module else ''}{name}() is not translated")

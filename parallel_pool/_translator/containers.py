@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._translator import arrays, displays, operators, storage, texts
+from parallel_pool._translator import arrays, displays, operators, reductions, storage, texts
 from parallel_pool._translator.refusal import Refusal, Wider
 from parallel_pool._translator.types import (
     INT,
@@ -281,9 +281,9 @@ def table(body: Body, values: Sequence[Any]) -> Callable[[str], Value] | None:
         return None
     assert isinstance(of, List)
     item = of.item
-    if isinstance(item, Constant) or not body.program.has_tables_of(item):
+    if isinstance(item, Constant) or not body.program.tables.can_hold(item):
         return None
-    name = body.program.fixed_table(item, values)
+    name = body.program.tables.fixed(item, values)
     return lambda i: storage.load(body, item, f"{name}[{i}]")
 
 
@@ -294,7 +294,7 @@ def _table_of_arrays(body: Body, values: Sequence[Any]) -> Callable[[str], Value
         return None
     if found.dtype.kind not in "biuf":
         return None
-    array = body.program.table(found)
+    array = body.program.tables.array(found)
     return lambda i: arrays.row(body, array, i)
 
 
@@ -701,7 +701,7 @@ def find_key(body: Body, value: Mapping, key: Value) -> str:
     if isinstance(value.map_type.key, Empty):
         return at
     if isinstance(key, Fixed) and isinstance(key.value, str):
-        key = Txt(body.program.text_id(key))
+        key = Txt(body.program.texts.c(key))
     if isinstance(key, Txt) and value.map_type.key == Text():
         # the place that the agent has if all are there
         body.emit(f"{at} = {key.c} - 1;")
@@ -739,7 +739,7 @@ def wide_enough(body: Body, value: Mapping, key: Value, item: Value) -> Mapping:
     if (unbounded(key_type), unbounded(item_type)) == (unbounded(of.key), unbounded(of.item)):
         return value
     if value.root is not None and value.root[0] == "attribute":
-        body.program.widen_map(value.root[1], of, key_type, item_type)
+        body.program.attributes.widen_map(value.root[1], of, key_type, item_type)
     if value.root is not None and value.root[0] == "parameter":
         raise body.refuse("a function puts the first key into this dict: return a dict")
     names = [n for n, held in body.names.items() if isinstance(held, Mapping) and held.c == value.c]
@@ -888,7 +888,7 @@ def _contains(body: Body, value: Value, item: Value) -> str | bool:
             same = arrays.elementwise(
                 body, [value, number], lambda a, b: Num(INT, operators.compared("==", a, b))
             )
-            found = arrays.any_or_all(body, same, True)
+            found = reductions.any_or_all(body, same, True)
             assert isinstance(found, Num)
             return found.c
     found_items = items(body, value)

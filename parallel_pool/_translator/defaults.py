@@ -123,7 +123,7 @@ def method(body: Body, value: Mapping, name: str, given: list[Value]) -> Value |
     if name == "total":
         return body.apply(Fixed(sum), [Flat("values", (value,))], {})
     if name == "most_common":
-        return body.program.call_function(body, library.most_common, [value, *given], {})
+        return body.program.functions.call_function(body, library.most_common, [value, *given], {})
     if name in ("elements", "subtract"):
         raise body.refuse(f"{name}() of a Counter is not translated: write a loop")
     return None

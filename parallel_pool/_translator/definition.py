@@ -6,18 +6,29 @@ import ast
 import inspect
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from parallel_pool._translator import aliasing, arrays, classes, layout, reader, storage
+from parallel_pool._translator import (
+    aliasing,
+    arrays,
+    classes,
+    known_values,
+    layout,
+    reader,
+    state_checks,
+    storage,
+)
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
+from parallel_pool._translator.fields import DTYPES, MOST_AXES, Field, has_discretes, leaves
+from parallel_pool._translator.file_text import TEXT
+from parallel_pool._translator.infos import GIVEN, Infos, is_text
 from parallel_pool._translator.program import Program
-from parallel_pool._translator.refusal import Refusal, Restart
+from parallel_pool._translator.refusal import Refusal
 from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
 from parallel_pool._translator.types import (
@@ -25,16 +36,7 @@ from parallel_pool._translator.types import (
     Array,
     Draws,
     Entry,
-    List,
-    Map,
-    Member,
     Number,
-    Optional,
-    Record,
-    Text,
-    Tuple,
-    Type,
-    Union,
     holds,
     number_of,
     of_dtype,
@@ -48,78 +50,14 @@ from parallel_pool._translator.values import (
     SeedArgument,
     Self,
     Tup,
-    Txt,
     Uni,
     Value,
     as_number,
     cast,
-    kept_type,
-    literal,
 )
 
 # letters of a step that is compiled twice: for runs of which all rows are wanted, and for others
 LARGEST_TWICE = 30_000
-# PP_MAX_NDIM
-MOST_AXES = 4
-DTYPES = {
-    "bool": "PP_BOOL",
-    "uint8": "PP_UINT8",
-    "int8": "PP_INT8",
-    "int32": "PP_INT32",
-    "int64": "PP_INT64",
-    "float32": "PP_FLOAT32",
-    "float64": "PP_FLOAT64",
-}
-# dtypes of spaces that fields do not have
-WIDER = {"int16": "int32", "uint16": "int32", "uint32": "int64"}
-# the info that says which of the others a row has: PP_IF_GIVEN of pp_env.h
-GIVEN = "given"
-RESERVED = {"obs", "reward", "terminated", "truncated", "env_id", "action"}
-
-
-@dataclass
-class Field:
-    """An observation or info.
-
-    Attributes:
-        name: of the field.
-        key: the keys that lead to it; () for the only observation.
-        item, shape: what it holds.
-        space: None for infos.
-        is_text: it holds the number of a text, -1 for None.
-        is_optional: infos: some rows lack it: the info GIVEN says which.
-        on_step, on_reset: infos: the rows that have it.
-        players: of a class of several agents, their number: the field has so many such values.
-        sizes: the length of each player's own value, of one axis; None: all have the shape.
-    """
-
-    name: str
-    key: tuple[Any, ...]
-    item: Number
-    shape: tuple[int, ...]
-    space: gymnasium.Space[Any] | None = None
-    on_step: bool = False
-    on_reset: bool = False
-    players: int = 0
-    sizes: tuple[int, ...] | None = None
-    is_text: bool = False
-    is_optional: bool = False
-
-    @property
-    def size(self) -> int:
-        """The number of elements, those of all players together."""
-        return int(np.prod(self.shape, dtype=np.int64)) * max(1, self.players)
-
-    @property
-    def each(self) -> int:
-        """The number of elements of one player's value."""
-        return self.size // max(1, self.players)
-
-    @property
-    def member(self) -> str:
-        kind = "o_" if self.space is not None else "i_"
-        # other letters by their numbers: no two names become one
-        return kind + re.sub(r"\W", lambda found: f"_{ord(found[0]):x}_", self.name)
 
 
 @dataclass
@@ -151,7 +89,7 @@ class Definition:
         self,
         template: Template,
         env_id: str,
-        infos: dict[str, Field],
+        infos: Infos,
         reset_options: ResetOptions,
         shown: tuple[ast.expr | None, ...],
     ) -> None:
@@ -164,7 +102,7 @@ class Definition:
         self.observations = self._all_observations()
         self.shown = shown
         self.shows_observation = self.shown[0] is not None
-        self.shows_info = self.shown[1] is not None and not self._optional()
+        self.shows_info = self.shown[1] is not None and not self.infos.optional()
 
     # -------------------------------------------------------------------------------- fields --
 
@@ -174,7 +112,7 @@ class Definition:
     def _observations(self, space: Any) -> list[Field]:
         if not isinstance(space, spaces.Dict):
             return [self._observation("obs", (), space)]
-        found = [self._observation(".".join(path), path, each) for path, each in _leaves(space)]
+        found = [self._observation(".".join(path), path, each) for path, each in leaves(space)]
         if [field.name for field in found] == ["obs"]:
             raise Refusal(
                 "an observation space Dict whose only key is 'obs' is not translated: choose"
@@ -184,7 +122,7 @@ class Definition:
 
     def _observation(self, name: str, key: tuple[Any, ...], space: Any) -> Field:
         if isinstance(space, spaces.Tuple):
-            if key or not _has_discretes(space):
+            if key or not has_discretes(space):
                 raise Refusal(
                     f"the observation space {space} is not translated: write a Dict of its parts"
                 )
@@ -227,7 +165,7 @@ class Definition:
 
     def _row(self, field: Field) -> str:
         """Returns the row of a field, as an array in C."""
-        at = [*self.observations, *self.infos.values()].index(field)
+        at = [*self.observations, *self.infos.fields.values()].index(field)
         return f"(({field.item.c} *)rows[{at}])"
 
     def _write_array(self, body: Body, field: Field, value: Value, place: str) -> None:
@@ -274,142 +212,38 @@ class Definition:
         record = body.record(body.plain(value))
         if record is None:
             raise body.refuse("the info is no dict with known keys")
-        for field in self._optional() and [*self._optional(), self.infos[GIVEN]]:
+        for field in self.infos.optional() and [*self.infos.optional(), self.infos.fields[GIVEN]]:
             body.emit(f"memset(s->{field.member}, 0, sizeof(s->{field.member}));")
-        told = self._told_by(body, record)
+        told = self.infos.told(body, record)
         for key, item in told.items():
             if isinstance(item, Opt) and isinstance(item.optional, Entry):
-                self._note_optional(self.infos.get(key))
+                self.infos.note_optional(self.infos.fields.get(key))
                 with body.block(f"if ({item.some}) {{"):
                     self._write_info(body, key, storage.held(body, item), is_reset)
             else:
                 self._write_info(body, key, item, is_reset)
         seen = {*told, GIVEN}
-        for field in list(self.infos.values()):
+        for field in list(self.infos.fields.values()):
             has = field.on_reset if is_reset else field.on_step
             if has and field.name not in seen:
-                self._note_optional(field)
-
-    def _told_by(self, body: Body, record: Rec, path: str = "") -> dict[str, Value]:
-        """Returns what infos hold, those in dicts by their keys with dots between them."""
-        found: dict[str, Value] = {}
-        for key, item in zip(record.keys, record.items, strict=True):
-            if not isinstance(key, str) or "." in key:
-                raise body.refuse(f"an info can't be named {key!r}: choose a text without dots")
-            is_dict = isinstance(item, (Fixed, Rec)) and getattr(item, "cls", None) is None
-            inner = body.record(item) if is_dict else None
-            if inner is not None and inner.keys:
-                found.update(self._told_by(body, inner, f"{path}{key}."))
-            else:
-                found[path + key] = item
-        return found
-
-    def _optional(self) -> list[Field]:
-        """Returns the infos that some rows lack."""
-        return [field for field in self.infos.values() if field.is_optional]
-
-    def _note_optional(self, field: Field | None) -> None:
-        """Notes that some rows lack an info, and begins anew if that is new."""
-        if field is None or field.is_optional:
-            return
-        field.is_optional = True
-        own = self.infos.pop(GIVEN, None)
-        if own is not None and own.key:
-            raise Refusal(f"an info can't be named {GIVEN!r} if some results lack others")
-        self.infos[GIVEN] = Field(GIVEN, (), Number("i", 64), (), None, True, True)
-        raise Restart
+                self.infos.note_optional(field)
 
     def _write_info(self, body: Body, key: Any, value: Value, is_reset: bool) -> None:
         value = value if is_text(value) else body.plain(value)
-        field, value = self._info(body, key, value, is_reset)
+        field, value = self.infos.find(body, key, value, is_reset)
         if field.is_optional:
-            bit = f"INT64_C(1) << {self._optional().index(field)}"
-            body.emit(f"s->{self.infos[GIVEN].member}[0] |= {bit};")
+            bit = f"INT64_C(1) << {self.infos.optional().index(field)}"
+            body.emit(f"s->{self.infos.fields[GIVEN].member}[0] |= {bit};")
         if self.shows_info:
-            at = len(self.observations) + list(self.infos.values()).index(field)
+            at = len(self.observations) + list(self.infos.fields.values()).index(field)
             with body.block(f"if (rows[{at}]) {{"):
                 self._write_value(body, field, value, self._row(field))
         else:
             self._write_value(body, field, value, f"s->{field.member}")
 
-    def _info(self, body: Body, key: Any, value: Value, is_reset: bool) -> tuple[Field, Value]:
-        """Returns the field of an info, and the value that it gets."""
-        if not isinstance(key, str):
-            raise body.refuse("the keys of infos must be texts")
-        if is_text(value):
-            return self._info_field(body, key, Number("i", 32), (), is_reset, True), value
-        item: Number | None = None
-        shape: tuple[int, ...] = ()
-        number = as_number(value)
-        if number is not None:
-            item = number.number
-        else:
-            try:
-                array = body.array(value)
-            except Refusal:
-                raise body.refuse(
-                    f"the info {key!r} is {value.type}: only numbers, texts and arrays are"
-                    " translated"
-                ) from None
-            if isinstance(value.type, (Tuple, List)):
-                raise body.refuse(
-                    f"the info {key!r} is {value.type}, which Gymnasium keeps as it is: write"
-                    " np.array() around it"
-                )
-            item = array.item
-            if not all(isinstance(dim, int) for dim in array.dims):
-                sample = self.template.infos.get(key)
-                if sample is None:
-                    raise body.refuse(f"the info {key!r} has a shape that changes")
-                array = _with_shape(body, key, array, np.shape(sample))
-                value = array
-            shape = tuple(array.dims)  # type: ignore[arg-type]
-        if item.dtype.name not in DTYPES:
-            raise body.refuse(f"infos of {item.dtype.name} are not translated")
-        return self._info_field(body, key, item, shape, is_reset, False), value
-
-    def _info_field(
-        self,
-        body: Body,
-        key: str,
-        item: Number,
-        shape: tuple[int, ...],
-        is_reset: bool,
-        is_text: bool,
-    ) -> Field:
-        """Returns the field of an info that holds such values, and notes who has it."""
-        field = self.infos.get(key)
-        if field is None:
-            if key in RESERVED or (key == GIVEN and self._optional()):
-                raise body.refuse(f"an info can't be named {key!r}: choose another name")
-            made = Field(key, (key,), item, shape, None, not is_reset, is_reset, self.num_players)
-            self.infos[key] = replace(made, is_text=is_text)
-            raise Restart
-        if not (field.on_reset if is_reset else field.on_step):
-            if is_reset:
-                field.on_reset = True
-            else:
-                field.on_step = True
-            raise Restart
-        if field.is_text != is_text:
-            raise body.refuse(
-                f"the info {key!r} is a text or None at one place, and a number at another: write"
-                " texts at all places, or numbers, as -1 for None"
-            )
-        if field.item.dtype != item.dtype or field.shape != shape:
-            if (field.item.kind in "ib" and item.kind == "f") or (
-                field.item.kind == "f" and (item.kind in "ib")
-            ):
-                field.item = Number("f", 64)
-                if field.item.dtype != np.float64:
-                    raise Restart
-            else:
-                raise body.refuse(f"the info {key!r} has other types or shapes at other places")
-        return field
-
     def _write_value(self, body: Body, field: Field, value: Value, place: str) -> None:
         if field.is_text:
-            self.program.shows_texts = True
+            self.program.texts.are_shown = True
             body.emit(f"{place}[0] = {self._code(body, value)};")
             return
         number = as_number(value)
@@ -426,7 +260,7 @@ class Definition:
             return f"{value.some} ? {inner} : -1"
         if isinstance(value, Fixed) and value.value is None:
             return "-1"
-        return self.program.text_id(value)
+        return self.program.texts.c(value)
 
     # ----------------------------------------------------------------------------- functions --
 
@@ -546,7 +380,7 @@ class Definition:
                     self._write_infos(body, body.value(self.shown[1]), is_reset)
             body.lines.extend(lines)
         else:
-            self._copy_rows(body, list(self.infos.values()), len(self.observations))
+            self._copy_rows(body, list(self.infos.fields.values()), len(self.observations))
         lines = [
             "static inline int env_show(pp_python *c, struct state *s, const struct shared *k,",
             "                           void *const *rows) {",
@@ -576,7 +410,7 @@ class Definition:
         if isinstance(space, spaces.Discrete):
             field = self._space_field("action", Number("i", 64, True), (), space)
             return Num(Number("i", 64, True), "action[0]"), "int64_t *", field
-        if isinstance(space, spaces.Tuple) and _has_discretes(space):
+        if isinstance(space, spaces.Tuple) and has_discretes(space):
             integer, count = Number("i", 64, True), len(space.spaces)
             field = self._space_field("action", integer, (count,), space)
             parts = tuple(Num(integer, f"action[{i}]") for i in range(count))
@@ -601,7 +435,7 @@ class Definition:
         if of is not None and of.players:
             parts.append(".per_player = true")
         if of is not None and of.sizes:
-            table = self.program.fixed_table(Number("i", 64), list(of.sizes))
+            table = self.program.tables.fixed(Number("i", 64), list(of.sizes))
             parts.append(f".player_sizes = {table}")
         if shape and not isinstance(space, spaces.Discrete):
             parts.append(f".ndim = {len(shape)}")
@@ -611,7 +445,9 @@ class Definition:
             for side, values in (("lows", space.low), ("highs", space.high)):
                 table = f"{side}_{word}"
                 text = arrays.literal_array(Number("f", 64), values.astype(np.float64))
-                self.program.tables.append(f"static const double {table}[] = {{{text or '0'}}};")
+                self.program.tables.lines.append(
+                    f"static const double {table}[] = {{{text or '0'}}};"
+                )
                 parts.append(f".{side} = {table}")
         elif isinstance(space, spaces.Discrete):
             parts += [".space = PP_DISCRETE", f".n = {space.n}", f".low = {space.start}"]
@@ -623,7 +459,7 @@ class Definition:
             starts = np.ravel([each.start for each in discretes])
             members = [("nvec", "i", counts), *([("lows", "f", starts)] if starts.any() else [])]
             for member, kind, numbers in members:
-                table = self.program.fixed_table(Number(kind, 64), numbers.tolist())
+                table = self.program.tables.fixed(Number(kind, 64), numbers.tolist())
                 parts.append(f".{member} = {table}")
         elif isinstance(space, spaces.MultiBinary):
             parts.append(".space = PP_MULTI_BINARY")
@@ -644,21 +480,21 @@ class Definition:
         aliasing.check(program)
         self._check_generators()
         initial = self._initial()
-        checks = self._checks()
+        checks = state_checks.lines(template.state, self._kept_fields())
         fields = self._fields()
         players = self._players()
         options, defaults = self._options()
         members = self._state_members()
         forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
         shared, constants = self._shared_members()
-        tables = [*program.tables, *program.text_table_lines()]
+        tables = [*program.tables.lines, *program.texts.lines()]
         symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
         source, _ = reader.place_of(template.cls)
         about = {
             "file": source,
             "module": template.cls.__module__,
             "class": template.cls.__qualname__,
-            "numpy": program.numpy_functions,
+            "numpy": program.numpy.functions,
             "layout": constants,
             "options": defaults,
             "fixed": template.options,
@@ -667,11 +503,11 @@ class Definition:
             "initial": sorted(set(template.state) - self._surely_assigned()),
             "state": forms,
             "generators": template.seeded(),
-            "texts": program.all_texts(),
+            "texts": program.texts.known(),
             "refused": asked.refused,
             "why_none": asked.why_none,
         }
-        text = _TEXT.format(
+        text = TEXT.format(
             id=self.env_id,
             file=c_text(source.rpartition("/")[2]),
             distributions='#include "base/distributions.h"\n'
@@ -682,9 +518,9 @@ class Definition:
             shared="\n".join(shared),
             expose="\n".join(layout.Picture(forms).lines()),
             tables="\n".join(tables),
-            num_loops=max(1, len(program.numpy_functions)),
-            declarations="\n".join([*asked.declarations(), *program.declarations]),
-            functions="\n\n".join(program.functions),
+            num_loops=max(1, len(program.numpy.functions)),
+            declarations="\n".join([*asked.declarations(), *program.functions.declarations]),
+            functions="\n\n".join(program.functions.definitions),
             step=step,
             reset=reset,
             show=show,
@@ -760,7 +596,7 @@ class Definition:
         """Returns the fields that are a part of the state, as they can't be computed from it."""
         return [
             *([] if self.shows_observation else self.observations),
-            *([] if self.shows_info else self.infos.values()),
+            *([] if self.shows_info else self.infos.fields.values()),
         ]
 
     def _state_members(self) -> list[str]:
@@ -810,126 +646,15 @@ class Definition:
                 value = getattr(self.template.cls, name)
             else:
                 continue
-            self._store_known(body, of, f"s->a_{name}", value)
+            known_values.store(body, of, f"s->a_{name}", value)
         return "\n".join([*body.declarations(), *body.text()])
-
-    def _store_known(self, body: Body, of: Type, place: str, value: Any) -> None:
-        """Stores a known value in memory that holds zeros."""
-        if isinstance(of, Number):
-            if (value is not None and value != 0) or isinstance(value, float):
-                body.emit(f"{place} = {literal(value, of)};")
-        elif isinstance(of, Array):
-            if np.any(value):
-                table = body.program.table(value)
-                body.emit(f"memcpy({place}.v, {table.pointer}, sizeof({place}.v));")
-        elif isinstance(of, Record) and value == {}:
-            pass
-        elif isinstance(of, (Tuple, Record)):
-            parts = (
-                [getattr(value, key) for key in of.keys]
-                if isinstance(of, Record) and of.cls is not None
-                else list(value.values())
-                if isinstance(of, Record)
-                else value
-            )
-            for i, (kind, part) in enumerate(zip(of.items, parts, strict=True)):
-                self._store_known(body, kind, f"{place}.f{i}", part)
-        elif isinstance(of, List):
-            if len(value) > of.capacity:
-                raise Refusal(f"{place} has {len(value)} items: write `# at most N` behind it")
-            body.emit(f"{place}.count = {len(value)};")
-            for i, each in enumerate(value):
-                self._store_known(body, of.item, f"{place}.v[{i}]", each)
-        elif isinstance(of, Map):
-            if len(value) > of.capacity:
-                raise Refusal(f"{place} has {len(value)} keys: write `# at most N` behind it")
-            body.emit(f"{place}.count = {len(value)};")
-            for i, (key, each) in enumerate(value.items()):
-                self._store_known(body, of.key, f"{place}.k[{i}]", key)
-                self._store_known(body, of.item, f"{place}.v[{i}]", each)
-        elif isinstance(of, Optional):
-            if value is not None:
-                body.emit(f"{place}.some = true;")
-                self._store_known(body, of.item, f"{place}.v", value)
-        elif isinstance(of, Union):
-            at = storage.place_of(of, self.template.type_of(place, value))
-            assert at is not None
-            body.emit(f"{place}.which = {at};")
-            self._store_known(body, of.items[at], f"{place}.f{at}", value)
-        elif isinstance(of, Text):
-            body.emit(f"{place} = {body.program.text_number(value)};")
-        elif isinstance(of, Member):
-            body.emit(f"{place} = {list(of.cls).index(value)};")
-
-    def _checks(self) -> str:
-        """Returns the lines that refuse states that no environment has."""
-        lines: list[str] = []
-        for name, of in self.template.state.items():
-            self._check(lines, of, f"s->a_{name}", name, 1, [0])
-        for field in self._kept_fields():
-            if field.item.kind == "b":
-                place = f"(const uint8_t *)s->{field.member}"
-                lines.append(
-                    f'  if (!pp_state_check_bytes(env, "{field.name}", {place},'
-                    f" {max(1, field.size)}, 1)) return PP_ERR_ARGUMENT;"
-                )
-        return "\n".join(lines)
-
-    def _check(
-        self, lines: list[str], of: Type, place: str, name: str, indent: int, count: list[int]
-    ) -> None:
-        space = "  " * indent
-
-        def in_range(c: str, high: str) -> None:
-            lines.append(
-                f'{space}if (!pp_state_check_range(env, "{name}", {c}, 0, {high}))'
-                " return PP_ERR_ARGUMENT;"
-            )
-
-        if isinstance(of, Number) and of.kind == "b":
-            in_range(f"*(const uint8_t *)&{place}", "1")
-        elif isinstance(of, Array) and of.item.kind == "b":
-            lines.append(
-                f'{space}if (!pp_state_check_bytes(env, "{name}", (const uint8_t *){place}.v,'
-                f" {max(1, of.size)}, 1)) return PP_ERR_ARGUMENT;"
-            )
-        elif isinstance(of, (Tuple, Record)):
-            for i, item in enumerate(of.items):
-                self._check(lines, item, f"{place}.f{i}", name, indent, count)
-        elif isinstance(of, Optional):
-            in_range(f"*(const uint8_t *)&{place}.some", "1")
-            self._check(lines, of.item, f"{place}.v", name, indent, count)
-        elif isinstance(of, Union):
-            in_range(f"{place}.which", str(len(of.items) - 1))
-            for i, item in enumerate(of.items):
-                self._check(lines, item, f"{place}.f{i}", name, indent, count)
-        elif isinstance(of, Text):
-            in_range(place, "NUM_TEXTS - 1")
-        elif isinstance(of, Member):
-            in_range(place, str(len(of.cls) - 1))
-        elif isinstance(of, (List, Map)):
-            in_range(f"{place}.count", str(of.capacity))
-            count[0] += 1
-            index = f"i{count[0]}"
-            inner: list[str] = []
-            if isinstance(of, Map):
-                self._check(inner, of.key, f"{place}.k[{index}]", name, indent + 1, count)
-                self._check(inner, of.item, f"{place}.v[{index}]", name, indent + 1, count)
-            else:
-                self._check(inner, of.item, f"{place}.v[{index}]", name, indent + 1, count)
-            if inner:
-                lines.append(
-                    f"{space}for (int64_t {index} = 0; {index} < {place}.count; {index}++) {{"
-                )
-                lines.extend(inner)
-                lines.append(f"{space}}}")
 
     def _fields(self) -> str:
         lines = []
         for field in self.observations:
             text = self._space_field(field.name, field.item, field.shape, field.space, field)
             lines.append(f"    {text},")
-        for field in self.infos.values():
+        for field in self.infos.fields.values():
             when = (
                 "PP_ALWAYS"
                 if field.on_step and field.on_reset
@@ -957,11 +682,11 @@ class Definition:
         return "\n".join(lines)
 
     def _field_sizes(self) -> str:
-        fields = (*self.observations, *self.infos.values())
+        fields = (*self.observations, *self.infos.fields.values())
         return ", ".join(f"{max(1, each.size)} * sizeof({each.item.c})" for each in fields)
 
     def _num_fields(self) -> int:
-        return len(self.observations) + len(self.infos)
+        return len(self.observations) + len(self.infos.fields)
 
     def _whole(self, text: str) -> str:
         """Returns the lines of step_many for runs all of whose rows are wanted."""
@@ -973,7 +698,7 @@ class Definition:
     def _row_pointers(self) -> str:
         """Returns the lines that find the first row of each field."""
         lines = []
-        for at, field in enumerate((*self.observations, *self.infos.values())):
+        for at, field in enumerate((*self.observations, *self.infos.fields.values())):
             size = f"{max(1, field.size)} * sizeof({field.item.c})"
             lines.append(f"  rows[{at}] = run->fields[{at}];")
             lines.append(f"  strides[{at}] = rows[{at}] ? {size} : 0;")
@@ -1003,47 +728,6 @@ class Definition:
         return "\n".join(lines), defaults
 
 
-def _leaves(space: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    """Returns the spaces in a Dict, and in the Dicts in it, with the keys that lead to them."""
-    if not isinstance(space, spaces.Dict):
-        return [(path, space)]
-    found = []
-    for key, each in space.spaces.items():
-        if not isinstance(key, str) or "." in key or not key:
-            raise Refusal(
-                f"the key {key!r} of an observation space is not translated: choose a text without"
-                " dots"
-            )
-        found += _leaves(each, (*path, key))
-    return found
-
-
-def _has_discretes(space: Any) -> bool:
-    """Returns whether a Tuple has Discretes, and nothing else."""
-    return bool(space.spaces) and all(isinstance(each, spaces.Discrete) for each in space.spaces)
-
-
-def is_text(value: Value) -> bool:
-    """Returns whether a value is a text or None, or may be either."""
-    if isinstance(value, Opt):
-        return isinstance(kept_type(value.optional.item), Text)
-    known = isinstance(value, Fixed) and (value.value is None or isinstance(value.value, str))
-    return known or isinstance(value, Txt)
-
-
-def _with_shape(body: Body, key: str, array: Arr, shape: tuple[int, ...]) -> Arr:
-    """Returns an array whose shape is known, and checked in the program."""
-    for dim, wanted in zip(array.dims, shape, strict=True):
-        if isinstance(dim, str):
-            body.check(
-                f"{dim} == {wanted}",
-                "ValueError",
-                f"the info {key!r} has %lld elements on an axis of {wanted}",
-                f"(long long){dim}",
-            )
-    return Arr(array.item, shape, array.at, pointer=array.pointer)
-
-
 def _without_copy(tree: ast.expr | None) -> ast.expr:
     """Returns X of X.copy(): a row is a copy in any case."""
     assert tree is not None
@@ -1055,238 +739,3 @@ def _threshold(value: float | None) -> str:
     if value is None:
         return ""
     return f"\n    .has_reward_threshold = true,\n    .reward_threshold = {value},"
-
-
-_TEXT = """\
-/* {id}: translated from Python by parallel_pool. Change the Python file, not this one. */
-#if defined(__GNUC__) && !defined(__clang__)
-/* small arrays are cleared faster by stores than by `rep stos` */
-#pragma GCC optimize("no-tree-loop-distribute-patterns")
-#endif
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/fail.h"
-#include "base/normal.h"
-#include "base/python.h"
-#include "base/python_numpy.h"
-#include "base/run.h"
-#include "base/state_check.h"
-{distributions}#include "pp_env.h"
-
-#pragma GCC diagnostic ignored "-Wunused-variable"
-#pragma GCC diagnostic ignored "-Wunused-label"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wunused-const-variable"
-#pragma GCC diagnostic ignored "-Wformat-zero-length"
-
-{types}
-
-struct state {{
-{state}
-}};
-
-struct shared {{
-{shared}
-}};
-
-static const char FILE_NAME[] = {file};
-static numpy_loop numpy_loops[{num_loops}];
-
-{tables}
-
-{declarations}
-
-{functions}
-
-{step}
-
-{reset}
-
-/* rows: of the observations and infos; null for one that is not wanted */
-{show}
-
-/* ------------------------------------------------------------------------------- callbacks -- */
-
-static int init(pp_env *env) {{
-  struct state *s = env->state;
-  (void)s;
-{initial}
-  return PP_OK;
-}}
-
-static int reset(pp_env *env, pp_reset *how) {{
-  pp_python c;
-  int status;
-  (void)how;
-  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
-  status = env_reset(&c, env->state, env->shared{reset_arguments});
-  pp_python_end(&c);
-  return status;
-}}
-
-static int step(pp_env *env, const void *action, pp_result *result) {{
-  pp_python c;
-  int status;
-  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
-  status = env_step(&c, env->state, env->shared, (const {action_type})action, result);
-  pp_python_end(&c);
-  return status;
-}}
-
-static int observe(pp_env *env, void *const *rows, bool is_reset) {{
-  pp_python c;
-  int status;
-  (void)is_reset;
-  pp_python_begin(&c, env->error, env->rng, FILE_NAME);
-  status = env_show(&c, env->state, env->shared, rows);
-  pp_python_end(&c);
-  return status;
-}}
-
-/* is_whole: all rows are wanted, nearly always; so none is asked for one by one */
-static inline __attribute__((always_inline)) int step_rows(void *shared, const pp_run *run,
-                                                           bool is_whole) {{
-  const {action_type}actions = run->actions;
-  void *rows[{num_fields}];
-  size_t strides[{num_fields}];
-  pp_error error;
-  pp_python c;
-{row_pointers}
-  pp_python_begin(&c, &error, NULL, FILE_NAME);
-  for (int32_t i = 0; i < run->count; i++) {{
-    struct state *s = pp_run_state(run, i);
-    pp_result result = {{.reward = run->reward + (size_t)i * {num_players}}};
-    int status;
-    if (!run->ended[i]) {{
-      pp_python_again(&c, &run->rngs[i]);
-      status = env_step(&c, s, shared, actions + (size_t)i * {action_size}, &result);
-      if (is_whole && ({has_none})) __builtin_unreachable();
-      if (status >= 0) status = env_show(&c, s, shared, rows);
-      run->terminated[i] = result.terminated;
-      run->truncated[i] = result.truncated;
-      if (__builtin_expect(status < 0, 0)) {{
-        pp_run_fail(run, i, status, "%s", error.text);
-        memset(result.reward, 0, {num_players} * sizeof(double));
-        c.raised = -1;
-        c.depth = 0;
-      }}
-    }} else {{
-      memset(result.reward, 0, {num_players} * sizeof(double));
-    }}
-    for (int f = 0; f < {num_fields}; f++) rows[f] = (char *)rows[f] + strides[f];
-  }}
-  pp_python_end(&c);
-  return PP_OK;
-}}
-
-static int step_many(void *shared, const pp_run *run) {{
-{whole}  return step_rows(shared, run, false);
-}}
-
-/* Returns whether rows of a state can be computed: its lists may be too short for that. */
-static int check_rows(const pp_env *env, const pp_saved *saved) {{
-  static const size_t sizes[] = {{{field_sizes}}};
-  struct state *copy = malloc(sizeof(*copy));
-  void *rows[{num_fields}] = {{NULL}};
-  pp_rng rng = *env->rng;
-  pp_python c;
-  int status = PP_ERR_MEMORY;
-  bool has_memory = copy != NULL;
-  for (int f = 0; f < {num_fields}; f++) {{
-    rows[f] = malloc(sizes[f]);
-    has_memory = has_memory && rows[f];
-  }}
-  if (has_memory) {{
-    memcpy(copy, saved->state, sizeof(*copy));
-    pp_python_begin(&c, env->error, &rng, FILE_NAME);
-    status = env_show(&c, copy, env->shared, rows);
-    pp_python_end(&c);
-  }}
-  for (int f = 0; f < {num_fields}; f++) free(rows[f]);
-  free(copy);
-  return status < 0 ? PP_ERR_ARGUMENT : PP_OK;
-}}
-
-static int check_state(const pp_env *env, const pp_saved *saved) {{
-  const struct state *s = saved->state;
-  (void)s;
-{checks}
-  return saved->phase == PP_FRESH ? PP_OK : check_rows(env, saved);
-}}
-
-/* target: what parallel_pool reads in Python: the generator, and the attributes */
-static int expose(pp_env *env, void *target) {{
-  const struct state *s = env->state;
-  char *to = target;
-  (void)s;
-  memcpy(to, env->rng, sizeof(pp_rng));
-{expose}
-  return PP_OK;
-}}
-
-/* ------------------------------------------------------------------------------ definition -- */
-
-static const pp_field fields[] = {{
-{fields}
-}};
-
-enum {{ NUM_OPTIONS = {num_options} }};
-
-static const pp_option options[NUM_OPTIONS] = {{
-{options}
-    {{.name = "_constants", .type = PP_OPT_BYTES, .doc = "what all environments share"}},
-    {{.name = "_numpy", .type = PP_OPT_BYTES, .doc = "addresses of NumPy's functions"}},
-}};
-
-{reset_options}static void release(void *shared) {{
-  free(shared);
-}}
-
-static int configure(pp_config *config) {{
-  const pp_value *image = &config->options[NUM_OPTIONS - 2], *loops = image + 1;
-  struct shared *shared;
-  if (loops->size == (int64_t)sizeof(numpy_loops)) {{
-    memcpy(numpy_loops, loops->s, sizeof(numpy_loops));
-  }}
-  if (image->size != (int64_t)sizeof(*shared)) {{
-    return pp_fail(config->error, PP_ERR_ARGUMENT,
-                   "the constants of %s are missing: make it by its id", {c_id});
-  }}
-  shared = malloc(sizeof(*shared));
-  if (!shared) return PP_ERR_MEMORY;
-  memcpy(shared, image->s, sizeof(*shared));
-  config->shared = shared;
-  return PP_OK;
-}}
-
-static const char about[] = {about};
-
-const pp_env_def {symbol} = {{
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
-    .id = {c_id},
-    .family = "python",
-    .reference = "none",{threshold}
-    .max_episode_steps = {limit},{players}
-    .options = options,
-    .num_options = NUM_OPTIONS,{reset_members}
-    .state_size = sizeof(struct state),
-    .num_fields = {num_fields},
-    .fields = fields,
-    .action = {action_field},
-    .configure = configure,
-    .release = release,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .step_many = step_many,
-    .check_state = check_state,
-    .expose = expose,
-    .data = about,
-    .init = init,
-}};
-"""

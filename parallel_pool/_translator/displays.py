@@ -116,3 +116,12 @@ def like(one: Value, found: tuple[Value, ...]) -> Tup:
     if isinstance(one, ListDisplay) or (isinstance(one, Fixed) and isinstance(one.value, list)):
         return ListDisplay(found)
     return Tup(found, one.cls if isinstance(one, Tup) else None)
+
+
+def put(keys: list[Any], items: list[Value], key: Any, item: Value) -> None:
+    """Puts an entry into the keys and items of a dict that is being written."""
+    if key in keys:
+        items[keys.index(key)] = item
+    else:
+        keys.append(key)
+        items.append(item)

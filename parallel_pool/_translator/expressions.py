@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import ast
 import copy
-import enum
-import types
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from parallel_pool._translator import (
     arrays,
     calls,
     containers,
-    defaults,
     displays,
-    methods,
-    numpy_calls,
-    objects,
+    elements,
+    open_dicts,
     operators,
     order,
     python_calls,
-    reset_options,
     seeding,
     storage,
     texts,
 )
 from parallel_pool._translator.choice import Choice
-from parallel_pool._translator.displays import EmptyDict, ListDisplay
+from parallel_pool._translator.displays import ListDisplay
 from parallel_pool._translator.flow import Lost
-from parallel_pool._translator.refusal import Restart
-from parallel_pool._translator.types import INT, Constant, Entry, OpenDict, Record, unbounded
+from parallel_pool._translator.types import INT, OpenDict
 from parallel_pool._translator.values import (
     Arr,
     Fixed,
     Flat,
-    Functions,
     Generator,
     Lambda,
     Lst,
@@ -51,15 +42,10 @@ from parallel_pool._translator.values import (
     Rec,
     Self,
     Tup,
-    Txt,
     Uni,
     Value,
-    as_number,
-    cast,
-    is_function,
     is_iterator,
     is_number,
-    kept_type,
 )
 
 if TYPE_CHECKING:
@@ -162,16 +148,16 @@ def _attribute(body: Body, tree: ast.Attribute) -> Value:
 def attribute(body: Body, value: Value, name: str) -> Value:
     """Returns value.name."""
     if isinstance(value, Self):
-        return body.program.attribute(body, name, value.after)
+        return body.program.attributes.read(body, name, value.after)
     value = body.plain(value)
     if isinstance(value, Uni):
         if value.is_number or name not in ("shape", "size", "ndim", "T"):
             return Method(value, name)
         return body.spread([value], lambda given: attribute(body, given[0], name))
     if isinstance(value, Fixed):
-        return body.program.attribute_of_known(body, value.value, name)
+        return body.program.instances.attribute_of_known(body, value.value, name)
     if isinstance(value, Mem):
-        return body.program.attribute_of_member(body, value, name)
+        return body.program.instances.attribute_of_member(body, value, name)
     if isinstance(value, Arr):
         if name == "shape":
             return Tup(tuple(_dim(dim) for dim in value.dims))
@@ -193,7 +179,7 @@ def attribute(body: Body, value: Value, name: str) -> Value:
     if isinstance(value, Tup) and name in value.names:
         return value.items[value.names.index(name)]
     if isinstance(value, (Rec, Tup)) and value.cls is not None:
-        return body.program.attribute_of_object(body, value, name)
+        return body.program.instances.attribute_of_object(body, value, name)
     return Method(value, name)
 
 
@@ -462,7 +448,7 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
             if held is None:
                 raise body.refuse("** of this dict is not translated")
             for key, item in zip(held.keys, held.items, strict=True):
-                _put(keys, items, key, item)
+                displays.put(keys, items, key, item)
             continue
         key_value = body.value(key_tree)
         assert isinstance(key_value, Fixed)
@@ -472,70 +458,10 @@ def _dict(body: Body, tree: ast.Dict) -> Value:
                 f"`{ast.unparse(item_tree)}` changes after it was put into this dict: put a copy"
                 " there, or make the dict behind the change"
             )
-        _put(keys, items, key_value.value, body.kept(value))
+        displays.put(keys, items, key_value.value, body.kept(value))
     if not keys:
-        return _empty_dict(body, tree)
+        return open_dicts.written(body, tree)
     return Rec(tuple(keys), tuple(items))
-
-
-def _empty_dict(body: Body, tree: ast.Dict) -> Rec:
-    known = body.program.open_dicts.get(_place(body, tree))
-    if known is None:
-        return EmptyDict()
-    of = Record(tuple(known), tuple(map(Entry, known.values())), OpenDict)
-    return Rec((), (), "", of, None, OpenDict)
-
-
-def _place(body: Body, tree: ast.AST) -> tuple[str, int, int]:
-    return body.function.file, getattr(tree, "lineno", 0), getattr(tree, "col_offset", 0)
-
-
-def _set_open(body: Body, tree: ast.expr, owner: Value, key: str, value: Value) -> bool:
-    """Sets a key of one of several dicts that were written empty, as in `infos[agent]["x"] = 1`.
-
-    Returns whether it is one. If the key is new, the translation begins anew.
-    """
-    is_empty = isinstance(owner, Mapping) and owner.is_always_empty
-    is_open = isinstance(owner, Rec) and owner.cls is OpenDict
-    if not (is_empty or is_open) or not isinstance(tree, ast.Subscript):
-        return False
-    written = _written_empty(body, tree.value)
-    if not written:
-        return False
-    of = storage.item_type(value)
-    known = body.program.open_dicts.get(written[0], {})
-    wanted = storage.join(known[key], of) if key in known else of
-    if wanted != known.get(key):
-        for each in written:
-            body.program.open_dicts.setdefault(each, {})[key] = wanted
-        raise Restart
-    assert isinstance(owner, Rec) and owner.stored is not None
-    at = owner.keys.index(key)
-    storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, repr(key))
-    return True
-
-
-def _written_empty(body: Body, tree: ast.expr) -> list[tuple[str, int, int]]:
-    """Returns the places of the empty dicts in the dicts that a name of the function means."""
-    if not isinstance(tree, ast.Name):
-        return []
-    return [
-        _place(body, part)
-        for each in ast.walk(body.function.tree)
-        if isinstance(each, ast.Assign)
-        and any(isinstance(t, ast.Name) and t.id == tree.id for t in each.targets)
-        and isinstance(each.value, (ast.Dict, ast.DictComp))
-        for part in ast.walk(each.value)
-        if isinstance(part, ast.Dict) and not part.keys and part is not each.value
-    ]
-
-
-def _put(keys: list[Any], items: list[Value], key: Any, item: Value) -> None:
-    if key in keys:
-        items[keys.index(key)] = item
-    else:
-        keys.append(key)
-        items.append(item)
 
 
 def _comprehension(body: Body, tree: Any) -> Value:
@@ -592,7 +518,7 @@ def _dictcomp(body: Body, tree: ast.DictComp) -> Value:
             key = body.value(tree.key)
             if not isinstance(key, Fixed):
                 raise body.refuse("the keys of this dict are not known")
-            _put(keys, values, key.value, body.kept(body.value(tree.value)))
+            displays.put(keys, values, key.value, body.kept(body.value(tree.value)))
         body.names = kept
         return Rec(tuple(keys), tuple(values))
     return containers.map_made_of(body, tree)
@@ -654,629 +580,14 @@ def _joinedstr(body: Body, tree: ast.JoinedStr) -> Value:
 
 def _yield(body: Body, tree: ast.Yield) -> Value:
     value = Fixed(None) if tree.value is None else body.value(tree.value)
-    body.program.yielded(body, value)
+    body.program.functions.yielded(body, value)
     return Fixed(None)
 
 
 def _yield_from(body: Body, tree: ast.YieldFrom) -> Value:
     value = body.plain(body.value(tree.value))
-    python_calls.each_item(body, value, lambda item: body.program.yielded(body, item))
+    python_calls.each_item(body, value, lambda item: body.program.functions.yielded(body, item))
     return Fixed(None)
-
-
-# --------------------------------------------------------------------------------- elements --
-
-
-def indices_of(body: Body, tree: ast.expr) -> list[Any]:
-    """Returns the indices of a subscript: values, slices of values, None and Ellipsis."""
-    trees = tree.elts if isinstance(tree, ast.Tuple) else [tree]
-    found: list[Any] = []
-    for i, each in enumerate(trees):
-        if isinstance(each, ast.Slice):
-            found.append(
-                slice(
-                    *(
-                        None if part is None else body.kept(body.value(part))
-                        for part in (each.lower, each.upper, each.step)
-                    )
-                )
-            )
-            continue
-        if isinstance(each, ast.Starred):
-            items = body.items(body.value(each.value))
-            if items is None:
-                raise body.refuse("this index is not translated")
-            found.extend(items)
-            continue
-        value = body.value(each)
-        is_known = isinstance(value, Fixed)
-        if is_known and (value.value is None or value.value is Ellipsis):  # type: ignore[attr-defined]
-            found.append(value.value)  # type: ignore[attr-defined]
-        else:
-            found.append(body.before(value, trees[i + 1 :]))
-    return found
-
-
-def _spread(body: Body, index: list[Any]) -> list[Any]:
-    """array[a_tuple] is array[its, items]."""
-    index = [body.plain(each) if isinstance(each, Value) else each for each in index]
-    if len(index) == 1 and isinstance(index[0], Tup) and not isinstance(index[0], ListDisplay):
-        return list(index[0].items)
-    if len(index) == 1 and isinstance(index[0], Fixed) and isinstance(index[0].value, tuple):
-        return [Fixed(each) for each in index[0].value]
-    return [
-        Num(INT, as_number(each).c) if isinstance(each, Mem) else each  # type: ignore[union-attr]
-        for each in index
-    ]
-
-
-def _subscript(body: Body, tree: ast.Subscript) -> Value:
-    value = body.before(body.plain(body.value(tree.value)), [tree.slice])
-    if isinstance(value, Fixed) and value.value is np.r_:
-        parts = [body.array(each) for each in indices_of(body, tree.slice)]
-        return numpy_calls.in_a_row(body, parts)
-    if isinstance(value, Fixed) and (
-        isinstance(value.value, (type, types.GenericAlias))
-        and not isinstance(value.value, enum.EnumMeta)
-    ):
-        return value
-    return element(body, value, indices_of(body, tree.slice))
-
-
-def element(body: Body, value: Value, index: list[Any]) -> Value:
-    """Returns value[index]."""
-    if isinstance(value, Uni):
-        return body.spread([value], lambda given: element(body, given[0], list(index)))
-    if isinstance(value, Fixed) and isinstance(value.value, np.ndarray):
-        if value.value.dtype.str in ("<U1", "|S1"):
-            return _character(body, value.value, _spread(body, index))
-        value = body.program.table(value.value)
-    if isinstance(value, Arr):
-        return arrays.subscript(body, value, _spread(body, index))
-    if isinstance(value, Options):
-        return reset_options.item(body, value, index[0])
-    if len(index) == 1 and isinstance(index[0], slice):
-        return _slice_of(body, value, index[0])
-    key = index[0] if len(index) == 1 else Tup(tuple(index))
-    if key is None:
-        key = Fixed(None)
-    if not isinstance(key, Value):
-        raise body.refuse("this index is not translated")
-    is_dict = isinstance(value, Rec) or (isinstance(value, Fixed) and isinstance(value.value, dict))
-    displays.check_read(body, value)
-    own = body.special(value, "getitem", key)
-    if own is not None:
-        return own
-    if isinstance(value, Rec) and value.cls is not None:
-        raise body.refuse(f"{value.cls.__name__} has no __getitem__")
-    key = key if is_dict else body.plain(key)
-    if isinstance(value, Lst):
-        at = containers.place_in(body, value, key)
-        return storage.load(body, value.list_type.item, f"{value.c}->v[{at}]", value.root)
-    if isinstance(value, Mapping) and value.map_type.missing is not None:
-        return defaults.item(body, value, key)
-    if isinstance(value, Mapping):
-        place = containers.entry(body, value, key)
-        return storage.load(body, value.map_type.item, place, value.root)
-    known = None
-    if isinstance(value, (Rec,)):
-        known = value
-    elif isinstance(value, Fixed) and isinstance(value.value, dict):
-        return _of_known_dict(body, value.value, key)
-    if known is not None:
-        return _entry(body, known, key)
-    if isinstance(value, Fixed) and isinstance(value.value, enum.EnumMeta):
-        if isinstance(key, Fixed):
-            return Fixed(value.value[key.value])
-        raise body.refuse("a member of an enum by a name that changes is not translated")
-    return _item(body, value, key)
-
-
-def _character(body: Body, letters: Any, index: list[Any]) -> Value:
-    code = {"U": str, "S": bytes}[letters.dtype.kind]
-    codes = np.vectorize(lambda each: int(body.program.text_id(Fixed(code(each)))))(letters)
-    found = arrays.subscript(body, body.program.table(codes.astype(np.int32)), index)
-    if isinstance(found, Num):
-        return Txt(found.c)
-    raise body.refuse("a part of an array of letters is not translated")
-
-
-def _item(body: Body, value: Value, key: Value) -> Value:
-    if isinstance(value, Fixed) and isinstance(key, Fixed):
-        try:
-            return Fixed(value.value[key.value])
-        except (IndexError, KeyError, TypeError) as error:
-            raise body.refuse(f"{type(error).__name__}: {error}") from None
-    if isinstance(value, Fixed) and isinstance(value.value, str):
-        value = Fixed(tuple(value.value))
-    if isinstance(value, Txt):
-        return _letter(body, value, key)
-    if isinstance(value, texts.Parts):
-        return texts.part(body, value, key)
-    items = body.items(value)
-    if items is None:
-        raise body.refuse(f"an element of {value.type} is not translated")
-    if isinstance(key, Fixed):
-        try:
-            found: Value = items[key.value]
-            return found
-        except IndexError:
-            body.fail("IndexError", "index out of range")
-            return items[0]
-    if isinstance(value, Fixed) and isinstance(value.value, (tuple, list)):
-        table = containers.table(body, value.value)
-        if table is not None:
-            at = body.c_variable("t", "int64_t")
-            body.emit(f"{at} = {body.as_int(key, 'an index')};")
-            body.check(
-                f"pp_python_index(&{at}, {len(items)})",
-                "IndexError",
-                f"{type(value.value).__name__} index out of range",
-            )
-            return table(at)
-    if items and all(map(is_function, items)):
-        at = body.temporary("int64_t", body.as_int(key, "an index"))
-        inside = f"pp_python_index(&{at}, {len(items)})"
-        body.check(inside, "IndexError", "index out of range")
-        return Functions(items, at)
-    made = containers.list_of(body, items)
-    at = containers.place_in(body, made, key, "list" if isinstance(value, ListDisplay) else "tuple")
-    return storage.load(body, made.list_type.item, f"{made.c}->v[{at}]")
-
-
-def _letter(body: Body, value: Txt, key: Value) -> Value:
-    at = body.as_int(key, "an index")
-    return Txt(body.temporary("int32_t", body.program.letter(body, value.c, at)))
-
-
-def _entry(body: Body, value: Rec, key: Value) -> Value:
-    if isinstance(key, Fixed):
-        for known, item in zip(value.keys, value.items, strict=True):
-            if (known == key.value and type(known) is type(key.value)) or known == key.value:
-                return item
-        raise body.refuse(f"the dict has no key {key.value!r}")
-    if isinstance(key, Txt) and value.place and value.stored is not None:
-        at = body.temporary("int64_t", texts.place(body, key, value.keys))
-        row = _row(body, value, at)
-        if row is not None:
-            body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
-            return storage.load(body, value.stored.items[0], row, value.root)
-    return by_key(body, value.keys, value.items, key, None)
-
-
-def _of_known_dict(body: Body, value: dict[Any, Any], key: Value) -> Value:
-    if isinstance(key, Fixed):
-        if key.value in value:
-            return Fixed(value[key.value])
-        raise body.refuse(f"the dict has no key {key.value!r}")
-    return by_key(body, tuple(value), tuple(Fixed(each) for each in value.values()), key, None)
-
-
-def by_key(
-    body: Body, keys: Sequence[Any], items: Sequence[Value], key: Value, default: Value | None
-) -> Value:
-    """Returns the item of a key that is not known before."""
-    at = body.c_variable("t", "int64_t")
-    number = as_number(key)
-    if isinstance(key, Mem):
-        number = None
-    if isinstance(key, Txt) and all(isinstance(each, str) for each in keys):
-        body.emit(f"{at} = {texts.place(body, key, keys)};")
-        return _by_place(body, at, items, default)
-    dense = all(isinstance(each, (int, np.integer)) for each in keys) and [
-        int(each) for each in keys
-    ] == list(range(len(keys)))
-    if number is not None and dense and number.number.kind in "iub":
-        body.emit(f"{at} = {cast(number.c, INT, number.number)};")
-        body.emit(f"if ({at} < 0 || {at} >= {len(keys)}) {at} = -1;")
-    else:
-        kept = body.kept(key)
-        body.emit(f"{at} = -1;")
-        for i, each in enumerate(keys):
-            if each is None:
-                same = body.truth(operators.compare(body, ast.Is(), kept, Fixed(None)))
-            else:
-                same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
-            if same is False:
-                continue
-            text = "true" if same is True else same
-            body.emit(f"if ({at} < 0 && {text}) {at} = {i};")
-    return _by_place(body, at, items, default)
-
-
-def _by_place(body: Body, at: str, items: Sequence[Value], default: Value | None) -> Value:
-    """Returns an item by its place; -1: the key is not there."""
-    if default is None:
-        body.check(f"{at} >= 0", "KeyError", "the key is not in the dict")
-        if items and all(map(is_function, items)):
-            return Functions(tuple(items), at)
-    if all(isinstance(each, Fixed) for each in items):
-        found = containers.table(body, [each.value for each in items])  # type: ignore[attr-defined]
-        if found is not None and default is None:
-            return found(at)
-        if found is not None:
-            result = Choice(body)
-            result.branch(f"({at} >= 0)", lambda: found(at), lambda: default)
-            return result.value()
-    if not items:
-        return default if default is not None else Fixed(None)
-    return _switch(body, at, list(items), default)
-
-
-def _switch(body: Body, at: str, items: list[Value], default: Value | None) -> Value:
-    if len(items) == 1 and default is None:
-        return items[0]
-    result = Choice(body)
-    if not items:
-        assert default is not None
-        return default
-    last = len(items) - 1
-    result.branch(
-        f"({at} == {last})",
-        lambda: items[last],
-        lambda: _switch(body, at, items[:-1], default),
-    )
-    return result.value()
-
-
-def bounds(body: Body, value: Lst, tree: ast.Slice) -> tuple[str, str]:
-    """Returns the first item and the number of items of a slice of a list."""
-    parts = [None if each is None else body.value(each) for each in (tree.lower, tree.upper)]
-    return _bounds(body, value, slice(*parts))
-
-
-def _bounds(body: Body, value: Lst, given: slice) -> tuple[str, str]:
-    def bound(each: Value | None, default: str) -> str:
-        if each is None:
-            return default
-        c = body.as_int(each, "the bound of a slice")
-        return body.temporary("int64_t", f"pp_python_bound({c}, {value.c}->count)")
-
-    first, last = bound(given.start, "0"), bound(given.stop, f"{value.c}->count")
-    return first, body.temporary("int64_t", f"{last} > {first} ? {last} - {first} : 0")
-
-
-def _slice_of(body: Body, value: Value, given: slice) -> Value:
-    if isinstance(value, Txt):
-        return texts.piece(body, value, given)
-    bounds = (given.start, given.stop, given.step)
-    if isinstance(value, (Tup, Fixed)) and all(
-        each is None or isinstance(each, Fixed) for each in bounds
-    ):
-        part = slice(*(None if each is None else each.value for each in bounds))
-        if isinstance(value, Fixed):
-            return Fixed(value.value[part])
-        cls = ListDisplay if isinstance(value, ListDisplay) else None
-        return ListDisplay(value.items[part]) if cls else Tup(value.items[part])
-    if not isinstance(value, Lst):
-        items = body.items(value)
-        if items is None:
-            raise body.refuse(f"a slice of {value.type} is not translated")
-        value = containers.list_of(body, items)
-    step = 1 if given.step is None else body.known(given.step, "the step of a slice")
-    if step == -1 and given.start is None and given.stop is None:
-        return python_calls.list_from(body, Flat("reversed", (value,)))
-    if step != 1:
-        raise body.refuse("a slice of a list with a step is not translated")
-
-    first, count = _bounds(body, value, given)
-    made = containers.new_list(body, value.list_type, f"{count} + 1")
-    body.emit(
-        f"memcpy({made.c}->v, {value.c}->v + {first}, (size_t){count} * sizeof(*{made.c}->v));"
-    )
-    body.emit(f"{made.c}->count = {count};")
-    body.items_shared(made, value)
-    return made
-
-
-# ------------------------------------------------------------------------------- assignment --
-
-
-def assign_place(body: Body, target: ast.expr, value: Value) -> None:
-    """Assigns to an attribute or an element."""
-    if isinstance(target, ast.Attribute):
-        value = body.before(value, [target.value])
-        owner = body.value(target.value)
-        if isinstance(owner, Self):
-            body.program.set_attribute(body, target.attr, value)
-            return
-        owner = body.plain(owner)
-        if isinstance(owner, Rec) and owner.cls is not None and owner.place:
-            if target.attr not in owner.keys:
-                raise body.refuse(f"{owner.cls.__name__} has no field {target.attr}")
-            at = owner.keys.index(target.attr)
-            owner = _wide_enough(body, target.value, owner, at, value)
-            assert owner.stored is not None
-            body.changed(owner)
-            body.items_moved(owner)
-            storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, target.attr)
-            return
-        raise body.refuse(f"an attribute of {owner.type} can't be assigned")
-    if not isinstance(target, ast.Subscript):
-        raise body.refuse(f"`{ast.unparse(target)}` can't be assigned")
-    owner_tree = target.value
-    value = body.before(value, [owner_tree, target.slice])
-    owner = body.before(body.plain(body.value(owner_tree)), [target.slice])
-    owner = _changeable(body, owner_tree, owner)
-    if isinstance(owner, Flat) and owner.kind == "flat":
-        array = owner.parts[0]
-        assert isinstance(array, Arr)
-        arrays.writable(body, array)
-        flat = numpy_calls.flattened(body, array)
-        arrays.assign(body, flat, indices_of(body, target.slice), value)
-        return
-    if is_number(value):
-        value = body.kept(value)
-    index = indices_of(body, target.slice)
-    if isinstance(owner, Uni):
-        body.each_type(owner, lambda array: _assign_element(body, array, index, value))
-        return
-    if isinstance(owner, Arr):
-        _assign_element(body, owner, index, value)
-        return
-    key = index[0] if len(index) == 1 else Tup(tuple(index))
-    word = key.value if isinstance(key, Fixed) else None
-    if isinstance(word, str) and _set_open(body, owner_tree, owner, word, value):
-        return
-    if isinstance(owner, Rec) and owner.cls not in (None, OpenDict):
-        if not isinstance(key, Value) or body.special(owner, "setitem", key, value) is None:
-            raise body.refuse(f"{owner.cls.__name__} has no __setitem__")
-        return
-    if isinstance(word, str) and displays.is_empty_info(body, owner_tree, owner):
-        owner = EmptyDict()
-    containers.changeable(body, owner)
-    if isinstance(owner, Lst) and isinstance(key, Value):
-        place = containers.place_in(body, owner, key, "list assignment")
-        body.items_moved(owner)
-        storage.store(body, owner.list_type.item, f"{owner.c}->v[{place}]", value, "an item")
-        return
-    if isinstance(owner, Mapping) and isinstance(key, Value):
-        containers.set_entry(body, owner, key, value)
-        return
-    if isinstance(owner, Rec) and isinstance(key, Fixed):
-        set_key(body, owner_tree, owner, key.value, value)
-        return
-    if isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
-        if isinstance(owner_tree, ast.Name) and not any(isinstance(k, str) for k in owner.keys):
-            containers.set_entry(body, _growing(body, owner_tree.id, owner), key, value)
-            return
-        _set_entry(body, owner_tree, owner, key, value)
-        return
-    raise body.refuse(f"an element of {owner.type} can't be assigned")
-
-
-def _growing(body: Body, name: str, owner: Rec) -> Mapping:
-    """Returns a dict of a name as one to which keys may come."""
-    of = storage.as_map_type(Record(owner.keys, tuple(map(storage.item_type, owner.items))))
-    body.assign(name, body.as_map(owner, of))
-    found = body.look_up(name)
-    assert isinstance(found, Mapping)
-    return found
-
-
-def _assign_element(body: Body, owner: Value, index: list[Any], value: Value) -> None:
-    """array[index] = value."""
-    if isinstance(value, Uni) and not value.is_number:
-        body.each_type(value, lambda member: _assign_element(body, owner, index, member))
-        return
-    assert isinstance(owner, Arr)
-    arrays.assign(body, owner, _spread(body, index), value)
-
-
-def _wide_enough(body: Body, tree: ast.expr, owner: Rec, at: int, value: Value) -> Rec:
-    """Returns an object one of whose fields can hold a value."""
-    assert owner.stored is not None
-    have = owner.stored.items[at]
-    wanted = storage.join(unbounded(have), kept_type(body.unbounded(value)))
-    if wanted == unbounded(have):
-        return owner
-    items = (*owner.stored.items[:at], wanted, *owner.stored.items[at + 1 :])
-    of = Record(owner.keys, tuple(map(unbounded, items)), owner.cls)
-    if owner.root is not None and owner.root[0] == "attribute":
-        body.program.widen_record(owner.root[1], owner.stored, of)
-    if isinstance(tree, ast.Name):
-        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
-        with body.without_notes():
-            made = body.in_variable(tree.id, owner, of)
-        body.names.update(dict.fromkeys([tree.id, *names], made))
-        assert isinstance(made, Rec)
-        return made
-    raise body.refuse(f"{have} gets {wanted}: make it one from the beginning")
-
-
-def _changeable(body: Body, tree: ast.expr, owner: Value) -> Value:
-    """Returns a value that is kept in memory, for a list that was only written down so far."""
-    if isinstance(owner, ListDisplay) and isinstance(tree, ast.Name):
-        return body.listed(tree.id)
-    if isinstance(owner, Fixed) and isinstance(owner.value, (list, np.ndarray, dict)):
-        name = body.program.constant_name(body, tree)
-        if name is not None:
-            body.program.add_state(name)
-        if isinstance(owner.value, np.ndarray):
-            return body.array(owner)
-    return owner
-
-
-def set_key(body: Body, tree: ast.expr, owner: Rec, key: Any, value: Value) -> None:
-    if owner.place and key in owner.keys:
-        at = owner.keys.index(key)
-        owner = _wide_enough(body, tree, owner, at, value)
-        assert owner.stored is not None
-        body.changed(owner)
-        body.items_moved(owner)
-        storage.store(body, owner.stored.items[at], f"{owner.place}.f{at}", value, repr(key))
-        return
-    if isinstance(tree, ast.Name):
-        # a dict of this function: it becomes another one
-        keys, items = list(owner.keys), list(owner.items)
-        _put(keys, items, key, value)
-        body.changed(owner)
-        names = [n for n, v in body.names.items() if isinstance(v, Rec) and v.place == owner.place]
-        body.assign(tree.id, Rec(tuple(keys), tuple(items), cls=owner.cls))
-        for name in names if owner.place else ():
-            body.names[name] = body.names[tree.id]
-        return
-    raise body.refuse(f"the key {key!r} is new here: set it where the dict is made")
-
-
-def _set_entry(body: Body, tree: ast.expr, owner: Rec, key: Value, value: Value) -> None:
-    """dict[key] = value, for a key of those that are known."""
-    at = body.c_variable("t", "int64_t")
-    kept, value = body.kept(key), body.kept(value)
-    for i in range(len(owner.keys)):
-        owner = _wide_enough(body, tree, owner, i, value)
-    assert owner.stored is not None
-    body.changed(owner)
-    body.items_moved(owner)
-    if isinstance(kept, Txt) and all(isinstance(each, str) for each in owner.keys):
-        body.emit(f"{at} = {texts.place(body, kept, owner.keys)};")
-    else:
-        body.emit(f"{at} = -1;")
-        for i, each in enumerate(owner.keys):
-            same = operators.truth(body, operators.compare(body, ast.Eq(), kept, Fixed(each)))
-            if same is not False:
-                body.emit(f"if ({'true' if same is True else same}) {at} = {i};")
-    body.check(f"{at} >= 0", "KeyError", "the key is new: set it where the dict is made")
-    if (row := _row(body, owner, at)) is not None:
-        storage.store(body, owner.stored.items[0], row, value, "an entry")
-        return
-    for i, of in enumerate(owner.stored.items):
-        with body.block(f"if ({at} == {i}) {{"):
-            storage.store(body, of, f"{owner.place}.f{i}", value, "an entry")
-
-
-def _row(body: Body, owner: Rec, at: str) -> str | None:
-    """Returns the C lvalue of an entry by its place; None if the entries are of several types."""
-    assert owner.stored is not None
-    of = owner.stored.items[0]
-    if isinstance(of, Constant) or any(each != of for each in owner.stored.items):
-        return None
-    # members of one type lie in memory like the elements of an array
-    return f"(({body.program.types.c(of)} *)&{owner.place})[{at}]"
-
-
-def augment(body: Body, tree: ast.AugAssign) -> None:
-    """target OP= value."""
-    target = tree.target
-    load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
-    for each in ast.walk(load):
-        ast.copy_location(each, target)
-    index: list[Any] | None = None
-    if isinstance(target, ast.Subscript):
-        owner = _changeable(body, target.value, body.plain(body.value(target.value)))
-        if isinstance(owner, Flat):
-            raise body.refuse("this assignment to .flat is not translated")
-        index = indices_of(body, target.slice)
-        index = [body.kept(each) if is_number(each) else each for each in index]
-        _augment_element(body, tree, owner, index)
-        return
-    old = _old(body, body.plain(body.value(load)), tree)
-    value = body.value(tree.value)
-    if isinstance(old, Uni) and not old.is_number:
-        body.each_type(old, lambda array: _augment_array(body, tree, array, value))
-        return
-    if isinstance(old, Arr) and old.dims:
-        _augment_array(body, tree, old, value)
-        return
-    if isinstance(old, Lst) and isinstance(tree.op, ast.Add):
-        containers.changeable(body, old)
-        methods.extend_with(body, old, body.plain(value))
-        return
-    if isinstance(old, Lst) and old.list_type.is_set and isinstance(tree.op, ast.BitOr):
-        containers.changeable(body, old)
-        methods.update_set(body, old, body.plain(value))
-        return
-    own = f"__i{objects.OPERATORS.get(type(tree.op), '')}__"
-    if objects.written(objects.class_of(old), own) is not None:
-        raise body.refuse(f"{own} is not translated: write a = a + b")
-    if isinstance(old, (Num, Uni)):
-        old = body.kept(old) if not isinstance(tree.value, (ast.Constant, ast.Name)) else old
-    body.assign_to(target, operators.binary(body, tree.op, old, value))
-
-
-def _old(body: Body, value: Value, tree: ast.AugAssign) -> Value:
-    """Returns what target OP= value begins with."""
-    found = body.before(value, [tree.value])
-    if found is not value and isinstance(value, (Arr, Lst)):
-        raise body.refuse(
-            f"`{ast.unparse(tree.target)}` is assigned anew by what is added to it: write two lines"
-        )
-    return found
-
-
-def _augment_array(body: Body, tree: ast.AugAssign, old: Value, value: Value) -> None:
-    """array OP= value."""
-    assert isinstance(old, Arr)
-    arrays.writable(body, old)
-    given = _in_place(body, operators.binary(body, tree.op, old, value), old)
-    _copy_in_place(body, given, old, value)
-
-
-def _in_place(body: Body, value: Value, old: Arr) -> Arr:
-    """Returns what OP= stores in an array."""
-    given = body.array(value)
-    if given.item.kind == "f" and old.item.kind != "f":
-        raise body.refuse(f"Cannot cast ufunc output from {given.item.dtype} to {old.item.dtype}")
-    return given
-
-
-def _is_chosen(body: Body, index: list[Any]) -> bool:
-    """Returns whether an index is an array, which chooses a copy."""
-    plain = [body.plain(each) for each in _spread(body, index) if isinstance(each, Value)]
-    return any(as_number(each) is None for each in plain)
-
-
-def _copy_in_place(body: Body, given: Arr, old: Arr, value: Value) -> None:
-    operand = body.plain(value)
-    if isinstance(operand, Arr) and arrays.reads(operand, old):
-        given = body.fresh(given)
-    body.copy_elements(given, old)
-
-
-def _augment_element(body: Body, tree: ast.AugAssign, owner: Value, index: list[Any]) -> None:
-    if isinstance(owner, Uni):
-        body.each_type(owner, lambda array: _augment_element(body, tree, array, index))
-        return
-    if isinstance(owner, Mapping) and owner.map_type.missing is not None:
-        owner = defaults.widened(body, owner, index[0] if len(index) == 1 else Tup(tuple(index)))
-    old = _old(body, element(body, owner, list(index)), tree)
-    value = body.value(tree.value)
-    if is_number(old):
-        old = body.kept(old)
-    if isinstance(old, Arr):
-        if isinstance(owner, Arr) and _is_chosen(body, index):
-            # a copy changes, and is stored
-            chosen = body.fresh(_in_place(body, operators.binary(body, tree.op, old, value), old))
-            arrays.assign(body, owner, _spread(body, index), chosen)
-            return
-        arrays.writable(body, old)
-        given = _in_place(body, operators.binary(body, tree.op, old, value), old)
-        _copy_in_place(body, given, old, value)
-        return
-    containers.changeable(body, owner)
-    if isinstance(old, Lst):
-        containers.changeable(body, old)
-        methods.extend_with(body, old, body.plain(value))
-        return
-    new = operators.binary(body, tree.op, body.plain(old), value)
-    if isinstance(owner, Arr):
-        arrays.assign(body, owner, _spread(body, index), new)
-        return
-    key = index[0] if len(index) == 1 else Tup(tuple(index))
-    if isinstance(owner, Lst) and isinstance(key, Value):
-        at = containers.place_in(body, owner, key)
-        storage.store(body, owner.list_type.item, f"{owner.c}->v[{at}]", new, "an item")
-    elif isinstance(owner, Mapping) and isinstance(key, Value):
-        containers.set_entry(body, owner, key, new)
-    elif isinstance(owner, Rec) and isinstance(key, Fixed):
-        target = tree.target
-        assert isinstance(target, ast.Subscript)
-        set_key(body, target.value, owner, key.value, new)
-    elif isinstance(owner, Rec) and isinstance(key, Value) and owner.place:
-        assert isinstance(tree.target, ast.Subscript)
-        _set_entry(body, tree.target.value, owner, key, new)
-    else:
-        raise body.refuse(f"an element of {owner.type} can't be assigned")
 
 
 FUNCTIONS: dict[type, Any] = {
@@ -1299,7 +610,7 @@ FUNCTIONS: dict[type, Any] = {
     ast.NamedExpr: _namedexpr,
     ast.Lambda: _lambda,
     ast.JoinedStr: _joinedstr,
-    ast.Subscript: _subscript,
+    ast.Subscript: elements.subscript,
     ast.Yield: lambda body, tree: _yield(body, tree),
     ast.YieldFrom: lambda body, tree: _yield_from(body, tree),
     ast.Call: lambda body, tree: calls.call(body, tree),

@@ -7,7 +7,7 @@ from parallel_pool._engine.registry import Family, families
 
 families["python"] = Family(
     "parallel_pool._translator.options",
-    checks_resets=True,
+    fills_resets=True,
     renderer="parallel_pool._translator.renderer",
     copies="parallel_pool._translator.copies",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._translator import arrays
+from parallel_pool._translator.arguments import all_taking
 from parallel_pool._translator.types import NP_FLOAT, Number
 from parallel_pool._translator.values import Arr, Dim, Num, Tup, Value
 
@@ -65,8 +66,8 @@ def _call(
         failure: what LinAlgError says when LAPACK fails; "" where it can't.
     """
     given = [arrays.in_memory(body, each, NP_FLOAT) for each in parts]
-    results = [arrays._new(body, NP_FLOAT, each) for each in dims]
-    index = body.program.numpy_index(f"linalg.{name}", NP_FLOAT, len(parts), len(results))
+    results = [arrays.new(body, NP_FLOAT, each) for each in dims]
+    index = body.program.numpy.index(f"linalg.{name}", NP_FLOAT, len(parts), len(results))
     every = [*given, *results]
     pointers = ", ".join(f"(char *)(uintptr_t){each.pointer}" for each in every)
     strides = ["0"] * len(every)
@@ -135,7 +136,7 @@ def _svd(body: Body, given: list[Value], keywords: Keywords) -> Value:
     return Tup(tuple(_call(body, "svd_f", [matrix], counts, dims, "SVD did not converge")))
 
 
-FUNCTIONS: dict[Any, Callable[..., Value]] = {
+HANDLERS: dict[Any, Callable[..., Value]] = {
     np.linalg.solve: _solve,
     np.linalg.inv: _inv,
     np.linalg.det: _det,
@@ -149,3 +150,4 @@ TAKES: dict[Any, str] = {
     np.linalg.cholesky: "a | upper=False",
     np.linalg.svd: "a | full_matrices=True compute_uv=True hermitian=False",
 }
+FUNCTIONS = all_taking(TAKES, HANDLERS)

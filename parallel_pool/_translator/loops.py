@@ -310,8 +310,8 @@ def source(body: Body, over: Value) -> tuple[str, Callable[[str], Value]] | None
         return str(array.dims[0]), lambda i: arrays.row(body, array, i)
     if isinstance(over, Txt):
         text = body.temporary("int32_t", over.c)
-        letters = body.program.letter
-        return body.program.text_length(text), lambda i: Txt(letters(body, text, i))
+        letters = body.program.texts.letter
+        return body.program.texts.length(text), lambda i: Txt(letters(body, text, i))
     if isinstance(over, Fixed) and isinstance(over.value, (tuple, list)):
         table = containers.table(body, over.value)
         if table is None:

@@ -10,7 +10,8 @@ import numpy as np
 from parallel_pool._translator import (
     containers,
     defaults,
-    numpy_calls,
+    numpy_arguments,
+    numpy_methods,
     operators,
     ordering,
     random_draws,
@@ -107,17 +108,17 @@ def method(
         body.program.draw_from(body, value)
         return random_draws.draw(body, name, given, keywords)
     if isinstance(value, Arr):
-        return numpy_calls.method(body, value, name, given, keywords)
+        return numpy_methods.method(body, value, name, given, keywords)
     if isinstance(value, Num):
         if name in ("item", "copy"):
             if name == "copy":
                 return value
-            return numpy_calls.as_python(value)
+            return numpy_arguments.as_python(value)
         if name == "astype":
-            return numpy_calls.scalar(body, given[0], value)
+            return numpy_arguments.scalar(body, given[0], value)
         if name == "is_integer":
             return Num(BOOL, f"(floor({value.c}) == {value.c})")
-        return numpy_calls.method(body, body.array(value), name, given, keywords)
+        return numpy_methods.method(body, body.array(value), name, given, keywords)
     given, keywords = bound(body, METHODS.get(name, "* | **"), given, keywords)
     if name in CHANGES:
         containers.changeable(body, value)
@@ -131,14 +132,16 @@ def method(
     if (isinstance(value, Fixed) and isinstance(value.value, dict)) or isinstance(value, Rec):
         return _of_dict(body, value, name, given, keywords, tree)
     if isinstance(value, Fixed) and isinstance(value.value, np.ndarray):
-        return numpy_calls.method(body, body.array(value), name, given, keywords)
+        return numpy_methods.method(body, body.array(value), name, given, keywords)
     if isinstance(value, Fixed) and isinstance(value.value, list) and name in CHANGES:
         owner = (
             tree.func.value if tree is not None and isinstance(tree.func, ast.Attribute) else None
         )
-        constant_name = body.program.constant_name(body, owner) if owner is not None else None
+        constant_name = (
+            body.program.attributes.constant_name(body, owner) if owner is not None else None
+        )
         if constant_name is not None:
-            body.program.add_state(constant_name)
+            body.program.attributes.add_state(constant_name)
         raise body.refuse("this list is the same for all environments: copy it first")
     if isinstance(value, Txt):
         return texts.method(body, value, name, given)
@@ -195,7 +198,7 @@ def _grown(body: Body, value: Lst, item: Value) -> Lst:
     if unbounded(wanted) == unbounded(of.item):
         return value
     if value.root is not None and value.root[0] == "attribute":
-        body.program.widen_list(value.root[1], of, wanted)
+        body.program.attributes.widen_list(value.root[1], of, wanted)
     return containers.widened(body, value, Wider(value.c, wanted))
 
 

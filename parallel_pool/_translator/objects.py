@@ -80,7 +80,9 @@ def special(body: Body, value: Value, name: str, *given: Value) -> Value | None:
     function = written(class_of(value), f"__{name}__")
     if function is None:
         return None
-    return body.program.call(body, body.program.method_of(function, value), list(given), {})
+    return body.program.functions.call(
+        body, body.program.instances.method(function, value), list(given), {}
+    )
 
 
 def operator(body: Body, op: ast.AST, one: Value, other: Value) -> Value | None:

@@ -112,7 +112,7 @@ def truth(body: Body, value: Value) -> str | bool:
             " a.all()"
         )
     if isinstance(value, Txt):
-        return f"({value.c} != {body.program.text_id(Fixed(''))})"
+        return f"({value.c} != {body.program.texts.c(Fixed(''))})"
     if isinstance(value, Mem) and not issubclass(value.member.cls, int):
         return True
     number = as_number(value)
@@ -367,7 +367,7 @@ def _is_never_zero(body: Body, value: Value) -> bool:
     if isinstance(value, Fixed):
         return bool(value.value != 0)
     if isinstance(value, Num) and value.attribute:
-        return body.program.never_zero(value.attribute)
+        return body.program.attributes.never_zero(value.attribute)
     return value.c.isdigit() and bool(int(value.c)) if isinstance(value, Num) else False
 
 
@@ -401,16 +401,16 @@ def _array_power(body: Body, of: Number, a: str, b: str, right: Value, is_float:
     """Returns an element to a power. NumPy takes other ways for one exponent of all elements."""
     number = as_number(right)
     if isinstance(right, Tup):
-        return body.program.numpy_loop(body, "power", of, a, b)
+        return body.program.numpy.call(body, "power", of, a, b)
     a = a if a.isidentifier() else body.temporary(of.c, a)
     if not is_float or number is None or number.number.is_numpy:
-        return body.program.numpy_power(body, of, a, b)
+        return body.program.numpy.power(body, of, a, b)
     ways = {2: f"({a} * {a})", 1: a, 0.5: f"sqrt{'' if of.bits == 64 else 'f'}({a})"}
     ways |= {0: literal(1.0, of), -1: f"({literal(1.0, of)} / {a})"}
     if isinstance(right, Fixed):
         way = ways.get(right.value)
-        return Num(of, way) if way else body.program.numpy_power(body, of, a, b)
-    result = body.program.numpy_power(body, of, a, b)
+        return Num(of, way) if way else body.program.numpy.power(body, of, a, b)
+    result = body.program.numpy.power(body, of, a, b)
     for exponent, way in ways.items():
         body.emit(f"if ({b} == {exponent}) {result.c} = {way};")
     return result
@@ -649,7 +649,7 @@ def equal(body: Body, one: Value, other: Value) -> str | bool:
                 isinstance(each, Fixed) and isinstance(each.value, (str, bytes))
             ):
                 return False
-        return f"({body.program.text_id(one)} == {body.program.text_id(other)})"
+        return f"({body.program.texts.c(one)} == {body.program.texts.c(other)})"
     for a, b in ((one, other), (other, one)):
         if isinstance(a, Mem):
             if isinstance(b, Mem) and b.member == a.member:

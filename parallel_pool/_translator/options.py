@@ -66,8 +66,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
-    """Refuses options of a reset that the program reads, and that can't be given to it.
+def fill_reset(definition: Definition, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the options of a reset. Refuses those that the program reads, and that can't be given
+    to it.
 
     Raises:
         TypeError: there is such; the message says why.
@@ -81,6 +82,7 @@ def check_reset(definition: Definition, options: Mapping[str, Any]) -> None:
                 f" are translated ({why}): write an option for each number, or make Python"
                 ' environments: backend="process"'
             )
+    return options
 
 
 def about_of(definition: Definition) -> Mapping[str, Any]:

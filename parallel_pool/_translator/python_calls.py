@@ -116,7 +116,7 @@ def _len(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(value, Rec) and value.cls is None:
         return Fixed(len(value.keys))
     if isinstance(value, Txt):
-        return body.number(INT, body.program.text_length(value.c))
+        return body.number(INT, body.program.texts.length(value.c))
     items = body.items(value)
     if items is not None:
         return Fixed(len(items))
@@ -279,7 +279,7 @@ def each_item(body: Body, value: Value, function: Callable[[Value], None]) -> No
         )
         return
     if isinstance(value, Flat) and value.kind == "call":
-        body.program.inline_generator(body, value, function)
+        body.program.functions.inline_generator(body, value, function)
         return
     kept_item: list[Value] = []
     loops.iterate(body, value, kept_item.append, lambda: function(kept_item.pop()))
@@ -629,7 +629,7 @@ def _isinstance(body: Body, given: list[Value], keywords: dict[str, Value]) -> V
 
 def _type(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(given[0], Self):
-        return body.program.attribute(body, "__class__")
+        return body.program.attributes.read(body, "__class__")
     if isinstance(given[0], Fixed):
         return Fixed(type(given[0].value))
     raise body.refuse("type() of what changes is not translated: use isinstance()")
@@ -792,7 +792,7 @@ def _ord(body: Body, given: list[Value], keywords: dict[str, Value]) -> Value:
     if isinstance(value, Fixed):
         return Fixed(ord(value.value))
     if isinstance(value, Txt):
-        return body.number(INT, body.program.text_table(value.c, lambda t: ord(t[0]) if t else 0))
+        return body.number(INT, body.program.texts.table(value.c, lambda t: ord(t[0]) if t else 0))
     raise body.refuse("ord() of this is not translated")
 
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parallel_pool._translator import arrays, containers, library, numpy_calls, storage
+from parallel_pool._translator import (
+    arrays,
+    containers,
+    indexing,
+    library,
+    numpy_arguments,
+    storage,
+)
 from parallel_pool._translator.arguments import all_taking
 from parallel_pool._translator.types import (
     FLOAT,
@@ -49,14 +56,14 @@ def draw(body: Body, name: str, given: list[Value], keywords: Keywords) -> Value
 def _size(body: Body, value: Value | None) -> tuple[Dim, ...] | None:
     if value is None or (isinstance(value, Fixed) and value.value is None):
         return None
-    return numpy_calls.shape_of(body, value)
+    return numpy_arguments.shape_of(body, value)
 
 
 def _drawn(body: Body, item: Number, dims: tuple[Dim, ...] | None, one: Callable[[], str]) -> Value:
     """Returns one draw, or an array of them."""
     if dims is None:
         return body.number(item, one())
-    result = arrays._new(body, item, dims)
+    result = arrays.new(body, item, dims)
     with arrays.indices(body, dims) as at:
         c = one()
         body.emit(f"{result.at(at)} = {c};")
@@ -84,8 +91,10 @@ def _check_range(body: Body, low: str, high: str) -> None:
 
 
 def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
-    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
+    dims = _size(body, numpy_arguments.argument(given, keywords, 0, "size"))
+    dtype = numpy_arguments.dtype_of(
+        body, numpy_arguments.argument(given, keywords, 1, "dtype"), NP_FLOAT
+    )
     if dtype != NP_FLOAT:
         raise body.refuse("random() of another dtype than float64 is not translated")
     # Generator.random() is a Python float, an array's items are NumPy's
@@ -94,9 +103,9 @@ def _random(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 
 def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    low_value = numpy_calls.argument(given, keywords, 0, "low")
-    high_value = numpy_calls.argument(given, keywords, 1, "high")
-    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    low_value = numpy_arguments.argument(given, keywords, 0, "low")
+    high_value = numpy_arguments.argument(given, keywords, 1, "high")
+    dims = _size(body, numpy_arguments.argument(given, keywords, 2, "size"))
     bounds = [body.plain(each) for each in (low_value, high_value) if each is not None]
     if any(as_number(each) is None for each in bounds):
         low_array = body.array(low_value if low_value is not None else Fixed(0.0))
@@ -104,7 +113,7 @@ def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
         shape = dims or arrays.common_shape(body, [low_array.dims, high_array.dims])
         low_array = arrays.broadcast(body, low_array, shape)
         high_array = arrays.broadcast(body, high_array, shape)
-        result = arrays._new(body, NP_FLOAT, shape)
+        result = arrays.new(body, NP_FLOAT, shape)
         with arrays.indices(body, shape) as at:
             a = cast(low_array.at(at), FLOAT, low_array.item)
             b = cast(high_array.at(at), FLOAT, high_array.item)
@@ -121,11 +130,13 @@ def _uniform(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 
 def _integers(body: Body, given: list[Value], keywords: Keywords) -> Value:
-    low = numpy_calls.argument(given, keywords, 0, "low")
-    high = numpy_calls.argument(given, keywords, 1, "high")
-    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
-    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 3, "dtype"), NP_INT)
-    endpoint = numpy_calls.argument(given, keywords, 4, "endpoint")
+    low = numpy_arguments.argument(given, keywords, 0, "low")
+    high = numpy_arguments.argument(given, keywords, 1, "high")
+    dims = _size(body, numpy_arguments.argument(given, keywords, 2, "size"))
+    dtype = numpy_arguments.dtype_of(
+        body, numpy_arguments.argument(given, keywords, 3, "dtype"), NP_INT
+    )
+    endpoint = numpy_arguments.argument(given, keywords, 4, "endpoint")
     assert dtype is not None and low is not None
     first, last = "0", ""
     if high is None or (isinstance(high, Fixed) and high.value is None):
@@ -163,9 +174,9 @@ def _narrow_integers(
 
 def _normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
     body.program.needs_distributions = True
-    loc_value = numpy_calls.argument(given, keywords, 0, "loc")
-    scale_value = numpy_calls.argument(given, keywords, 1, "scale")
-    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    loc_value = numpy_arguments.argument(given, keywords, 0, "loc")
+    scale_value = numpy_arguments.argument(given, keywords, 1, "scale")
+    dims = _size(body, numpy_arguments.argument(given, keywords, 2, "size"))
     for each in (loc_value, scale_value):
         if each is not None and as_number(body.plain(each)) is None:
             return _normal_of_arrays(body, loc_value, scale_value, dims)
@@ -183,7 +194,7 @@ def _normal_of_arrays(
     shape = dims or arrays.common_shape(body, [means.dims, scales.dims])
     means = arrays.broadcast(body, means, shape)
     scales = arrays.broadcast(body, scales, shape)
-    result = arrays._new(body, NP_FLOAT, shape)
+    result = arrays.new(body, NP_FLOAT, shape)
     with arrays.indices(body, shape) as at:
         _check_no_sign(body, cast(scales.at(at), FLOAT, scales.item), "scale")
     with arrays.indices(body, shape) as at:
@@ -195,8 +206,10 @@ def _normal_of_arrays(
 
 def _standard_normal(body: Body, given: list[Value], keywords: Keywords) -> Value:
     body.program.needs_distributions = True
-    dims = _size(body, numpy_calls.argument(given, keywords, 0, "size"))
-    dtype = numpy_calls.dtype_of(body, numpy_calls.argument(given, keywords, 1, "dtype"), NP_FLOAT)
+    dims = _size(body, numpy_arguments.argument(given, keywords, 0, "size"))
+    dtype = numpy_arguments.dtype_of(
+        body, numpy_arguments.argument(given, keywords, 1, "dtype"), NP_FLOAT
+    )
     if dtype != NP_FLOAT:
         raise body.refuse("standard_normal() of another dtype than float64 is not translated")
     item = FLOAT if dims is None else NP_FLOAT
@@ -215,7 +228,7 @@ def _of_array(
     given = body.array(value)
     shape = dims or given.dims
     given = arrays.broadcast(body, given, shape)
-    result = arrays._new(body, item, shape)
+    result = arrays.new(body, item, shape)
     parameter = body.c_variable("t", "double")
     for is_drawn in (False, True):
         with arrays.indices(body, shape) as at:
@@ -230,8 +243,8 @@ def _of_array(
 def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
         body.program.needs_distributions = True
-        value = numpy_calls.argument(given, keywords, 0, "scale")
-        dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+        value = numpy_arguments.argument(given, keywords, 0, "scale")
+        dims = _size(body, numpy_arguments.argument(given, keywords, 1, "size"))
         if value is not None and as_number(body.plain(value)) is None:
             return _of_array(
                 *(body, value, dims, NP_FLOAT),
@@ -249,8 +262,8 @@ def _scaled(function: str, checks: str = "") -> Callable[..., Value]:
 def _counted(function: str, name: str, default: float, condition: str) -> Callable[..., Value]:
     def translate(body: Body, given: list[Value], keywords: Keywords) -> Value:
         body.program.needs_distributions = True
-        value = numpy_calls.argument(given, keywords, 0, name)
-        dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
+        value = numpy_arguments.argument(given, keywords, 0, name)
+        dims = _size(body, numpy_arguments.argument(given, keywords, 1, "size"))
 
         def check(c: str) -> None:
             body.check(condition.replace("x", c), "ValueError", f"{name} is out of range")
@@ -275,13 +288,13 @@ def _cont(function: str, names: list[str], item: Number, *defaults: float) -> Ca
         arguments = []
         missing = len(names) - len(defaults)
         for i, name in enumerate(names):
-            value = numpy_calls.argument(given, keywords, i, name)
+            value = numpy_arguments.argument(given, keywords, i, name)
             if value is None and i < missing:
                 raise body.refuse(f"{name} of this draw is missing")
             if value is not None and as_number(body.plain(value)) is None:
                 raise body.refuse(f"a draw with an array as {name} is not translated")
             arguments.append(_float(body, value, defaults[i - missing] if i >= missing else 0.0))
-        dims = _size(body, numpy_calls.argument(given, keywords, len(names), "size"))
+        dims = _size(body, numpy_arguments.argument(given, keywords, len(names), "size"))
         for name, c in zip(names, arguments, strict=True):
             if name in ("df", "a", "b"):
                 body.check(f"{c} > 0", "ValueError", f"{name} <= 0")
@@ -300,12 +313,12 @@ def _cont(function: str, names: list[str], item: Number, *defaults: float) -> Ca
 
 def _binomial(body: Body, given: list[Value], keywords: Keywords) -> Value:
     body.program.needs_distributions = True
-    count = numpy_calls.argument(given, keywords, 0, "n")
-    chance = numpy_calls.argument(given, keywords, 1, "p")
+    count = numpy_arguments.argument(given, keywords, 0, "n")
+    chance = numpy_arguments.argument(given, keywords, 1, "p")
     assert count is not None
     n = body.temporary("int64_t", body.as_int(count, "n"))
     p = _float(body, chance, 0.5)
-    dims = _size(body, numpy_calls.argument(given, keywords, 2, "size"))
+    dims = _size(body, numpy_arguments.argument(given, keywords, 2, "size"))
     body.check(f"{n} >= 0", "ValueError", "n < 0")
     body.check(f"{p} >= 0 && {p} <= 1", "ValueError", "p < 0, p > 1 or p contains NaNs")
     item = INT if dims is None else NP_INT
@@ -321,7 +334,7 @@ def _shuffle(body: Body, given: list[Value], keywords: Keywords) -> Value:
         body.emit(f"pp_rng_shuffle({RNG}, {value.c}->v, {value.c}->count, {size});")
         return Fixed(None)
     if isinstance(value, Arr):
-        arrays.writable(body, value)
+        indexing.writable(body, value)
         if not value.pointer:
             raise body.refuse("shuffle() of this view is not translated")
         rest = " * ".join(str(dim) for dim in value.dims[1:]) or "1"
@@ -352,9 +365,9 @@ def _permutation(body: Body, given: list[Value], keywords: Keywords) -> Value:
 
 def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
     value = body.plain(given[0])
-    dims = _size(body, numpy_calls.argument(given, keywords, 1, "size"))
-    replace = numpy_calls.argument(given, keywords, 2, "replace")
-    chances = numpy_calls.argument(given, keywords, 3, "p")
+    dims = _size(body, numpy_arguments.argument(given, keywords, 1, "size"))
+    replace = numpy_arguments.argument(given, keywords, 2, "replace")
+    chances = numpy_arguments.argument(given, keywords, 3, "p")
     replaces = replace is None or bool(body.known(replace, "replace"))
     if chances is not None and isinstance(chances, Fixed) and chances.value is None:
         chances = None
@@ -390,7 +403,7 @@ def _choice(body: Body, given: list[Value], keywords: Keywords) -> Value:
     if isinstance(chosen, Num):
         found = arrays.row(body, source, chosen.c)
         return body.kept(found) if isinstance(found, Num) else found
-    return arrays.subscript(body, source, [chosen])
+    return indexing.subscript(body, source, [chosen])
 
 
 def _is_list_of_texts(value: Value) -> bool:
@@ -411,8 +424,8 @@ def _chosen_texts(body: Body, source: Arr, chosen: Arr) -> Lst:
 
 def _codes(body: Body, texts: tuple[str, ...]) -> Arr:
     """Returns the numbers that stand for texts."""
-    numbers = [body.program.text_number(each) for each in texts]
-    return body.program.table(np.array(numbers, np.int32))
+    numbers = [body.program.texts.number(each) for each in texts]
+    return body.program.tables.array(np.array(numbers, np.int32))
 
 
 def _weighted(
@@ -426,7 +439,7 @@ def _weighted(
     chances = body.in_memory(chances, NP_FLOAT)
     total = body.c_variable("t", "double")
     index = body.c_variable("i", "int64_t")
-    sums = arrays._new(body, NP_FLOAT, chances.dims)
+    sums = arrays.new(body, NP_FLOAT, chances.dims)
     body.emit(f"{total} = 0;")
     with body.block(f"for ({index} = 0; {index} < {count}; {index}++) {{"):
         each = chances.at([index])
@@ -459,7 +472,7 @@ def _without_replacement(body: Body, count: str, dims: tuple[Dim, ...]) -> Value
         "ValueError",
         "Cannot take a larger sample than population when replace is False",
     )
-    result = arrays._new(body, NP_INT, dims)
+    result = arrays.new(body, NP_INT, dims)
     body.check(f"pp_rng_sample({RNG}, {count}, {size}, {result.pointer})", "MemoryError", "")
     return result
 
@@ -468,15 +481,15 @@ def _multivariate_normal(body: Body, given: list[Value], keywords: Keywords) -> 
     mean, cov = (body.fresh(arrays.converted(body.array(each), NP_FLOAT)) for each in given[:2])
     if len(mean.dims) != 1:
         raise body.refuse("the mean of multivariate_normal() needs one axis")
-    shape = _size(body, numpy_calls.argument(given, keywords, 2, "size")) or ()
+    shape = _size(body, numpy_arguments.argument(given, keywords, 2, "size")) or ()
     if len(shape) > 1:
         raise body.refuse("multivariate_normal() with several axes is not translated: reshape it")
     body.program.needs_distributions = True
     dims = (shape or (1,))[0], mean.dims[0]
     normals = _drawn(body, NP_FLOAT, dims, lambda: f"pp_rng_normal({RNG})")
-    found = body.program.call_function(body, library.correlated, [normals, mean, cov], {})
+    found = body.program.functions.call_function(body, library.correlated, [normals, mean, cov], {})
     assert isinstance(found, Arr)
-    return found if shape else arrays.subscript(body, found, [Fixed(0)])
+    return found if shape else indexing.subscript(body, found, [Fixed(0)])
 
 
 HANDLERS: dict[str, Callable[..., Value]] = {

@@ -321,7 +321,7 @@ def store(body: Body, of: Type, place: str, value: Value, what: str = "it") -> N
         other = "NULL" if is_none else "no_options"
         body.emit(f"{place} = {value.c if isinstance(value, Options) else other};")
     elif isinstance(of, Text):
-        body.emit(f"{place} = {program.text_id(value)};")
+        body.emit(f"{place} = {program.texts.c(value)};")
     elif isinstance(of, Member):
         body.emit(f"{place} = {program.member_id(of, value)};")
     elif isinstance(of, List):
@@ -728,3 +728,15 @@ def fixed_type(value: object) -> Type:
         return _widened(of)
     except Refusal:
         return of
+
+
+def kept(of: Type) -> Type:
+    """Returns the type in which a value of a type is kept among others."""
+    if isinstance(of, Constant) and of.value is not None:
+        try:
+            return fixed_type(of.value)
+        except Refusal:
+            return of
+    if isinstance(of, Tuple):
+        return Tuple(tuple(map(kept, of.items)), of.cls)
+    return of

@@ -50,9 +50,9 @@ def method(body: Body, value: Txt, name: str, given: Sequence[Value]) -> Value:
         return getattr(text, name)(*arguments)
 
     if name in TRUTHS:
-        return Num(BOOL, f"({program.text_table(value.c, lambda text: int(call(text)))} != 0)")
+        return Num(BOOL, f"({program.texts.table(value.c, lambda text: int(call(text)))} != 0)")
     if name in NUMBERS:
-        return Num(INT, f"(int64_t){program.text_table(value.c, call)}")
+        return Num(INT, f"(int64_t){program.texts.table(value.c, call)}")
     if name in TEXTS:
         return _text(body, value.c, call)
     if name in PARTS:
@@ -62,15 +62,15 @@ def method(body: Body, value: Txt, name: str, given: Sequence[Value]) -> Value:
 
 def _text(body: Body, c: str, function: Callable[[str], str]) -> Txt:
     program = body.program
-    table = program.text_table(c, lambda text: program.text_number(function(text)))
+    table = program.texts.table(c, lambda text: program.texts.number(function(text)))
     return Txt(body.temporary("int32_t", table))
 
 
 def number(body: Body, value: Txt) -> Num:
     """Returns int(text); raises ValueError in the program if it is none."""
-    is_one = body.program.text_table(value.c, lambda text: int(_as_int(text) is not None))
+    is_one = body.program.texts.table(value.c, lambda text: int(_as_int(text) is not None))
     body.check(is_one, "ValueError", "int() of a text that is no number of 32 bits")
-    table = body.program.text_table(value.c, lambda text: _as_int(text) or 0)
+    table = body.program.texts.table(value.c, lambda text: _as_int(text) or 0)
     return body.number(INT, table)
 
 
@@ -85,8 +85,8 @@ def _as_int(text: str) -> int | None:
 def of_int(body: Body, c: str, before: str = "", behind: str = "") -> Txt:
     """Returns the text of a small int between others: the texts of other ints are not known."""
     program = body.program
-    numbers = [program.text_number(f"{before}{i}{behind}") for i in range(LARGEST_TEXT + 1)]
-    table = program.table(np.array(numbers, np.int32))
+    numbers = [program.texts.number(f"{before}{i}{behind}") for i in range(LARGEST_TEXT + 1)]
+    table = program.tables.array(np.array(numbers, np.int32))
     at = body.temporary("int64_t", c)
     body.check(
         f"{at} >= 0 && {at} <= {LARGEST_TEXT}",
@@ -107,13 +107,13 @@ def part(body: Body, value: Parts, key: Value) -> Txt:
         count = len(value.function(text))
         return int(-count <= at < count)
 
-    body.check(body.program.text_table(value.c, has), "IndexError", "list index out of range")
+    body.check(body.program.texts.table(value.c, has), "IndexError", "list index out of range")
     return _text(body, value.c, lambda text: value.function(text)[at] if has(text) else "")
 
 
 def unpacked(body: Body, value: Parts, count: int) -> tuple[Value, ...]:
     """Returns the parts that are assigned to several names."""
-    table = body.program.text_table(value.c, lambda text: len(value.function(text)))
+    table = body.program.texts.table(value.c, lambda text: len(value.function(text)))
     body.check(f"{table} == {count}", "ValueError", f"{count} values were expected")
     return tuple(part(body, value, Fixed(i)) for i in range(count))
 
@@ -129,7 +129,7 @@ def piece(body: Body, value: Txt, bounds: slice) -> Txt:
 
 def has(body: Body, value: Txt, item: str) -> str:
     """Returns the C condition under which a text contains another."""
-    return f"({body.program.text_table(value.c, lambda text: int(item in text))} != 0)"
+    return f"({body.program.texts.table(value.c, lambda text: int(item in text))} != 0)"
 
 
 def is_text(value: Value) -> bool:
@@ -139,10 +139,10 @@ def is_text(value: Value) -> bool:
 def rank(body: Body, value: Value) -> str:
     """Returns the C expression of a text's place among all texts, in Python's order."""
     program = body.program
-    return program.text_table(program.text_id(value), lambda text: program.rank_of(text))
+    return program.texts.table(program.texts.c(value), lambda text: program.texts.rank(text))
 
 
 def place(body: Body, value: Txt, among: Sequence[str]) -> str:
     """Returns the C expression of the place of a text among known ones; -1: it is none of them."""
     places = {text: at for at, text in reversed(list(enumerate(among)))}
-    return body.program.text_table(value.c, lambda text: places.get(text, -1))
+    return body.program.texts.table(value.c, lambda text: places.get(text, -1))

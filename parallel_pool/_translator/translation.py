@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._translator import agents, purity, reader
-from parallel_pool._translator.definition import Definition, Field, Source
+from parallel_pool._translator.definition import Definition, Source
+from parallel_pool._translator.infos import Infos
 from parallel_pool._translator.refusal import MISTAKES, Refusal, Restart
 from parallel_pool._translator.reset_options import ResetOptions
 from parallel_pool._translator.template import Template
@@ -47,7 +48,7 @@ def _translate(
     template: Template, env_id: str, max_episode_steps: int | None, reward_threshold: float | None
 ) -> Source:
     kind = agents.Definition if template.agents else Definition
-    infos: dict[str, Field] = {}
+    infos = Infos(template.infos, len(template.agents))
     yields: dict[Any, Type] = {}
     open_dicts: dict[Any, dict[str, Type]] = {}
     options = ResetOptions()
@@ -58,7 +59,7 @@ def _translate(
         template.frozen.clear()
         template.divisors.clear()
         made = kind(template, env_id, infos, options, shown)
-        made.program.yields = yields
+        made.program.functions.yields = yields
         made.program.open_dicts = open_dicts
         try:
             return made.write(max_episode_steps, reward_threshold)

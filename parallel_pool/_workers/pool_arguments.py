@@ -7,6 +7,7 @@ import math
 import numbers
 import os
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,32 @@ def check_branches(num_workers: int, num_envs: int) -> None:
         raise PoolError(
             "max_branches: branches need Linux 5.3 or newer, with pidfds and /proc: leave it out"
         )
+
+
+def check_prepared(num_workers: int, num_envs: int, episode_seeds: bool, max_branches: int) -> None:
+    """Raises an exception if the resets of a pool can't be prepared.
+
+    Raises:
+        ValueError: another argument does not go with it.
+        PoolError: the system lacks what it needs.
+    """
+    if not episode_seeds:
+        raise ValueError(
+            "prepare_resets=True without episode_seeds=True: an episode can be begun early only if"
+            " its seed does not depend on the episode before it. Give both; with episode_seeds=True"
+            " alone results are the same"
+        )
+    if num_workers != num_envs:
+        raise ValueError(
+            f"prepare_resets=True, with num_workers={num_workers} for {num_envs} environments: let"
+            f" each have a worker: num_workers={num_envs}, or leave num_workers out"
+        )
+    if max_branches:
+        raise ValueError(
+            f"prepare_resets=True, with max_branches={max_branches}: leave one of them out"
+        )
+    if not sys.platform.startswith("linux"):
+        raise PoolError("prepare_resets=True needs Linux: leave it out")
 
 
 def listed(env_fns: Any) -> list[Any]:

@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool._engine import maker, seeds
+from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import take_list
-from parallel_pool._engine.arguments import check_choice, check_count, check_sizes, seconds
+from parallel_pool._engine.arguments import seconds
 from parallel_pool._engine.base_pool import BUSY, IDLE, INTERRUPTED, BasePool, step_send
 from parallel_pool._engine.env_ids import id_list, read_ids
 from parallel_pool._engine.error_slot import check, error_slot
-from parallel_pool._engine.pool import AUTORESET, REWARDS
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._native import ffi, lib, text
+from parallel_pool._workers import pool_plan
 from parallel_pool._workers.data import messages, spaces
 from parallel_pool._workers.data.action_records import IN_PAYLOAD, ActionPacker, RecordReader
 from parallel_pool._workers.data.messages import FAILURE, Assignment, Failure, Reply
 from parallel_pool._workers.env_calls import Call, EnvCalls
-from parallel_pool._workers.pool_arguments import (
-    MAX_WORKERS,
-    check_branches,
-    check_functions,
-    check_local,
-    check_timeouts,
-    listed,
-)
+from parallel_pool._workers.pool_arguments import listed
 from parallel_pool._workers.replies import Replies
 from parallel_pool._workers.run import local_lane
 from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool._workers.run.step_waits import StepWaits
-from parallel_pool._workers.start import interpreter, native_pool, startup
+from parallel_pool._workers.start import native_pool, startup
 from parallel_pool._workers.start.connection import by_reference
 from parallel_pool._workers.start.deadline import Deadline
-from parallel_pool._workers.start.startup import Share
 from parallel_pool._workers.watch import failures, supervisor
 from parallel_pool._workers.watch.failures import MAX_LISTED, Cause
 from parallel_pool._workers.watch.wait_warnings import WaitWarnings
@@ -55,6 +45,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.named_batch import NamedBatch
     from parallel_pool._engine.views import Views
     from parallel_pool._workers.data.messages import Description
+    from parallel_pool._workers.pool_plan import PoolPlan
     from parallel_pool._workers.start.launch import Worker
 
 __all__ = ["Call", "ProcessPool", "listed", "send_objects"]
@@ -115,6 +106,8 @@ class ProcessPool(EnvCalls):
         reset_arguments: Mapping[str, Any] | None = None,
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
         max_branches: int = 0,
+        episode_seeds: bool = False,
+        prepare_resets: bool = False,
     ) -> None:
         """Starts the workers and makes the environments.
 
@@ -153,6 +146,14 @@ class ProcessPool(EnvCalls):
             max_branches: spare lanes, for branches of the environments, as leases have them. Their
                 environments have the ids after those of env_fns, and can't be sent to meanwhile.
                 Each other environment must have a worker of its own.
+            episode_seeds: each episode that begins without a seed gets one, which follows from the
+                last seed that its environment was given and from the number of episodes since
+                (`parallel_pool._workers.run.episode_seeds.of_episode`). Else the environment's own
+                generator goes on.
+            prepare_resets: each worker has a second process with another environment of the same
+                function, in which the next episode is begun while this one is played. It needs
+                episode_seeds, and gives the same results if resets depend on their seed alone.
+                Each environment has a worker of its own, which is then the default.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -160,117 +161,51 @@ class ProcessPool(EnvCalls):
             Exception: what an environment raised when it was made.
         """
         super().__init__()
-        fns = check_functions(env_fns)
-        num_envs, spare = len(fns), check_count("max_branches", max_branches, 0, MAX_WORKERS)
-        total, rows = check_sizes(num_envs + spare, batch_size)
-        cores = lib.pp_usable_cores(ffi.NULL)
-        wanted = min(cores, num_envs) if num_workers is None else num_workers
-        self.num_workers = check_count("num_workers", wanted, 0, MAX_WORKERS)
-        if self.num_workers > num_envs:
-            raise ValueError(
-                f"num_workers={self.num_workers} > num_envs={num_envs}: choose num_workers <="
-                " num_envs"
-            )
-        self.autoreset = autoreset
-        self.on_error = on_error
-        self._maker = maker.of_all(fns)
-        self._reset_arguments = dict(reset_arguments or {})
-        mode = check_choice("autoreset", autoreset, AUTORESET)
-        reward = check_choice("reward_dtype", reward_dtype, REWARDS)
-        repeats = lib.PP_DEATH_REQUEUE if autoreset == "same_step" else lib.PP_DEATH_REPEAT
-        on_death = check_choice(
-            "on_error",
-            on_error,
-            {
-                "raise": lib.PP_DEATH_FAIL,
-                "restart": repeats,
-                "replace": lib.PP_DEATH_REPLACE,
-            },
+        plan = pool_plan.of(
+            env_fns,
+            num_workers=num_workers,
+            batch_size=batch_size,
+            autoreset=autoreset,
+            reward_dtype=reward_dtype,
+            start_method=start_method,
+            timeout=timeout,
+            start_timeout=start_timeout,
+            on_error=on_error,
+            python=python,
+            reset_arguments=reset_arguments,
+            max_branches=max_branches,
+            episode_seeds=episode_seeds,
+            prepare_resets=prepare_resets,
         )
-        restarts = on_error == "restart"
-        self._keeps_types = keeps_types
-        self._timeout, self._start_timeout = check_timeouts(timeout, start_timeout)
+        self.num_workers, self.autoreset, self.on_error = plan.num_workers, autoreset, on_error
+        self._maker, self._reset_arguments = plan.maker, plan.reset_arguments
+        self._keeps_types, self._seeds_episodes = keeps_types, episode_seeds
         self._local: LocalLane | None = None
-        if not self.num_workers:
-            check_local(
-                timeout=timeout,
-                start_timeout=start_timeout,
-                start_method=start_method,
-                python=python,
-            )
-
-        n, lanes = num_envs, max(1, self.num_workers)
-        if spare:
-            check_branches(self.num_workers, n)
-        cuts = [n * lane // lanes for lane in range(lanes + 1)]
-        pythons = interpreter.for_each(python, n)
-        shares = [
-            Share(lane, a, fns[a:b], interpreter.of_share(pythons[a:b], a), spare > 0)
-            for lane, (a, b) in enumerate(itertools.pairwise(cuts))
-        ]
-        # with branches there is a lane for each environment; `Supervisor.adopt` puts in their own
-        spares = [replace(shares[0], lane=own, first=own) for own in range(n, total)]
-        self._shares = [*shares, *spares]
-        n, lanes = total, lanes + spare
-        deadline = Deadline(self._start_timeout)
+        self._shares = [*plan.shares, *plan.spares]
+        deadline = Deadline(plan.start_timeout)
+        # those that this process steps
         envs: list[Any] = []
         workers: list[Worker] = []
-        if self.num_workers:
-            workers = startup.start(shares, start_method, deadline)
+        if plan.num_workers:
+            workers = startup.start(plan.shares, start_method, deadline)
         self._dumps = workers[0].connection.dumps if workers else by_reference
         try:
             if workers:
-                self.descriptions = startup.wait_until_made(workers, shares, deadline)
+                self.descriptions = startup.wait_until_made(workers, plan.shares, deadline)
             else:
-                self.descriptions = [self._make_here(fns, envs)]
+                self.descriptions = [self._make_here(plan.env_fns, envs)]
             if check_spaces is not None:
                 check_spaces(self.descriptions)
-            first = self.descriptions[0]
-            self.single_observation_space = first.observation_spaces[0]
-            self.single_action_space = first.action_spaces[0]
-            self.metadata, self.render_mode = first.metadata, first.render_mode
-            self.spec = first.spec
-            self._name = "Python environments" if self.spec is None else str(self.spec.id)
-            self._read_spaces(n)
-            # C refers to the names as long as the pool lives
-            handle, self._names = native_pool.create(
-                leaves=self.leaves or (),
-                record_bytes=self._record_bytes,
-                num_envs=n,
-                num_workers=lanes,
-                batch_size=rows,
-                autoreset=mode,
-                reward_dtype=reward,
-                saves_rows=restarts,
-                limits=native_pool.address_space_limits(self.descriptions),
-            )
-            types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
-            self._adopt(handle, rows, n, RecordReader(self._record_bytes), types)
-            self._supervisor: supervisor.Supervisor | LocalLane
+            self._read_description(self.descriptions[0], plan.num_envs)
+            self._make_memory(plan)
             if workers:
-                self._supervisor = supervisor.Supervisor(
-                    handle,
-                    workers,
-                    self._shares,
-                    self._assignments(),
-                    method=start_method,
-                    on_death=on_death,
-                    timeout=self._timeout,
-                    start_timeout=self._start_timeout,
-                    deadline=deadline,
-                )
+                self._supervise(plan, workers, start_method, deadline)
             else:
-                self._local = self._lane_here(handle, envs, fns, self._assignments()[0])
+                only = self._assignments()[0]
+                self._local = self._lane_here(self._handle, envs, plan.env_fns, only)
                 self._is_local = True
                 self._supervisor = self._local
-            self._timer = self._supervisor.timer
-            self._wait_warnings = WaitWarnings()
-            if workers and rows == n > lanes:
-                self._step_waits = StepWaits(n, lanes)
-            self._replies = Replies(handle, n, self._supervisor, restarts)
-            self._end = weakref.finalize(self, self._supervisor.close_in_thread)
-            # at exit a supervisor closes itself
-            self._end.atexit = self._local is not None
+            self._adopt_supervisor(plan)
             self._announce()
         except BaseException:
             if hasattr(self, "_supervisor"):
@@ -295,6 +230,15 @@ class ProcessPool(EnvCalls):
         """Returns what steps the environments of a pool without worker processes."""
         return LocalLane(handle, envs, fns, assignment)
 
+    def _read_description(self, first: Description, num_envs: int) -> None:
+        """Notes what the first worker says of its environments, which all have in common."""
+        self.single_observation_space = first.observation_spaces[0]
+        self.single_action_space = first.action_spaces[0]
+        self.metadata, self.render_mode = first.metadata, first.render_mode
+        self.spec = first.spec
+        self._name = "Python environments" if self.spec is None else str(self.spec.id)
+        self._read_spaces(num_envs)
+
     def _read_spaces(self, num_envs: int) -> None:
         found = spaces.leaves(self.single_observation_space)
         self.leaves = None if found is None or len(found) > MAX_LEAVES else found
@@ -310,6 +254,52 @@ class ProcessPool(EnvCalls):
             self._plain = own[0].dtype, (num_envs, *own[0].shape)
         # by number of environments: the space of their actions
         self._batch_spaces: dict[int, Any] = {}
+
+    def _make_memory(self, plan: PoolPlan) -> None:
+        """Makes the pool in C, with memory for the rows of these spaces."""
+        # C refers to the names as long as the pool lives
+        handle, self._names = native_pool.create(
+            leaves=self.leaves or (),
+            record_bytes=self._record_bytes,
+            num_envs=plan.num_envs,
+            num_workers=plan.num_lanes,
+            batch_size=plan.batch_size,
+            autoreset=plan.autoreset,
+            reward_dtype=plan.reward_dtype,
+            saves_rows=self.on_error == "restart",
+            limits=native_pool.address_space_limits(self.descriptions),
+        )
+        types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
+        reader = RecordReader(self._record_bytes)
+        self._adopt(handle, plan.batch_size, plan.num_envs, reader, types)
+
+    def _supervise(
+        self, plan: PoolPlan, workers: list[Worker], method: str | None, deadline: Deadline
+    ) -> None:
+        """Gives the workers their lanes, waits until all are ready, and watches them."""
+        self._supervisor = supervisor.Supervisor(
+            self._handle,
+            workers,
+            self._shares,
+            self._assignments(),
+            method=method,
+            on_death=plan.on_death,
+            timeout=plan.timeout,
+            start_timeout=plan.start_timeout,
+            deadline=deadline,
+        )
+
+    def _adopt_supervisor(self, plan: PoolPlan) -> None:
+        """Makes what asks the supervisor, and lets it end with this pool."""
+        self._timer = self._supervisor.timer
+        self._wait_warnings = WaitWarnings()
+        if plan.num_workers and plan.batch_size == plan.num_envs > plan.num_lanes:
+            self._step_waits = StepWaits(plan.num_envs, plan.num_lanes)
+        restarts = self.on_error == "restart"
+        self._replies = Replies(self._handle, plan.num_envs, self._supervisor, restarts)
+        self._end = weakref.finalize(self, self._supervisor.close_in_thread)
+        # at exit a supervisor closes itself
+        self._end.atexit = self._local is not None
 
     def _assignments(self) -> list[Assignment]:
         common = Assignment(
@@ -329,6 +319,7 @@ class ProcessPool(EnvCalls):
             recreates=self.on_error == "restart",
             keeps_types=self._keeps_types,
             reset_arguments=self._reset_arguments,
+            seeds_episodes=self._seeds_episodes,
         )
         return native_pool.assignments(self._handle, common, max(1, self.num_workers))
 
@@ -669,3 +660,8 @@ def send_objects(pool: ProcessPool, single: Sequence[Any]) -> None:
     with pool._payloads(None, payloads):
         BasePool.send(pool, IN_PAYLOAD)
     pool._on_sent()
+
+
+def seeds_episodes(pool: Any) -> bool:
+    """Returns whether a pool gives each episode a seed (episode_seeds=True); False for others."""
+    return isinstance(pool, ProcessPool) and pool._seeds_episodes

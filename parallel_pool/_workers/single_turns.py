@@ -108,7 +108,9 @@ def kill_worker(pool: ProcessPool, env_id: int, reason: str) -> bool:
 
 def death_of(pool: ProcessPool, env_id: int) -> Death | None:
     """Returns how the last worker of an environment died that has died."""
-    return pool._supervisor.deaths.get(pool._lane_of(env_id))
+    deaths = pool._supervisor.deaths
+    # it is asked for at each step: without a call of C, at which another thread may go on
+    return deaths.get(pool._lane_of(env_id)) if deaths else None
 
 
 def loss_of(pool: ProcessPool, env_id: int) -> str | None:

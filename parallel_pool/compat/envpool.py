@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.envpool.async_rollout_buffer import AsyncRolloutBuffer
     from parallel_pool._apis.envpool.base import EnvPool
     from parallel_pool._apis.envpool.dm_env import DMEnvPool
     from parallel_pool._apis.envpool.gymnasium_pool import GymnasiumEnvPool
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from parallel_pool._apis.envpool.spec import EnvSpec
 
 __all__ = [
+    "AsyncRolloutBuffer",
     "DMEnvPool",
     "EnvPool",
     "EnvSpec",
@@ -38,6 +40,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
+        "parallel_pool._apis.envpool.async_rollout_buffer": ("AsyncRolloutBuffer",),
         "parallel_pool._apis.envpool.base": ("EnvPool",),
         "parallel_pool._apis.envpool.dm_env": ("DMEnvPool",),
         "parallel_pool._apis.envpool.gymnasium_pool": ("GymnasiumEnvPool",),

@@ -50,6 +50,7 @@ def with_another_info(result: Any) -> Any:
     return *result[:4], {**result[4], "total": -5}
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [

@@ -120,16 +120,16 @@ static pp_xla_array make_array(reader *r) {
 }
 
 static pp_xla_attrs make_attributes(reader *r, attributes *all) {
-  static const char *const names[] = {"has_ids", "has_seeds", "has_signed_seeds", "columns",
-                                      "other"};
+  static const char *const names[] = {
+      "has_ids", "has_seeds", "has_signed_seeds", "columns", "other", "pools", "number"};
   const int64_t size = take_below(r, MOST_ATTRS + 1);
   for (int64_t i = 0; i < size; i++) {
-    const char *name = names[take_below(r, 5)];
+    const char *name = names[take_below(r, 7)];
     const bool is_array = (strcmp(name, "columns") == 0) != (take(r) > 0xe0);
     all->text[i] = (pp_xla_text){name, strlen(name)};
     all->names[i] = &all->text[i];
     all->types[i] = is_array ? PP_XLA_ATTR_ARRAY : PP_XLA_ATTR_SCALAR;
-    all->value[i] = take(r) & 1;
+    all->value[i] = take(r) % (NUM_ENVS + 1);
     all->scalar[i] = (pp_xla_scalar){take(r) < 0xe0 ? PP_XLA_S64 : PP_XLA_PRED, &all->value[i]};
     all->array[i] = (pp_xla_array){0};
     if (is_array) all->array[i] = make_array(r);
@@ -149,10 +149,10 @@ static void *create_error(pp_xla_error_args *args) {
 
 static const pp_xla_api api = {.struct_size = sizeof(api), .create_error = create_error};
 
-static client ours;
+static client ours, visited; /* the second has the number 2 */
 static int32_t number;
 
-static void *spare;
+static void *spare, *visited_spare;
 
 /* The leak sanitizer asks for everything. */
 __attribute__((destructor)) static void close_pool(void) {
@@ -160,6 +160,21 @@ __attribute__((destructor)) static void close_pool(void) {
   pp_xla_unshare(number, -1);
   pp_batch_free(spare, ours.size);
   client_close(&ours);
+  pp_xla_unshare(2, -1);
+  pp_batch_free(visited_spare, visited.size);
+  client_close(&visited);
+}
+
+static void open_visited(void) {
+  int32_t other;
+  visited = make_client("test/Duel-v0", NUM_ENVS - 1);
+  visited.options.autoreset = PP_SAME_STEP;
+  if (!client_open(&visited)) abort();
+  visited_spare = pp_batch_alloc(visited.pool);
+  if (pp_pool_open_visits(visited.pool, &visited.error) < 0 ||
+      pp_xla_share(visited.pool, visited_spare, &other, &visited.error) != PP_OK || other != 2) {
+    abort();
+  }
 }
 
 static void open_pool(void) {
@@ -167,6 +182,7 @@ static void open_pool(void) {
   if (!client_open(&ours) || client_reset(&ours) != NUM_ENVS) abort();
   spare = pp_batch_alloc(ours.pool);
   if (pp_xla_share(ours.pool, spare, &number, &ours.error) != PP_OK) abort();
+  open_visited();
 }
 
 /* Makes the first argument the pool's handle, as all calls of programs but forged ones have it. */
@@ -188,14 +204,16 @@ static bool may_wait(void *(*call)(void *)) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static void *(*const calls[])(void *) = {pp_xla_send, pp_xla_reset,   pp_xla_recv,
-                                           pp_xla_step, pp_xla_observe, pp_xla_refuse};
+  static void *(*const calls[])(void *) = {pp_xla_send,  pp_xla_reset,   pp_xla_recv,
+                                           pp_xla_step,  pp_xla_observe, pp_xla_refuse,
+                                           pp_xla_start, pp_xla_advance};
   reader r = {data, size};
   buffers arguments, results;
   attributes attrs;
   if (!ours.pool) open_pool();
-  void *(*call)(void *) = calls[take_below(&r, 6)];
-  const bool is_forged = take(&r) > 0xf0;
+  void *(*call)(void *) = calls[take_below(&r, 8)];
+  const bool is_pure = call == pp_xla_start || call == pp_xla_advance;
+  const bool is_forged = take(&r) > 0xf0 || is_pure;
   pp_xla_frame frame = {.struct_size = sizeof(frame), .api = &api, .stage = PP_XLA_EXECUTE};
   frame.arguments = make_list(&r, &arguments);
   frame.results = make_list(&r, &results);

@@ -64,7 +64,7 @@ static void check_sends(int32_t is_in_processes) {
   pp_error *error = &w.c.error;
   int64_t actions[NUM_ENVS + 1] = {0};
   int32_t dtype = is_in_processes ? PP_UINT8 : PP_INT64, twice[2] = {1, 1}, own[1] = {1};
-  void *fresh = w.c.fresh;
+  void *fresh = w.c.fresh, *none[MAX_BATCHES] = {NULL};
 
   for (int i = 0; i < 4; i++) {
     int32_t ids[2] = {0, not_there[i]};
@@ -87,6 +87,12 @@ static void check_sends(int32_t is_in_processes) {
   REFUSED(pp_pool_recv(pool, NULL, 0, error), PP_ERR_ARGUMENT);
   REFUSED(pp_pool_recv(pool, fresh, -1, error), PP_ERR_STATE);
   REFUSED(pp_pool_offer(pool, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_roll(pool, fresh, 0, &fresh, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_roll(pool, fresh, INT32_MAX, &fresh, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_roll(pool, fresh, 1, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_roll(pool, NULL, 0, none, error), PP_ERR_ARGUMENT);
+  CHECK(!pp_rollout_alloc(pool, 0));
+  CHECK(!pp_rollout_alloc(pool, INT32_MAX));
   REFUSED(pp_pool_offer(pool, fresh, error), PP_ERR_STATE);
   close_pool(&w);
 }

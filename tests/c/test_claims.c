@@ -24,7 +24,7 @@ static pp_ring_slot *take(pp_ring *ring, pp_claims *claims, void *fresh) {
 }
 
 static int open_ring(pp_ring *ring, pp_claims *claims, int32_t num_envs, int32_t batch_size) {
-  if (!CHECK_EQ(pp_ring_init(ring, num_envs, batch_size), PP_OK)) return 0;
+  if (!CHECK_EQ(pp_ring_init(ring, NULL, num_envs, batch_size), PP_OK)) return 0;
   if (!CHECK_EQ(pp_claims_init(claims, ring), PP_OK)) return 0;
   for (int32_t i = 0; i < ring->capacity; i++) offer(ring, claims, &blocks[i]);
   return 1;
@@ -186,7 +186,7 @@ TEST(four_threads_claim_every_row_once_and_one_of_them_completes_a_block) {
   pthread_t threads[THREADS];
   pp_ring ring;
   pp_claims claims;
-  REQUIRE(pp_ring_init(&ring, THREADS * CLAIMS, BATCH) == PP_OK);
+  REQUIRE(pp_ring_init(&ring, NULL, THREADS * CLAIMS, BATCH) == PP_OK);
   REQUIRE(pp_claims_init(&claims, &ring) == PP_OK);
   for (int32_t i = 0; i < ring.capacity; i++) offer(&ring, &claims, &many[i]);
   for (int32_t i = 0; i < THREADS; i++) {

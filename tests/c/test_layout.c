@@ -138,3 +138,24 @@ TEST(a_reward_is_a_float_of_either_size_and_nothing_else) {
     if (!is_float) CHECK(strstr(error.text, "reward_dtype") != NULL);
   }
 }
+
+TEST(repeated_columns_hold_the_rows_of_all_batches) {
+  enum { ROWS = 5, BATCHES = 7 };
+  pp_config config = make_config(3);
+  pp_pool_options options = make_options(PP_SAME_STEP, PP_WITH_STATISTICS);
+  pp_layout one, all;
+  REQUIRE(pp_layout_init(&one, &config, &options, ROWS, NULL) == PP_OK);
+  pp_layout_repeat(&all, &one, BATCHES);
+  CHECK_EQ(all.size, one.size * BATCHES);
+  CHECK_EQ(all.count, one.count);
+  for (int32_t i = 0; i < all.count; i++) {
+    const pp_column *column = &all.columns[i];
+    int64_t end = i + 1 < all.count ? all.columns[i + 1].offset : all.size;
+    CHECK_EQ(column->row_bytes, one.columns[i].row_bytes);
+    CHECK_EQ(column->offset % PP_ALIGNMENT, 0);
+    // no column reaches into the next
+    CHECK(column->offset + column->row_bytes * ROWS * BATCHES <= end);
+  }
+  pp_layout_repeat(&all, &one, 1);
+  CHECK(memcmp(&all, &one, sizeof(one)) == 0);
+}

@@ -506,6 +506,35 @@ TEST(a_stranger_with_the_pid_of_the_parent_is_not_followed) {
   kill_and_reap(stranger);
 }
 
+#if defined(__linux__)
+TEST(a_process_dies_with_its_parent_and_with_no_other) {
+  int said[2];
+  char status = 1;
+  REQUIRE(pipe(said) == 0);
+  pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    pid_t own = getpid();
+    if (fork() == 0) {
+      char answers = (char)(pp_os_die_with_parent(own + 1) == PP_ERR_SYSTEM &&
+                            pp_os_die_with_parent(own) == PP_OK);
+      if (write(said[1], &answers, 1) != 1) _exit(1);
+    } else {
+      close(said[1]);
+    }
+    never_come_back();
+  }
+  close(said[1]);
+  CHECK_EQ(read(said[0], &status, 1), 1);
+  CHECK_EQ(status, 1);
+  CHECK(is_open(said[0]));
+  kill(child, SIGKILL);
+  CHECK(is_closed_by_all(said[0]));
+  waitpid(child, NULL, 0);
+  close(said[0]);
+}
+#endif
+
 /* ----------------------------------------------------------------------------------- pages -- */
 
 TEST(pages_are_zeroed_and_writable) {

@@ -884,6 +884,19 @@ TEST(stats_count_the_threads_that_exist) {
   client_close(&c);
 }
 
+TEST(a_pool_that_takes_turns_does_not_spin) {
+  const int64_t zeros[16] = {0};
+  client c = make_client("CartPole-v1", 16);
+  c.options.num_threads = 3;
+  REQUIRE(client_open(&c));
+  CHECK(c.pool->ops.spin_cores(c.pool) > 0);
+  pp_pool_stop_spinning(c.pool);
+  CHECK_EQ(c.pool->ops.spin_cores(c.pool), 0);
+  CHECK_EQ(client_reset(&c), 16);
+  for (int32_t i = 0; i < 50; i++) CHECK_EQ(client_step(&c, NULL, 16, zeros), 16);
+  client_close(&c);
+}
+
 TEST(pinned_workers_stay_on_the_node_of_their_lane) {
   for (int32_t nodes = 1; nodes <= 4; nodes++) {
     const char *root = make_machine(nodes);
@@ -955,4 +968,57 @@ TEST(a_forked_child_has_no_pool_but_can_make_one) {
   CHECK_EQ(client_recv(&c), 16);
   CHECK_EQ(client_step(&c, NULL, 16, zeros), 16);
   client_close(&c);
+}
+
+/* returns the address of a batch in the memory of a rollout */
+static void *batch_at(const client *c, void *memory, int32_t batch) {
+  return (char *)memory + c->size * batch;
+}
+
+TEST(batches_of_a_rollout_are_rows_of_one_array) {
+  enum { FEW = 4, BATCHES = 6 };
+  const int64_t actions[FEW] = {0, 1, 0, 1};
+  client c = make_client("CartPole-v1", FEW), other = make_client("CartPole-v1", FEW);
+  if (client_open(&c) && client_open(&other)) {
+    void *memory = pp_rollout_alloc(c.pool, BATCHES), *own[MAX_BATCHES], *blocks[MAX_BATCHES];
+    const pp_column *observations = &c.columns[0];
+    REQUIRE(memory != NULL);
+    for (int32_t i = 0; i < c.capacity; i++) {
+      own[i] = c.given[(c.oldest + i) % c.capacity];
+      blocks[i] = batch_at(&c, memory, i);
+    }
+    CHECK_EQ(client_reset(&c), FEW);
+    CHECK_EQ(client_reset(&other), FEW);
+    for (int32_t i = 0; i < c.capacity; i++) own[i] = c.given[(c.oldest + i) % c.capacity];
+
+    // in flight: nothing changes
+    CHECK_EQ(pp_pool_send(c.pool, NULL, FEW, actions, PP_INT64, &c.error), PP_OK);
+    CHECK_EQ(pp_pool_roll(c.pool, memory, BATCHES, blocks, &c.error), PP_ERR_STATE);
+    CHECK_EQ(client_recv(&c), FEW);
+    CHECK_EQ(client_step(&other, NULL, FEW, actions), FEW);
+    CHECK(memcmp(c.batch, other.batch, (size_t)c.size) == 0);
+    for (int32_t i = 0; i < c.capacity; i++) own[i] = c.given[(c.oldest + i) % c.capacity];
+
+    CHECK_EQ(pp_pool_roll(c.pool, memory, BATCHES, blocks, &c.error), PP_OK);
+    for (int32_t i = 0; i < BATCHES; i++) {
+      // the blocks of its own come after the last batch
+      int32_t next = i + c.capacity;
+      void *fresh = next < BATCHES ? batch_at(&c, memory, next) : own[next - BATCHES];
+      const char *row =
+          (char *)memory + BATCHES * observations->offset + i * FEW * observations->row_bytes;
+      CHECK_EQ(pp_pool_step(c.pool, NULL, FEW, actions, PP_INT64, fresh, &c.error), FEW);
+      CHECK_EQ(client_step(&other, NULL, FEW, actions), FEW);
+      CHECK(memcmp(row, (char *)other.batch + observations->offset,
+                   (size_t)(observations->row_bytes * FEW)) == 0);
+    }
+    CHECK_EQ(pp_pool_roll(c.pool, NULL, 0, own, &c.error), PP_OK);
+    for (int32_t i = 0; i < c.capacity; i++) c.given[i] = own[i];
+    c.oldest = 0;
+    CHECK_EQ(client_step(&c, NULL, FEW, actions), FEW);
+    CHECK_EQ(client_step(&other, NULL, FEW, actions), FEW);
+    CHECK(memcmp(c.batch, other.batch, (size_t)c.size) == 0);
+    pp_batch_free(memory, c.size * BATCHES);
+  }
+  client_close(&c);
+  client_close(&other);
 }

@@ -310,6 +310,45 @@ TEST(the_reply_heap_of_a_worker_does_not_grow_for_ever) {
   test_pool_close(&w);
 }
 
+/* Two workers serve a lane in turn: the second one resumes after the first one's turns, and does
+ * not write where a reply lies that the parent may not have read. */
+TEST(a_worker_resumes_after_another) {
+  test_pool w = test_pool_open(1, 1, 1, PP_NEXT_STEP);
+  pp_pool *pool = w.c.pool;
+  pp_worker *both[2];
+  uint8_t bytes[1000];
+  const void *found;
+  int64_t size;
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool),
+                            pp_pool_reply_fd(pool, 0), 0, &both[i], NULL),
+             PP_OK);
+  }
+  for (int round = 0; round < 6; round++) {
+    pp_worker *worker = both[round % 2];
+    CHECK_EQ(pp_pool_send_reset(pool, NULL, 1, NULL, NULL, NULL, NULL), PP_OK);
+    CHECK_EQ(pp_worker_take(worker, 0), 1);
+    fill(bytes, 1000, round);
+    CHECK_EQ(pp_worker_reply(worker, 0, bytes, 1000, NULL), PP_OK);
+    pp_worker_turns(worker)->kinds[0] = PP_TURN_RESET;
+    pp_worker_deliver(worker, 0, 1);
+    CHECK_EQ(client_recv(&w.c), 1);
+    worker = both[(round + 1) % 2];
+    CHECK_EQ(pp_worker_resume(worker), PP_OK);
+    CHECK_EQ(pp_pool_request(pool, 0, "x", 1, NULL), PP_OK);
+    CHECK_EQ(pp_worker_take(worker, 0), 0);
+    fill(bytes, 1000, round + 100);
+    CHECK_EQ(pp_worker_answer(worker, bytes, 1000, NULL), PP_OK);
+    CHECK_EQ(answer_of(&w, 0, &found, &size), 1);
+    CHECK(size == 1000 && is_filled(found, size, round + 100));
+    found = pp_pool_reply(pool, 0, &size);
+    CHECK(size == 1000 && is_filled(found, size, round));
+  }
+  w.rows += 6;
+  for (int i = 0; i < 2; i++) pp_worker_close(both[i]);
+  test_pool_close(&w);
+}
+
 /* -------------------------------------------------------------------- threads as workers -- */
 
 /* A worker that uses the pool's own mapping, because ThreadSanitizer does not see races between two

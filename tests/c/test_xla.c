@@ -195,6 +195,13 @@ TEST(xla_learns_the_version) {
     CHECK_EQ(metadata.version.minor, PP_XLA_MINOR);
     CHECK_EQ(metadata.traits, 0);
   }
+  // an older XLA is told its own version, a newer one ours
+  pp_xla_speak(1);
+  pp_xla_step(&frame);
+  CHECK_EQ(metadata.version.minor, 1);
+  pp_xla_speak(PP_XLA_MINOR + 1);
+  pp_xla_step(&frame);
+  CHECK_EQ(metadata.version.minor, PP_XLA_MINOR);
   // other stages have no work
   frame = (pp_xla_frame){.stage = PP_XLA_EXECUTE - 1};
   CHECK(pp_xla_step(&frame) == NULL);

@@ -46,6 +46,7 @@ def test_copies_and_pickles_are_refused(case: Case, tmp_path: Path) -> None:
         compare(case.kind.play(env), case.kind.play(twin), "after the child")
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("case", GAMES, ids=NAME)
 def test_copies_and_pickles_of_games_are_new(case: Case, tmp_path: Path) -> None:
     """They begin like any other game, in a forked child too, and do nothing to the original."""

@@ -15,8 +15,17 @@ from parallel_pool._engine import registry
 from parallel_pool._testing import contract, guards, speed
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven(
+    *("csrc/native", "csrc/os", "csrc/pool", "csrc/threads", "csrc/envs/_template.c"),
+    "parallel_pool/_engine",
+    by="env",
+)
+
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "control_suite", "mujoco", "procgen")
+EXPENSIVE = (
+    *("ale", "atari", "atari_players", "box2d", "control_suite", "mujoco", "procgen"),
+    "robotics",
+)
 # all games of one API share the code that is tested here: these stand for all of Atari and Procgen
 VARIANTS = {"pong", "breakout", "adventure", "coinrun", "CoinrunEasy"}
 # the older ids of a MuJoCo task are the newest with other options: those of two tasks stand for all
@@ -32,6 +41,13 @@ PHYSICS = {
     *("dm_control/hopper-hop-v0", "dm_control/reacher-easy-v0", "dm_control/lqr-lqr_2_1-v0"),
     "StackerStack2-v1",
 }
+# so do Gymnasium-Robotics': these have an object and a free gripper, walls, Ant's infos, values of
+# their own in the model, a goal that a reset computes, episodes that begin where the last one
+# ended, and goals in dicts
+ROBOTS = {
+    *("FetchPickAndPlace-v4", "PointMaze_UMaze-v3", "AntMaze_UMaze-v5", "AdroitHandPen-v1"),
+    *("HandReach-v3", "HandManipulateEgg_BooleanTouchSensors-v1", "FrankaKitchen-v1"),
+}
 IDS = sorted(
     id
     for id, found in registry.definitions().items()
@@ -40,6 +56,7 @@ IDS = sorted(
     and not (found.family == "mpe" and id not in WORLDS)
     and not (id.startswith("BabyAI-") and id not in LEVELS)
     and not (found.family == "control_suite" and id not in PHYSICS)
+    and not (found.family == "robotics" and id not in ROBOTS)
 )
 # make check tests one or two ids of each family, and all of the family test
 SAMPLED = {
@@ -48,7 +65,7 @@ SAMPLED = {
     *("Blackjack-v1", "Catch-v0", "Taxi-v4", "MiniGrid-Dynamic-Obstacles-8x8-v0"),
     "BabyAI-BossLevel-v0",
     "procgen-coinrun-v0",
-    "dm_control/reacher-easy-v0",
+    *("dm_control/reacher-easy-v0", "PointMaze_UMaze-v3"),
 }
 QUICK = {env for env in IDS if registry.find(env).family == "test"} | SAMPLED
 CASES = sampled(IDS, QUICK)

@@ -104,6 +104,7 @@ def test_every_row_comes_once(env: str, autoreset: str, batch_size: int, num_thr
     assert min(counts) < batch_size
 
 
+@pytest.mark.sanitizers
 def test_every_row_of_worker_processes_comes_once() -> None:
     rng = np.random.default_rng(0)
     with ProcessPool([Counting] * 7, num_workers=3, batch_size=4, start_method="fork") as pool:
@@ -158,6 +159,7 @@ class OneStep(Counting):
         return observation, reward, True, truncated, info
 
 
+@pytest.mark.sanitizers
 def test_a_straggler_that_resets_in_the_same_step_is_not_waited_for(tmp_path: Path) -> None:
     go = tmp_path / "go"
     fns: list[Callable[[], Any]] = [Counting] * 4

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-import numpy as np
 import pytest
 
 from parallel_pool._engine import registry
-from parallel_pool._engine.pool import Pool
+from tests.support.replays import check_replay
 
 IDS = sorted(
     env_id
@@ -24,16 +23,4 @@ IDS = sorted(
 @pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_and_snapshots(env_id: str) -> None:
-    options = {"frame_stack": 2}
-    with Pool(env_id, 3, seed=1, max_episode_steps=7, options=options) as pool:
-        space = pool.spec.action_space()
-        space.seed(0)
-        actions = [np.stack([space.sample() for _ in range(3)]) for _ in range(12)]
-        pool.reset()
-        for action in actions:
-            pool.step(action)
-        snapshots = pool.get_state()
-        first = [pool.step(action).reward.copy() for action in actions]
-        pool.set_state(snapshots)
-        again = [pool.step(action).reward.copy() for action in actions]
-    assert np.array_equal(first, again)
+    check_replay(env_id)

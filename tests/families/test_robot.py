@@ -53,6 +53,7 @@ def cheetah(tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------ Gymnasium --
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("seed", [0, 7, 123456789])
 def test_a_half_cheetah_equals_gymnasiums(cheetah: Path, seed: int) -> None:
@@ -152,6 +153,7 @@ VALUES = {
 }
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("values", VALUES)
 def test_a_quadruped_equals_a_plain_loop(quadruped: str, values: str) -> None:
     count, actions = 3, np.random.default_rng(5).uniform(-1, 0.2, (400, 3, 8)).astype(np.float32)
@@ -266,6 +268,7 @@ def test_both_kinds_of_files_pass_all_checks(
         assert cli.main(["check", str(each_file)]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.filterwarnings("ignore:.*settotalmass")
 @pytest.mark.parametrize("model", ["half_cheetah.xml", "quadruped.xml", "pendulum.xml"])
 def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:
@@ -287,6 +290,7 @@ def test_a_start_is_simulated(model: str, tmp_path: Path) -> None:
             assert np.isfinite(pool.step(action).obs).all()
 
 
+@pytest.mark.sanitizers
 def test_a_change_of_an_included_file_is_seen(tmp_path: Path) -> None:
     shutil.copytree(HERE, tmp_path, dirs_exist_ok=True)
     parallel_pool.load_source(tmp_path / "quadruped.c")

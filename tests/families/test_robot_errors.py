@@ -59,7 +59,7 @@ def test_a_name_that_is_not_in_the_model(folder: Path) -> None:
         parallel_pool.load_source(folder / "quadruped.c")
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1, sanitizers=2)
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
@@ -126,6 +126,7 @@ def test_an_older_mujoco(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         parallel_pool.load_source(folder / "quadruped.c")
 
 
+@pytest.mark.sanitizers
 def test_headers_of_another_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a library that was made elsewhere is, or before an upgrade."""
     (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
@@ -157,6 +158,7 @@ def test_new(
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.sanitizers
 def test_a_forged_own_state_is_refused(folder: Path) -> None:
     (env_id,) = parallel_pool.load_source(folder / "quadruped.c")
     testing = pytest.importorskip("parallel_pool.testing")

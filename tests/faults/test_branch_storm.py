@@ -114,10 +114,13 @@ async def kill_some(pool: LeasePool, seed: int) -> None:
                 os.kill(chooser.choice(pids), signal.SIGKILL)
 
 
-SLOW = [pytest.param(*each, marks=pytest.mark.slow) for each in ((60, "fork"), (25, "forkserver"))]
+STORMS = [
+    pytest.param(6, "fork", marks=pytest.mark.sanitizers),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in ((60, "fork"), (25, "forkserver"))),
+]
 
 
-@pytest.mark.parametrize(("rounds", "method"), [(6, "fork"), *SLOW])
+@pytest.mark.parametrize(("rounds", "method"), STORMS)
 def test_no_step_is_lost_or_done_twice(
     rounds: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

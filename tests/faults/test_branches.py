@@ -163,6 +163,7 @@ def goes(lease: Lease, steps: int) -> None:
 # -------------------------------------------------------------------------------- what is refused
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("kind", HELD)
 def test_what_a_fork_cannot_copy_is_named(kind: str) -> None:
     with leased() as (_, lease):
@@ -268,6 +269,7 @@ def test_a_branch_killed_between_two_calls(is_asleep: bool) -> None:
         goes(other, 2)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("trouble", ["spin", "sleep"])
 def test_a_branch_that_hangs_is_killed_at_its_deadline(trouble: str) -> None:
     with leased() as (pool, lease), lease.branches(2) as (branch, other):
@@ -323,10 +325,11 @@ def test_branches_go_on_after_the_death_of_the_original(method: str) -> None:
 LINES = 120
 
 
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("in_branch", [False, True])
 @pytest.mark.parametrize("first", [1, pytest.param(0, marks=pytest.mark.slow)])
 def test_deaths_at_every_line(in_branch: bool, first: int) -> None:
-    """Of the worker that forks, and of a branch; the quick test takes every 13th line."""
+    """Of the worker that forks, and of a branch; the sanitizers take every 13th line."""
     with branched(2) as pool, pool.lease() as other, pool.lease() as lease:
         other.reset(seed=1)
         for steps, line in enumerate(range(first, LINES, 13 if first else 1)):
@@ -437,6 +440,7 @@ def test_branches_outlive_the_lease_of_the_original() -> None:
         wait_for(lambda: not pool.num_branches)
 
 
+@pytest.mark.sanitizers
 def test_an_event_loop_that_is_closed_with_branches_open() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as lease:
@@ -515,7 +519,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.quick(1)
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 def test_branches_end_with_a_program_that_is_killed(
     program: Callable[..., Program], method: str
@@ -546,6 +550,7 @@ def test_an_environment_that_forks(capfd: pytest.CaptureFixture[str]) -> None:
     assert "returned from" in capfd.readouterr().err
 
 
+@pytest.mark.sanitizers
 def test_nothing_is_left_of_many_branches() -> None:
     def count(folder: str) -> int:
         return len(os.listdir(f"/proc/self/{folder}"))

@@ -21,6 +21,10 @@ from parallel_pool._testing import forgery
 from tests.support import forged_states
 from tests.support.sampling import ATARI_GAMES, FEW_ATARI_GAMES
 
+pytestmark = pytest.mark.proven(
+    "csrc/native", "csrc/os", "csrc/pool", "csrc/threads", "parallel_pool/_engine", by="env"
+)
+
 IDS = sorted(registry.definitions())
 FAMILIES = sorted({registry.find(env).family for env in IDS})
 # of families whose steps or whose making take long, those that make check and the sanitizers run
@@ -32,6 +36,7 @@ FEW = {
     "control_suite": ["StackerStack2-v1", "dm_control/lqr-lqr_2_1-v0"],
     "mujoco": ["Ant-v5", "Reacher-v5"],
     "procgen": ["procgen-coinrun-v0"],
+    "robotics": ["AntMaze_UMaze-v5", "FetchPickAndPlace-v4", "HandManipulateEgg-v1"],
 }
 # in make check: ids of each family, snapshots of each id, and families that share a process
 QUICK_IDS, QUICK_COUNT, FAMILIES_TOGETHER = 3, 40, 4
@@ -68,6 +73,11 @@ SUITE = {
     *("dm_control/hopper-hop-v0", "dm_control/lqr-lqr_2_1-v0", "dm_control/reacher-easy-v0"),
     "StackerStack2-v1",
 }
+# Gymnasium-Robotics' tasks share the check, too, and differ in the numbers that they keep
+ROBOTS = {
+    *("AntMaze_UMaze-v5", "FetchPickAndPlace-v4", "PointMaze_UMaze-v3", "AdroitHandPen-v1"),
+    *("HandReach-v3", "HandManipulateEgg-v1", "FrankaKitchen-v1"),
+}
 # ids that share a process
 TOGETHER = 6
 
@@ -85,6 +95,8 @@ def has_own_code(env: str) -> bool:
         return env in PROCGEN
     if definition.family == "control_suite":
         return env in SUITE
+    if definition.family == "robotics":
+        return env in ROBOTS
     return True
 
 

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import parallel_pool
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.rollouts import RolloutMemory, rolling
 from parallel_pool.errors import StateError
+from parallel_pool.testing import inspect
 
 
 class Interrupter:
@@ -113,6 +116,7 @@ SLOW = """
 import os, signal, threading, sys
 import numpy as np
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.rollouts import RolloutMemory, rolling
 from parallel_pool.errors import StateError
 pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=1500))
 names = [column.name for column in pool.columns]
@@ -151,3 +155,88 @@ def test_a_real_signal_ends_the_wait() -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "fine" in done.stdout
+
+
+@pytest.mark.quick(1)
+def test_interrupt_anywhere_in_a_rollout_leaves_the_pool_as_it_would_any_step() -> None:
+    num_envs, steps = 3, 4
+    pool = Pool("test/Fault-v0", num_envs, num_threads=1)
+    pool.reset()
+    actions = np.zeros(num_envs, np.int64)
+    count = 0
+    interrupted = pending = 0
+
+    def collect() -> list[Any]:
+        memory = RolloutMemory(pool, steps)
+        with rolling(pool, memory):
+            batches = [pool.step(actions) for _ in range(steps)]
+        for at, batch in enumerate(batches):
+            assert np.shares_memory(batch.obs, memory.arrays[0][at + 1])
+        return batches
+
+    for place in range(1, 600):
+        try:
+            batches = Interrupter(place).run(collect)
+        except KeyboardInterrupt:
+            interrupted += 1
+            if pool.in_flight:
+                pending += 1
+                with pytest.raises(StateError, match="pending"):
+                    collect()
+                pool.recv()
+            kept = pool.step(actions)
+            # the environment counts its steps itself, and a step is done at most once
+            assert count < kept.count_[0] <= count + steps + 1
+            count = int(kept.count_[0])
+        else:
+            assert [int(batch.count_[0]) for batch in batches] == list(
+                range(count + 1, count + steps + 1)
+            )
+            count += steps
+        after = [pool.step(actions) for _ in range(5)]
+        assert [int(batch.count_[0]) for batch in after] == list(range(count + 1, count + 6))
+        count += 5
+        if place > 30 and interrupted < place // 2:
+            break
+    assert interrupted > 40
+    assert pending > 3
+    del after, kept, batches
+    for _ in range(20):
+        pool.step(actions)
+    assert inspect(pool).blocks < 9
+    pool.close()
+
+
+@pytest.mark.quick(1)
+def test_interrupt_anywhere_in_an_asynchronous_rollout_loses_no_step() -> None:
+    num_envs, steps = 3, 2
+    options = {"num_envs": num_envs, "batch_size": 2, "num_threads": 1}
+    envs = parallel_pool.make_gymnasium("test/Fault-v0", **options)
+    buffer = envs.rollout(steps)
+    # how often the policy has acted for each environment, and the steps that these have counted
+    acted, counted = np.zeros(num_envs, int), np.zeros(num_envs, int)
+    interrupted = pending = 0
+
+    def policy(observations: Any, env_ids: Any) -> Any:
+        acted[env_ids] += 1
+        return np.zeros(len(env_ids), np.int64)
+
+    envs.async_reset()
+    for place in range(1, 1000, 2):
+        before = interrupted
+        try:
+            Interrupter(place).run(buffer.collect, policy)
+        except KeyboardInterrupt:
+            interrupted += 1
+            pending += envs.pool.in_flight > 0
+        # it goes on with what the other has left in flight
+        rollout = buffer.collect(policy)
+        counts = np.array([info["count"] for info in rollout.infos])
+        np.testing.assert_array_equal(counts, counts[0] + np.arange(steps)[:, None])
+        np.testing.assert_array_equal(rollout.next_observations[:, :, 0], counts)
+        assert (counts[0] > counted).all() and (counts[-1] <= acted).all()
+        counted = counts[-1]
+        if interrupted == before:
+            break
+    assert interrupted > 50 and pending > 20
+    envs.close()

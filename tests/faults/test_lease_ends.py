@@ -74,6 +74,7 @@ def test_cancelling_who_has_just_got_an_environment() -> None:
     run(play)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
 def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(what: str) -> None:
     async def play(pool: LeasePool) -> None:
@@ -106,6 +107,7 @@ def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(what: str) -
     run(play)
 
 
+@pytest.mark.sanitizers
 def test_a_cancelled_call_that_never_ends_is_killed_after_the_grace() -> None:
     async def play(pool: LeasePool) -> None:
         async def spin() -> None:
@@ -123,6 +125,7 @@ def test_a_cancelled_call_that_never_ends_is_killed_after_the_grace() -> None:
     run(play, grace=0.2)
 
 
+@pytest.mark.sanitizers
 def test_a_lease_goes_on_after_a_cancelled_call_with_a_reset() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
@@ -193,6 +196,7 @@ def test_leases_begin_in_the_order_in_which_they_were_asked_for() -> None:
     run(play)
 
 
+@pytest.mark.sanitizers
 def test_thousands_of_leases_in_turn() -> None:
     async def play(pool: LeasePool) -> None:
         async def ask() -> None:
@@ -257,6 +261,7 @@ def test_a_lease_that_is_over() -> None:
 # ----------------------------------------------------------------------------------- closing --
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("waits", [False, True])
 def test_closing_ends_calls_in_flight_and_waiting(waits: bool) -> None:
     async def main() -> None:
@@ -447,11 +452,13 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sanitizers
 def test_ctrl_c_ends_the_wait_of_a_thread(program: Callable[..., Program]) -> None:
     done = program(INTERRUPTED).end()
     assert done.out.split() == ["interrupted", "interrupted", "over"]
 
 
+@pytest.mark.sanitizers
 def test_a_program_ends_with_leases_open(program: Callable[..., Program]) -> None:
     # waits for the end of all its processes
     done = program(LEFT_OPEN).end()

@@ -41,7 +41,7 @@ async def noticed(pool: LeasePool, env_id: int, pid: int | None) -> None:
         await asyncio.sleep(0.001)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_noticed", [False, True])
 @pytest.mark.parametrize("steps", [-1, 0, 2])
 def test_a_worker_killed_between_two_calls(steps: int, is_noticed: bool) -> None:
@@ -147,6 +147,7 @@ def test_a_deadline_ends_what_would_last_for_ever(what: str, trouble: str) -> No
     run(play)
 
 
+@pytest.mark.slow
 def test_the_pools_timeout_is_for_calls_without_their_own() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
@@ -159,6 +160,7 @@ def test_the_pools_timeout_is_for_calls_without_their_own() -> None:
     run(play, timeout=0.3)
 
 
+@pytest.mark.slow
 def test_others_step_on_while_one_spins() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env, pool.lease() as other:
@@ -176,6 +178,7 @@ def test_others_step_on_while_one_spins() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_a_reset_is_tried_again() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
@@ -190,6 +193,7 @@ def test_a_reset_is_tried_again() -> None:
     run(play)
 
 
+@pytest.mark.slow
 def test_kill_ends_the_call_in_flight_and_nothing_else() -> None:
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env, pool.lease() as other:

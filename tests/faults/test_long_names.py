@@ -18,10 +18,11 @@ from parallel_pool._engine.arguments import MAX_NAME, named
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import Option
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.compat import sb3
 from parallel_pool.compat.ale import AtariVectorEnv
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv, env, parallel_env
-from parallel_pool.compat.sb3 import PoolVecEnv
+from tests.support.sampling import sampled
 
 LONG = "x" * 10**6
 HUGE = 10**5000
@@ -84,12 +85,12 @@ CALLS: dict[str, Callable[[], Any]] = {
     "load symbol": lambda: parallel_pool.load("x.so", LONG),
     "load_source": lambda: parallel_pool.load_source(f"{LONG}.c"),
     "load_source suffix": lambda: parallel_pool.load_source(f"x.{LONG}"),
-    "sb3": lambda: PoolVecEnv(LONG, 2),
-    "sb3 option": lambda: PoolVecEnv("CartPole-v1", 2, env_kwargs={LONG: 1}),
-    "sb3 get_attr": lambda: PoolVecEnv("CartPole-v1", 2).get_attr(LONG),
-    "sb3 env_method": lambda: PoolVecEnv("CartPole-v1", 2).env_method(LONG),
-    "sb3 indices": lambda: PoolVecEnv("CartPole-v1", 2).get_attr("spec", HUGE),
-    "sb3 seed": lambda: PoolVecEnv("CartPole-v1", 2).seed(-HUGE),
+    "sb3": lambda: sb3.PoolVecEnv(LONG, 2),
+    "sb3 option": lambda: sb3.PoolVecEnv("CartPole-v1", 2, env_kwargs={LONG: 1}),
+    "sb3 get_attr": lambda: sb3.PoolVecEnv("CartPole-v1", 2).get_attr(LONG),
+    "sb3 env_method": lambda: sb3.PoolVecEnv("CartPole-v1", 2).env_method(LONG),
+    "sb3 indices": lambda: sb3.PoolVecEnv("CartPole-v1", 2).get_attr("spec", HUGE),
+    "sb3 seed": lambda: sb3.PoolVecEnv("CartPole-v1", 2).seed(-HUGE),
     "pettingzoo": lambda: PoolParallelEnv(LONG, 2),
     "pettingzoo env": lambda: env(LONG),
     "pettingzoo parallel": lambda: parallel_env(LONG),
@@ -107,9 +108,13 @@ CALLS: dict[str, Callable[[], Any]] = {
 }
 
 
+# importing Stable-Baselines3 takes two seconds, and makes each later fork slower
+QUICK = [call for call in CALLS if not call.startswith("sb3")]
+
+
 @pytest.mark.quick(4)
 @pytest.mark.usefixtures("quiet_gymnasium")
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", sampled(CALLS, QUICK))
 def test_messages_show_a_part_of_what_is_long(call: str) -> None:
     with pytest.raises(Exception) as error:
         CALLS[call]()
@@ -154,7 +159,16 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
 
 
 @pytest.mark.parametrize("env_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
-@pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVecEnv, PoolVectorEnv])
+@pytest.mark.parametrize(
+    "make",
+    [
+        parallel_pool.make_vec,
+        pytest.param(
+            lambda *given: sb3.PoolVecEnv(*given), marks=pytest.mark.slow, id="PoolVecEnv"
+        ),
+        PoolVectorEnv,
+    ],
+)
 def test_several_colons_are_one_error(env_id: str, make: Any) -> None:
     """Gymnasium's own is "too many values to unpack"."""
     message = f"env='{env_id}' has {env_id.count(':')} colons: give an id, or module:id"

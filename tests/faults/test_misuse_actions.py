@@ -88,6 +88,7 @@ def test_an_object_that_is_not_a_sequence_is_refused(actions: Any, message: str)
     assert_refused("CartPole-v1", sends(actions), TypeError, message)
 
 
+@pytest.mark.sanitizers
 def test_a_tensor_that_requires_its_gradient_is_refused() -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.zeros((3, 1), requires_grad=True)

@@ -18,7 +18,7 @@ import pytest
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool.compat.sb3 import PoolVecEnv
+from parallel_pool.compat import sb3
 from parallel_pool.errors import WorkerError
 from tests.faults.failing_envs import OBS, Counting
 
@@ -183,7 +183,14 @@ def endless() -> Iterator[Callable[[], Any]]:
         yield Counting
 
 
-@pytest.mark.parametrize("kind", [ProcessPool, ProcessVectorEnv, PoolVecEnv])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ProcessPool,
+        ProcessVectorEnv,
+        pytest.param(lambda fns: sb3.PoolVecEnv(fns), marks=pytest.mark.slow, id="PoolVecEnv"),
+    ],
+)
 def test_an_endless_iterable_is_refused(kind: Any) -> None:
     with pytest.raises(ValueError, match=f"generator that yields more than {MAX_YIELDED}"):
         kind(endless())

@@ -13,7 +13,7 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._engine import base_pool
 from parallel_pool._engine.buffers import Array
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool.compat.sb3 import PoolVecEnv
+from parallel_pool.compat import sb3
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
 from tests.faults.failing_envs import Counting, WaitFor, until_stepping
 from tests.support.timeouts import wait_for
@@ -115,9 +115,10 @@ def test_a_wrong_count_ends_waits_of_the_vector_environment(
     env.close()
 
 
+@pytest.mark.slow
 def test_a_wrong_count_ends_waits_of_stable_baselines(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    env = PoolVecEnv(functions(path), num_workers=1, start_method="fork")
+    env = sb3.PoolVecEnv(functions(path), num_workers=1, start_method="fork")
     actions = np.zeros(MANY, np.int64)
     env.reset()
     env.step(actions)

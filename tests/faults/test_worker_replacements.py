@@ -41,6 +41,7 @@ def begin_again(pool: Any) -> None:
     assert pool.step(ACTIONS)[OBS][2:, 0].tolist() == [1, 1]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("autoreset", MODES)
 def test_what_is_in_flight_fails_and_others_fail_at_their_next_step(autoreset: str) -> None:
     with pool_of(kill_self, 2, on_error="replace", autoreset=autoreset) as pool:
@@ -70,6 +71,7 @@ def test_a_reset_in_flight_fails_too_and_is_not_done_again() -> None:
         np.testing.assert_array_equal(batch[OBS][:, 1], [first_of(3 + i) for i in range(4)])
 
 
+@pytest.mark.slow
 def test_a_worker_killed_while_idle_is_noticed_at_the_next_step() -> None:
     with pool_of(on_error="replace", autoreset="disabled") as pool:
         for _ in range(6):
@@ -82,6 +84,7 @@ def test_a_worker_killed_while_idle_is_noticed_at_the_next_step() -> None:
                 pool.step(ACTIONS)
 
 
+@pytest.mark.slow
 def test_a_worker_that_only_dies_is_given_up() -> None:
     with pool_of(on_error="replace") as pool:
         pool.reset(seed=0)

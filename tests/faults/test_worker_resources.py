@@ -370,6 +370,7 @@ def test_too_few_descriptors_are_a_clear_error(method: str) -> None:
         assert said.startswith("OSError") and ("files" in said or "no shared memory" in said), said
 
 
+@pytest.mark.slow
 def test_too_few_descriptors_for_a_replacement_are_a_clear_error() -> None:
     with pool_of("fork", on_error="restart") as pool:
         pid = pool.worker_pids[1]

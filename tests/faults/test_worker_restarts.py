@@ -367,6 +367,7 @@ def _received(pool: ProcessPool) -> Any:
         return error
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", nothing, *[kill_self] * 20)
     with pool_of(trouble, 1, "reset", on_error="restart") as pool:
@@ -505,6 +506,7 @@ def test_a_call_that_kills_its_worker_is_an_error(tmp_path: Path) -> None:
         assert pool.get_attr("steps") == [0, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_the_fork_server_replaces_a_worker() -> None:
     with pool_of(None, on_error="restart", start_method="forkserver") as pool:
         pool.reset(seed=0)

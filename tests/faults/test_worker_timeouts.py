@@ -24,9 +24,9 @@ from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.watch import supervisor
 from parallel_pool._workers.watch.supervisor import Supervisor
+from parallel_pool.compat import sb3
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, StateError, WorkerError
 from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
@@ -327,7 +327,7 @@ def test_a_constructor_that_never_returns_is_named() -> None:
     with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
         PoolVectorEnv([sleep_for_ever], context="fork", start_timeout=0.3)
     with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
-        PoolVecEnv([sleep_for_ever], start_method="fork", start_timeout=0.3)
+        sb3.PoolVecEnv([sleep_for_ever], start_method="fork", start_timeout=0.3)
     with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
         PoolParallelEnv([sleep_for_ever], context="fork", start_timeout=0.3)
 

@@ -24,12 +24,16 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {
     "gymnasium": (
         *("_apis/", "_families/", "_workers/", "_testing/", "_bench/", "_demo"),
-        *("_prover/", "_translator/"),
+        *("_prover/", "_translator/", "_serve.py"),
         *("_engine/registry.py", "_engine/specs.py"),
     ),
-    "torch": ("_apis/sb3/vec_env.py", "_apis/torch/"),
+    "torch": ("_apis/sb3/rollout_buffer.py", "_apis/sb3/vec_env.py", "_apis/torch/"),
     # worker processes import other files of these APIs, and must not wait for their libraries
-    "stable_baselines3": ("_apis/sb3/vec_env.py", "_bench/python_players.py"),
+    "stable_baselines3": (
+        *("_apis/sb3/rollout_buffer.py", "_apis/sb3/vec_env.py"),
+        "_apis/minari/vec_env_data_collector.py",
+        "_bench/python_players.py",
+    ),
     "pettingzoo": (
         "_apis/pettingzoo/aec_game.py",
         "_apis/pettingzoo/atari_game.py",
@@ -69,7 +73,15 @@ HEAVY = {
     "rich": ("_bench/progress.py", "_demo", "_prove_atari/"),
     "elftools": ("_prove_atari/objects.py",),
     "ray": ("_apis/cluster/",),
+    "uvicorn": tuple(
+        f"_apis/openenv/{name}.py" for name in ("server", "connection", "web_connection")
+    ),
+    "websockets": ("_apis/openenv/client.py",),
+    # only tests and a study need it
+    "openenv": (),
     "jax": ("_apis/jax/", "_apis/ale/programs.py"),
+    "minari": ("_apis/minari/",),
+    "h5py": ("_apis/minari/",),
 }
 
 # Modules with public names, which hold no code of their own but what the names need to be found.
@@ -82,6 +94,7 @@ PUBLIC = [
         "mujoco_batch.py",
         "registration.py",
         "testing.py",
+        "turns.py",
         "compat",
         "python",
     )
@@ -107,14 +120,16 @@ LAYERS: dict[str, set[str]] = {
     "_apis": {*CORE, "_families", "_translator", "_workers"},
     # both compare with Gymnasium's own loop
     "_prover": {*CORE, "_apis", "_source", "_translator", "_workers"},
-    "_testing": {*CORE, "_apis", "_prover", "_source", "_translator", "_workers"},
+    "_testing": {*CORE, "_apis", "_command.py", "_prover", "_source", "_translator", "_workers"},
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
+    "_tuner": {*CORE, "_command.py", "_tracing"},
     "_demo": {*CORE, "_bench", "parallel_pool"},
+    "_serve.py": {*CORE, "_apis", "_command.py", "_workers"},
     "__main__.py": {
         *CORE,
-        *("_bench", "_command.py", "_demo", "_prove_atari", "_source", "_testing", "_tracing"),
-        "_translator",
+        *("_bench", "_command.py", "_demo", "_prove_atari", "_serve.py", "_source", "_testing"),
+        *("_tracing", "_translator", "_tuner"),
     },
 }
 
@@ -127,10 +142,13 @@ APIS: dict[str, set[str]] = {
     "gymnasium": {"cluster", "jax", "torch"},
     "jax": set(),
     "leases": {"gymnasium"},
+    "minari": {"envpool", "gymnasium", "sb3"},
     "mujoco_batch": {"gymnasium"},
+    "openenv": {"leases"},
     "pettingzoo": {"gymnasium", "torch"},
     "sb3": {"cluster", "gymnasium", "mujoco_batch", "pettingzoo"},
     "torch": set(),
+    "turns": set(),
 }
 # the folders of benchmarks and integration, and which of them each may use
 PROGRAMS: dict[str, set[str]] = {
@@ -433,6 +451,20 @@ def test_benchmarks_import_no_tests() -> None:
     """The other way round is possible: tests run benchmarks."""
     files = sorted((ROOT / "benchmarks").rglob("*.py"))
     users = {name_of(path) for path in files for name in imports(path) if is_within(name, "tests")}
+    assert not users
+
+
+@pytest.mark.parametrize("folder", ["faults", "workers"])
+def test_tests_that_fork_load_no_torch(folder: str) -> None:
+    """Each of their hundreds of forks would take three times as long."""
+    heavy = ("torch", "jax", "stable_baselines3", "tests.support.sb3_cases")
+    users = {
+        name_of(path)
+        for path in (ROOT / "tests" / folder).glob("*.py")
+        for name in imports(path, in_functions=False)
+        # a name of a lazy module loads what it needs
+        if name.startswith("parallel_pool.compat.sb3.") or any(is_within(name, h) for h in heavy)
+    }
     assert not users
 
 

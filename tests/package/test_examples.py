@@ -15,10 +15,14 @@ SHOWN = {
     "dm_env_steps": r"1000 steps: \d+ episodes, \d\d+ of them up to the time limit",
     "gymnasium_make_vec": r"\d{4} episodes",
     "jax_search": r"best of 256 policies: 500 steps",
+    "openenv_sessions": r"4800 steps of 8 sessions: \d+ episodes",
     "own_env": r"example/Guess-v0: \d+ games, 3\.[34] guesses for each",
     "pettingzoo_agents": r"at random: .* -2\d\.\d\nby the rule: .* -1\d\.\d",
     "python_workers": r"fell off the cliff, in environments \(0, 2, 3, 7\)",
 }
+
+# what a program needs that may be missing
+NEEDS = {"openenv_sessions": "uvicorn"}
 
 
 def head(name: str) -> str:
@@ -30,6 +34,8 @@ def head(name: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name != CLUSTER])
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{name}.py needs {NEEDS[name]}")
     assert re.search(SHOWN.get(name, r"\w"), output_of(name, tmp_path))
 
 

@@ -151,6 +151,27 @@ envs.reset(seed=0)
 assert envs.step([0] * 4)[0].shape == (4, 4)
 envs.close()
 """,
+    "openenv": """
+import os, signal, threading
+from parallel_pool.compat.openenv import OpenEnvApp, serve
+from parallel_pool.leases import LeasePool
+
+def play(url):
+    from parallel_pool.compat.openenv import OpenEnvEnv
+    with OpenEnvEnv(url, token=app.token) as env:
+        env.reset(seed=0)
+        assert env.step(1)[0].shape == (4,)
+    played.append(url)
+    os.kill(os.getpid(), signal.SIGINT)
+
+played = []
+with LeasePool("CartPole-v1", 2) as pool:
+    app = OpenEnvApp(pool)
+    try:
+        serve(app, port=0, on_start=lambda url: threading.Thread(target=play, args=[url]).start())
+    except KeyboardInterrupt:
+        assert played
+""",
     "jax": """
 import numpy as np, parallel_pool
 env = parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=4)
@@ -158,6 +179,16 @@ env.reset()
 handle, recv, send, step = env.xla()
 handle, results = step(handle, np.zeros(4, np.int32))
 assert results[0].shape == (4, 4)
+""",
+    "minari": """
+import parallel_pool
+from parallel_pool.compat.minari import VectorDataCollector
+envs = parallel_pool.make_vec("CartPole-v1", 2)
+envs = VectorDataCollector(envs, "cartpole/random-v0")
+envs.reset(seed=1)
+for _ in range(50):
+    envs.step(envs.action_space.sample())
+assert envs.finish().total_steps > 80
 """,
     "demo": """
 from parallel_pool.__main__ import main
@@ -256,11 +287,11 @@ def test_undeclared_packages_are_missing(python_with: MakePython, tmp_path: Path
 
 
 def test_metadata_has_version_and_links(
-    packages: tuple[Path, Path], python_with: MakePython
+    packages: tuple[Path, Path], python_with: MakePython, tmp_path: Path
 ) -> None:
     metadata = metadata_of(packages[1])
     done = clean_envs.run(
-        python_with(""), "-c", "import parallel_pool as p; print(p.__version__)", cwd=ROOT.parent
+        python_with(""), "-c", "import parallel_pool as p; print(p.__version__)", cwd=tmp_path
     )
     assert done.stdout.strip() == metadata["Version"], done.stderr
     assert {url.partition(",")[0] for url in metadata.get_all("Project-URL")} >= {

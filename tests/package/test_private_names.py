@@ -25,8 +25,9 @@ OTHERS = {
     "PettingZoo": {"_cumulative_rewards"},
     "Stable-Baselines3": {"_reset_options"},
     "MuJoCo": {"_address"},
-    "dm_control": {"_step_limit"},
+    "dm_control": {"_random", "_step_limit"},
     "JAX": {"_at_fork_handler_installed"},
+    "Meta-World": {"_N_GOALS"},
     "Python": {"_exit", "_getframe", "_identity", "_pid", "_resource_tracker"},
 }
 OTHERS_NAMES = frozenset().union(*OTHERS.values())

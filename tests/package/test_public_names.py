@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import parallel_pool
+from tests.support.public_modules import PUBLIC
 from tests.support.sampling import thinned
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,30 +28,6 @@ IN_FILES = {
     "compat.single_entry_points": ("CartPole-v1", "Pendulum-v1"),
 }
 
-# Modules whose names programs may use. All others begin with an underscore, or are in a folder that
-# does.
-PUBLIC = [
-    "",
-    "cluster",
-    "compat.ale",
-    "compat.dm_env",
-    "compat.envpool",
-    "compat.gymnasium",
-    "compat.gymnasium_hook",
-    "compat.jax",
-    "compat.pettingzoo",
-    "compat.sb3",
-    "compat.torch",
-    "errors",
-    "leases",
-    "mujoco_batch",
-    # as in EnvPool
-    "python",
-    "python.envpool",
-    "python.protocol",
-    "registration",
-    "testing",
-]
 # public modules without names, or with those of all environments
 OTHERS = ["__main__", "compat", "compat.entry_points", "compat.single_entry_points"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.package.test_public_names import PUBLIC
+from tests.support.public_modules import PUBLIC
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / ".ci" / "site"

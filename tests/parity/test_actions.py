@@ -19,7 +19,7 @@ from tests.support.sampling import sampled, thinned
 
 Array = np.ndarray[Any, Any]
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs"), pytest.mark.usefixtures("own_folder")]
 
 IDS = [
     found.id

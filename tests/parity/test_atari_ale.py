@@ -38,6 +38,8 @@ from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 # importing ale_py registers its environments, which linters cannot see
 assert ale_py.__version__
 GAMES = sorted(each.id for each in ale_ids.by_game().values() if each.id in gymnasium.registry)

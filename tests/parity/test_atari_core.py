@@ -12,6 +12,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 
 def load_helper() -> ModuleType:
     """Imports atari_core.py, which is in this folder and not part of a package."""

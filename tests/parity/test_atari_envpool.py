@@ -22,6 +22,8 @@ from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from tests.support.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
 from tests.support.sampling import sampled, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 # the games on which the sets of options are tried
 GAMES = {"Pong-v5": "pong", "Breakout-v5": "breakout"}
 TASKS = {id: task for id, task in registry.builtin().items() if task.family == "atari"}

@@ -9,6 +9,8 @@ import pytest
 from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
 from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:

@@ -23,6 +23,8 @@ from tests.parity import atari_core
 from tests.parity.atari_core import ProgramConsole
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 SHAPE = (210, 160)
 FRAMES = 60
 PARTS = 4  # of the programs, of which make check plays one

@@ -26,6 +26,8 @@ from tests.parity.atari_microroms import (
 )
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 ADC, SBC = 0x69, 0xE9
 
 

@@ -33,6 +33,8 @@ from tests.support.parallel_loop import Loop, sample
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 MODES = list(AutoresetMode)
 GAMES = list(players.ids())
 # joysticks and paddles, two and four players, NTSC and PAL

@@ -18,6 +18,8 @@ from parallel_pool._prove_atari.schedule import SEARCHED, Session, Style
 from parallel_pool._prove_atari.sides import Theirs, ids
 from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 TABLE = atari_proofs.committed()
 
 # the least frames of a proof, and for each mode: see `python -m parallel_pool prove-atari --help`

@@ -10,6 +10,8 @@ import pytest
 from tests.parity import atari_core, atari_roms
 from tests.support.sampling import ATARI_GAMES, FEW_ATARI_GAMES, sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:

@@ -7,6 +7,8 @@ import pytest
 from tests.parity import atari_core, atari_rules
 from tests.support.sampling import FEW_ATARI_GAMES, sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 FRAMES = 150
 
 

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from tests.support.c_library import CSRC, Hidden, link_shipped
 from tests.support.sampling import sampled, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 ATARI = CSRC / "envs" / "atari"
 SOURCES = (
     *(CSRC / "base" / f"{name}.c" for name in ("isa", "resize", "resize_plan")),

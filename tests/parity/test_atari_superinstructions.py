@@ -8,6 +8,8 @@ import pytest
 
 from tests.parity import atari_superinstructions
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 
 def test_file_has_the_format_of_the_generator() -> None:
     written = atari_superinstructions.LIST.read_text()

@@ -17,6 +17,8 @@ from parallel_pool._prove_atari import builds
 from tests.parity import atari_core
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 SHAPE = (210, 160)
 FRAMES = 12
 PROGRAMS = 60  # of each kind

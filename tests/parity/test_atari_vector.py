@@ -23,6 +23,8 @@ from parallel_pool.errors import ClosedError, StateError, UnprovenError
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/atari")
+
 NUM_ENVS = 2
 STEPS = 180
 BATCHES = 90

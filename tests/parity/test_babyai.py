@@ -24,6 +24,8 @@ from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import paired
 
+pytestmark = pytest.mark.proven("csrc/envs/minigrid")
+
 IDS = sorted(id for id in registry.builtin() if id.startswith("BabyAI-"))
 MODES = list(AutoresetMode)
 # those that minigrid's bot does not solve in 400 steps when it strays
@@ -152,7 +154,7 @@ class Solver(Player):
             return None
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(4, sanitizers=10)
 @pytest.mark.parametrize(
     ("case", "mode"),
     paired([], [*PLAIN, *WITH_OPTIONS], MODES),
@@ -162,7 +164,7 @@ def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
     assert_same_run(case, mode)
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(4, sanitizers=10)
 @pytest.mark.parametrize("id", IDS)
 def test_solved_levels_are_the_same(id: str) -> None:
     assert_same_run(Case(id, steps=50, num_envs=2), MODES[0], player=Solver)
@@ -219,14 +221,14 @@ CHAINS: list[list[Any]] = [
 DRAWN = ("BabyAI-PutNextS5N2Carrying-v0", "BabyAI-KeyInBox-v0", "BabyAI-MiniBossLevel-v0")
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2, sanitizers=5)
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: str(len(chain)))
 @pytest.mark.parametrize("id", DRAWN)
 def test_wrappers_are_fused(id: str, chain: list[Any]) -> None:
     assert_same_run(Case(id, steps=40, num_envs=2), MODES[0], wrappers=chain)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1, sanitizers=2)
 @pytest.mark.parametrize("id", DRAWN)
 def test_pictures_are_the_same(id: str) -> None:
     with pair(id, 2, render_mode="rgb_array", tile_size=6) as (theirs, ours):

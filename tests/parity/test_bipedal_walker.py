@@ -22,6 +22,8 @@ from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same
 from tests.support.sampling import sampled, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/box2d")
+
 Array = npt.NDArray[Any]
 
 MODES = list(AutoresetMode)

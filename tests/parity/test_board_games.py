@@ -28,6 +28,8 @@ from tests.support.parallel_loop import Loop, sample
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/classic")
+
 MODULES = {
     "classic/tictactoe_v3": "pettingzoo.classic.tictactoe.tictactoe",
     "classic/connect_four_v3": "pettingzoo.classic.connect_four.connect_four",

@@ -21,6 +21,8 @@ from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same, leaves
 from tests.support.sampling import paired, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/box2d")
+
 Array = npt.NDArray[Any]
 
 MODES = list(AutoresetMode)

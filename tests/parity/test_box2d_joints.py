@@ -15,6 +15,8 @@ from parallel_pool._families import box2d, box2d_joints
 from parallel_pool.errors import UnprovenError
 from tests.support.sampling import sampled
 
+pytestmark = pytest.mark.proven("csrc/envs/box2d")
+
 COUNT = 16
 
 # Motors that are at their most and others, joints at both limits and between them, with contacts

@@ -19,6 +19,8 @@ from tests.support.pairs import pair
 from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same
 
+pytestmark = pytest.mark.proven("csrc/envs/box2d")
+
 Array = npt.NDArray[Any]
 
 ID = "CarRacing-v3"
@@ -197,6 +199,7 @@ def test_colors_change_when_asked_for() -> None:
             assert_same(ours.reset(seed=seed, options=options), again, f"{options}")
 
 
+@pytest.mark.sanitizers
 def test_partial_resets_are_the_same() -> None:
     with pair(ID, 2, max_episode_steps=7) as (theirs, ours):
         check_partial_resets(theirs, ours, 14, lambda step: ({}, {}), shape=(3,))
@@ -223,6 +226,7 @@ ACTIONS: list[Any] = [
 ]
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("case", range(len(ACTIONS)))
 def test_actions_of_any_dtype_are_the_same(case: int) -> None:
     with pair(ID, 2) as (theirs, ours):
@@ -268,6 +272,7 @@ def test_a_snapshot_holds_the_episode_and_what_came_before() -> None:
                 np.testing.assert_array_equal(getattr(rows[0], name), getattr(rows[1], name))
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_environments_in_several_threads_are_independent(num_threads: int) -> None:
     rng = np.random.default_rng(5)

@@ -19,6 +19,8 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import EnvError
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/classic_control")
+
 Array = npt.NDArray[Any]
 
 IDS = [

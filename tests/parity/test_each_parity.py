@@ -20,6 +20,8 @@ from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs")
+
 MODES = ["next_step", "same_step", "disabled"]
 NUM_ENVS = 5
 

@@ -25,6 +25,8 @@ from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import paired
 
+pytestmark = pytest.mark.proven("csrc/envs/minigrid")
+
 IDS = sorted(id for id in registry.builtin() if id.startswith("MiniGrid-"))
 MODES = list(AutoresetMode)
 
@@ -78,7 +80,7 @@ WITH_OPTIONS = [
 ]
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(6, sanitizers=12)
 @pytest.mark.parametrize(
     ("case", "mode"),
     paired(PLAIN, WITH_OPTIONS, MODES),
@@ -162,7 +164,7 @@ def _names(value: Any) -> str:
     return value if isinstance(value, str) else "-".join(map(name, value))
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3, sanitizers=6)
 @pytest.mark.parametrize("chain", CHAINS, ids=_names)
 @pytest.mark.parametrize("id", WRAPPED)
 def test_wrappers_are_fused(id: str, chain: list[Any]) -> None:
@@ -252,7 +254,7 @@ def test_wrappers_of_minigrid_need_minigrid() -> None:
 # ----------------------------------------------------------------------------------- pictures --
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2, sanitizers=4)
 @pytest.mark.parametrize(
     "options",
     [

@@ -20,6 +20,8 @@ from tests.support.mixtures import (
     mixture,
 )
 
+pytestmark = pytest.mark.proven("csrc/envs")
+
 GAMES = ["Pong", "Breakout", "Skiing", "MsPacman", "Seaquest", "Qbert", "Freeway", "Tennis"]
 NAMES = """
 Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider Berzerk Bowling
@@ -45,7 +47,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"MiniGrid": {"layout": "flat"}}
 AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
 MODES = list(AUTORESET)
 EXPENSIVE = {"ALE", "MuJoCo"}
-few = pytest.mark.quick(3)
+few = pytest.mark.quick(2, sanitizers=3)
 
 
 def rounds(name: str) -> int:
@@ -261,6 +263,7 @@ def test_dm_env() -> None:
             assert_same_rows(found.observation.obs[block(i)], own.observation.obs, "obs")
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("name", ["classic", "toy text", "torques", "ALE"])
 def test_sb3(name: str) -> None:
     pytest.importorskip("stable_baselines3")

@@ -16,6 +16,8 @@ from parallel_pool._engine.pool import Pool
 from parallel_pool._families import numpy_loops
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/mpe")
+
 WORLDS: list[tuple[str, dict[str, Any]]] = [
     ("simple_v3", {}),
     ("simple_spread_v3", {}),

@@ -18,6 +18,8 @@ from tests.support.parallel_loop import Loop, sample
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/mpe")
+
 MODES = list(AutoresetMode)
 NUM_ENVS = 5
 

@@ -18,7 +18,7 @@ from parallel_pool.compat import pettingzoo
 from tests.parity.test_mpe_single import WORLDS, draw
 from tests.support.sampling import thinned
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.proven("csrc/envs/mpe"), pytest.mark.filterwarnings("ignore")]
 
 SPEAKERS = {
     "simple_crypto_v3",

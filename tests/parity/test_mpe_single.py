@@ -47,7 +47,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 # PettingZoo warns of float64 actions, and of those outside the space
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.proven("csrc/envs/mpe"), pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs/mujoco"), pytest.mark.usefixtures("own_folder")]
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]

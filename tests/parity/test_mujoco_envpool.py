@@ -12,7 +12,7 @@ from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs/mujoco"), pytest.mark.usefixtures("own_folder")]
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS]

@@ -28,8 +28,11 @@ from parallel_pool import MissingDependencyError, Pool, PoolError, StateError
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import write_state
 from parallel_pool._families.mujoco_renderer import MODES, Renderer, model_of
+from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.support.same import assert_same
 from tests.support.sampling import sampled, thinned
+
+pytestmark = pytest.mark.proven("csrc/envs/mujoco", "csrc/envs/classic_control")
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
@@ -207,7 +210,7 @@ def test_the_free_camera_looks_at_the_first_picture() -> None:
         ours,
     ):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
-        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        assert isinstance(ours, PoolVectorEnv)
         renderer = Renderer(ours.pool, **SIZE)
         seen = []
         for env_id in (2, 0, 1):
@@ -226,7 +229,7 @@ def test_the_free_camera_looks_at_the_first_picture() -> None:
 @needs_opengl
 def test_a_picture_after_a_snapshot() -> None:
     with pair("Ant-v5", 2, render_mode="rgb_array", camera_id=0) as (theirs, ours):
-        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        assert isinstance(ours, PoolVectorEnv)
         advance(theirs, ours)
         states = ours.pool.get_state()
         advance(ours)
@@ -580,7 +583,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
     """All fields that a task or a picture reads; contact forces only if the task reads them."""
     with pair(env, 2) as (theirs, ours):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
-        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        assert isinstance(ours, PoolVectorEnv)
         pool = ours.pool
         data = mujoco.MjData(model_of(pool))
         for steps in (0, 1, 30):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,10 +17,10 @@ import pytest
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import mujoco as family
-from tests.parity.mujoco_switches import ASSETS, known, play, sha256
+from tests.parity.mujoco_switches import ASSETS, islands_differ, known, play, sha256
 from tests.support.sampling import MUJOCO_TASKS, sampled, thinned
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs/mujoco"), pytest.mark.usefixtures("own_folder")]
 
 IDS = [task.id for task in registry.builtin().values() if task.family == "mujoco"]
 MODELS = {path.name: path for path in ASSETS.glob("*.xml") if sha256(path) in family.SWITCHES}
@@ -131,6 +134,34 @@ def test_other_files_and_other_versions_keep_their_options(
     assert flags_of(family.fill_options(definition, {"xml_file": str(copy)})) == 0
     monkeypatch.setattr(family, "PROVEN_VERSIONS", frozenset())
     assert flags_of(family.fill_options(definition, {})) == 0
+
+
+@pytest.mark.parametrize("version", sorted(family.ISLANDS_DIFFER))
+def test_islands_stay_where_they_change_bits(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mujoco, "__version__", version)
+    flags = flags_of(family.fill_options(registry.find("Walker2d-v4"), {}))
+    assert flags == bits(family.ONE_PAIR)
+
+
+@pytest.mark.slow
+def test_islands_change_bits_of_one_tree_in_some_versions() -> None:
+    """Shown with MuJoCo 3.11.0, which is the reference of Gymnasium-Robotics."""
+    folder = Path(sys.prefix) / "gymnasium-robotics-1.4.2"
+    if not (folder / "mujoco").exists():
+        pytest.skip(f"{folder} has no MuJoCo 3.11.0: make installs it")
+    command = [sys.executable, "-m", "tests.parity.mujoco_switches", "--islands", "walker2d.xml"]
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), str(Path(__file__).parents[2])]),
+    }
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("3.11.0 walker2d.xml: islands change bits"), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["walker2d.xml", "hopper.xml", "ant.xml", "humanoid.xml"])
+def test_islands_change_nothing_in_long_episodes(name: str) -> None:
+    assert not islands_differ(ASSETS / name, episodes=3)
 
 
 @pytest.mark.quick(1)

@@ -16,7 +16,7 @@ from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs"), pytest.mark.usefixtures("own_folder")]
 
 # enough steps for episodes to end in classic control, and for robots to fall
 STEPS = 60

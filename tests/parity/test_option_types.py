@@ -26,7 +26,7 @@ from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
-pytestmark = pytest.mark.usefixtures("own_folder")
+pytestmark = [pytest.mark.proven("csrc/envs"), pytest.mark.usefixtures("own_folder")]
 
 TYPES: Mapping[str, Callable[[Any], Any]] = {
     "int": int,

@@ -19,6 +19,8 @@ from tests.parity.test_option_types import BOOLS, INTEGERS, TYPES, compare
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc/envs")
+
 gymnasium.register_envs(ale_py)
 
 # ------------------------------------------------------------------------------------- Atari --

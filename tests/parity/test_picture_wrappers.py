@@ -35,6 +35,8 @@ from tests.support.pairs import pair
 from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same
 
+pytestmark = pytest.mark.proven("csrc/envs")
+
 GRAY = GrayscaleObservation
 AXIS = partial(GrayscaleObservation, keep_dim=True)
 STACK = partial(FrameStackObservation, stack_size=4)
@@ -72,7 +74,7 @@ FAMILIES: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.quick(5, sanitizers=12)
+@pytest.mark.quick(3, sanitizers=15)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", CHAINS)
 def test_run_is_the_same(name: str, family: str) -> None:
@@ -128,6 +130,7 @@ def test_partial_resets_are_the_same() -> None:
 # ------------------------------------------------------------------------------------- pixels --
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("part", range(8))
 def test_every_color_has_the_same_gray(part: int) -> None:
     """All 2^24 of them, as NumPy rounds them."""
@@ -224,7 +227,7 @@ def test_threads_change_no_frame(num_threads: int) -> None:
 # ------------------------------------------------------------------------------------ Procgen --
 
 
-@pytest.mark.quick(1)
+@pytest.mark.quick(0, sanitizers=1)
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
 def test_procgens_pictures_are_those_of_its_single_environments(mode: AutoresetMode) -> None:
     """Gymnasium has no Procgen: its wrappers stand around our single environments."""

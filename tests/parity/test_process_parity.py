@@ -20,6 +20,8 @@ from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool/_engine", "parallel_pool/_workers")
+
 MODES = list(AutoresetMode)
 
 

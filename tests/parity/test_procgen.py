@@ -23,9 +23,12 @@ from tests.support.reference import procgen_player
 from tests.support.reference.procgen_player import Play
 from tests.support.sampling import thinned
 
-pytestmark = pytest.mark.skipif(
-    not procgen_player.is_installed(), reason="procgen-mirror is not installed here"
-)
+pytestmark = [
+    pytest.mark.proven("csrc/envs/procgen"),
+    pytest.mark.skipif(
+        not procgen_player.is_installed(), reason="procgen-mirror is not installed here"
+    ),
+]
 
 # one that moves the agent, one that shows the velocity, and so on; each with a game that shows it
 OPTIONS: list[tuple[str, str, Mapping[str, Any]]] = [

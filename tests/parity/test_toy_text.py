@@ -22,6 +22,8 @@ from tests.support.pairs import pair
 from tests.support.same import assert_same
 from tests.support.sampling import paired, thinned
 
+pytestmark = pytest.mark.proven("csrc/envs/toy_text")
+
 IDS = sorted(id for id, found in registry.builtin().items() if found.family == "toy_text")
 MODES = list(AutoresetMode)
 LAKE, TAXI, CARDS = "FrozenLake-v1", "Taxi-v4", "Blackjack-v1"

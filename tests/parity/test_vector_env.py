@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-import parallel_pool
 from parallel_pool._apis.common.renderer import ReferenceRenderer
 from parallel_pool._engine import registry
+from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.support.pairs import pair
 from tests.support.partial_resets import check_partial_resets
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
+
+pytestmark = pytest.mark.proven("csrc/envs")
 
 IDS = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
 MODES = list(AutoresetMode)
@@ -200,7 +202,7 @@ def test_registered_id_is_the_same(id: str) -> None:
         warnings.simplefilter("ignore")
         theirs = gymnasium.make_vec(id, 3, vectorization_mode="sync")
         ours = gymnasium.make_vec(f"parallel_pool:parallel_pool/{id}", num_envs=3)
-        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        assert isinstance(ours, PoolVectorEnv)
         assert_same(ours.reset(seed=2), theirs.reset(seed=2), "reset")
         for step, action in enumerate(make_actions(theirs.action_space, 250)):
             assert_same(ours.step(action), theirs.step(action), f"step {step}")

@@ -101,8 +101,12 @@ def clean(folder: Path, wheel: Path, metadata: Message, extras: Iterable[str]) -
 
 
 def run(python: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs another Python without the PYTHON* variables of this process."""
+    """Runs another Python without the PYTHON* variables of this process, at home in `cwd`.
+
+    What programs write to the user's home, such as Minari's datasets, would change later runs.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env |= {"HOME": str(cwd)}
     return subprocess.run(
         [python, *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import importlib
 import inspect
@@ -16,40 +17,23 @@ import gymnasium
 import numpy as np
 
 import parallel_pool
+from tests.support.public_modules import PUBLIC
 
-# Modules whose names programs use; `registration` and `python` repeat them.
-MODULES = [
-    "parallel_pool",
-    "parallel_pool.cluster",
-    "parallel_pool.errors",
-    "parallel_pool.testing",
-    *(
-        f"parallel_pool.compat.{name}"
-        for name in (
-            *(
-                "ale",
-                "dm_env",
-                "envpool",
-                "gymnasium",
-                "gymnasium_hook",
-                "jax",
-                "pettingzoo",
-                "sb3",
-            ),
-            "torch",
-        )
-    ),
-]
+# the package first, so that an object has the shortest of its paths
+MODULES = [f"parallel_pool.{path}".rstrip(".") for path in PUBLIC]
 
 # Modules of methods that are checked; classes also inherit from Gymnasium's, for example.
 OURS = ("parallel_pool", "test")
 
-# Objects whose examples need Ray: tests/cluster runs them.
+# Objects whose examples tests of their own run: tests/apis/cluster those that need Ray,
+# tests/apis/mujoco_batch that which opens a window.
 ON_RAY = {"Batch", "ClusterVecEnv", "ClusterVectorEnv", "Rollouts", "Stats"}
+ELSEWHERE = ON_RAY | {"WorldView"}
 
 # What a docstring's example may use without importing it.
 GIVEN = {
     "__name__": "__main__",
+    "asyncio": asyncio,
     "gymnasium": gymnasium,
     "np": np,
     "parallel_pool": parallel_pool,

@@ -24,6 +24,8 @@ from parallel_pool._testing.messages import ADD_CHECK
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool", "docs/writing-an-environment.md")
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "writing-an-environment.md"
 FIRST = "callbacks write all of their rows, and nothing else"
@@ -457,6 +459,7 @@ def test_ids_and_libraries_are_checked_without_sanitizers(
     assert "none.so can't be read: No such file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_class_in_python_is_checked_and_compared(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_death_and_why_the_lane_gets_no_other_worker_are_told() -> None:
         assert found.worker_pids[0] is not None and found.worker_pids[1] is None
 
 
+@pytest.mark.sanitizers
 def test_a_restart_is_told_until_the_worker_is_ready(tmp_path: Path) -> None:
     release = tmp_path / "release"
     made = InTurn(tmp_path / "made", nothing, WaitFor(release))
@@ -176,6 +177,7 @@ def test_what_is_stepped_and_received_is_told(tmp_path: Path) -> None:
         assert inspect(pool).state == "idle"
 
 
+@pytest.mark.sanitizers
 def test_what_threads_step_is_told() -> None:
     options = {"sleep_ms": 300}
     with Pool("test/Fault-v0", 1, num_threads=1, options=options) as pool:

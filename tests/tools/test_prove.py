@@ -22,7 +22,9 @@ from parallel_pool._prover.player import Player
 from parallel_pool._prover.script import Case, Reset, Step
 from parallel_pool._prover.settings import Settings
 from parallel_pool.errors import SourceError
-from tests.support.sampling import sampled, thinned
+from tests.support.sampling import thinned
+
+pytestmark = pytest.mark.proven("csrc", "parallel_pool", "benchmarks/studies/ports")
 
 F = np.float32
 STEPS = 2000
@@ -175,6 +177,7 @@ def test_given_sequences_are_played() -> None:
     assert done.returncode == 1 and "1 failed" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_errors_of_both_sides_are_named() -> None:
     text, step = (PORTS / "glider.py").read_text(), "        self.steps += 1\n"
     Path("failing.py").write_text(text.replace(step, f"{step}        assert self.steps < 9\n"))
@@ -188,6 +191,7 @@ def test_errors_of_both_sides_are_named() -> None:
     assert "errors that both sides raised, the last: AssertionError" in " ".join(proof.not_covered)
 
 
+@pytest.mark.slow
 def test_a_reference_that_can_not_draw_is_named() -> None:
     Path("blind.py").write_text(
         "from gymnasium.envs.classic_control.cartpole import CartPoleEnv\n\n\n"
@@ -235,7 +239,8 @@ CRASHES = {
 }
 
 
-@pytest.mark.parametrize("kind", sampled(CRASHES, ["exit"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", CRASHES)
 def test_a_crash_is_a_difference(kind: str) -> None:
     old, new, words = CRASHES[kind]
     head = ("#include <math.h>", "#include <math.h>\n#include <stdlib.h>")
@@ -273,6 +278,7 @@ def test_wrong_arguments_are_refused(against: str, settings: dict[str, Any], mes
         testing.prove("CartPole-v1", against, **settings)
 
 
+@pytest.mark.slow
 def test_options_are_combined() -> None:
     options = {"wind": [0.1, 0.3], "fuel": 7}
     env = write("glider")

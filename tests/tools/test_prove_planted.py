@@ -9,6 +9,8 @@ import pytest
 from benchmarks.studies.planted_ports import PLANTED, Planted
 from benchmarks.studies.prover import search
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool", "benchmarks/studies/ports")
+
 # of single environments: a budget of steps, so that the outcome is the same on each machine
 STEPS = 20_000
 
@@ -17,7 +19,7 @@ def test_there_are_enough() -> None:
     assert len(PLANTED) >= 20 and len({each.port for each in PLANTED}) >= 3
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda it: it.name)
 def test_a_planted_difference_is_found_and_repeated(
     planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -518,6 +518,36 @@ def test_old_libraries_are_removed(
     assert len(libraries(tmp_path)) == 3
 
 
+@pytest.mark.slow
+def test_folders_of_sources_not_used_are_removed(
+    number: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "MAX_FOLDERS", 3)
+    first = cache.build(number).library.parent
+    root = first.parent
+    for age in range(5):
+        old = root / f"old-{age:016x}"
+        old.mkdir()
+        (old / "file").touch()
+        os.utime(old, (2e9 - age, 1e9 - age))
+    (root / "translated").mkdir()
+    os.utime(first, (1, 1))
+    # its use makes it the newest
+    assert cache.build(number).was_cached
+    another = number.with_name("another.c")
+    another.write_text(number.read_text())
+    second = cache.build(another).library.parent
+    assert set(root.iterdir()) == {first, second, root / f"old-{0:016x}", root / "translated"}
+    # those of the last hour stay
+    os.utime(first)
+    for path in (second, root / f"old-{0:016x}"):
+        os.utime(path)
+    third = number.with_name("third.c")
+    third.write_text(number.read_text())
+    cache.build(third)
+    assert len(set(root.iterdir())) == 5
+
+
 def test_a_file_that_changes_while_it_is_compiled_is_compiled_again(
     number: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,7 +147,7 @@ def test_gymnasiums_make_vec_takes_it(module: Module) -> None:
         assert_same_as_sync(each, env_id)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "registered, given",
     [
@@ -174,11 +174,13 @@ def test_options_of_the_registration_and_of_the_call(
     assert {name: defaults[name] for name in ("size", "speed")}.items() <= expected.items()
 
 
+@pytest.mark.slow
 def test_arguments_without_a_default(module: Module) -> None:
     env_id = module.register("Needy", max_episode_steps=9)
     assert_same_as_sync(compiled(env_id, size=2), env_id, size=2)
 
 
+@pytest.mark.slow
 def test_numbers_differ_between_environments(module: Module) -> None:
     env_id = module.register(max_episode_steps=9)
     ours = compiled(env_id, speed=parallel_pool.each([0.0, 1e6, -1e6]))
@@ -199,6 +201,7 @@ def test_a_class_that_was_compiled_before_is_not_compiled_again(
     assert_same_as_sync(compiled(env_id), env_id)
 
 
+@pytest.mark.slow
 def test_a_class_of_the_same_name_is_another(module: Module) -> None:
     env_id = module.register(max_episode_steps=9)
     compiled(env_id).close()
@@ -218,6 +221,7 @@ def test_a_class_in_place_of_its_name() -> None:
     ours.close()
 
 
+@pytest.mark.slow
 def test_a_module_that_only_imports_the_class(module: Module, tmp_path: Path) -> None:
     (tmp_path / f"by_{module.name}.py").write_text(f"from {module.name} import Walk\n")
     env_id = module.register(max_episode_steps=9)
@@ -235,6 +239,7 @@ def test_a_native_id_is_what_it_is() -> None:
 # ------------------------------------------------------------------------------------ wrappers --
 
 
+@pytest.mark.slow
 def test_wrappers_that_the_engine_has_itself(module: Module) -> None:
     env_id = module.register(
         max_episode_steps=9,
@@ -284,6 +289,7 @@ def test_a_function_is_not_compiled(entry: Any) -> None:
         compiled(EnvSpec("Function-v0", entry))
 
 
+@pytest.mark.slow
 def test_a_compiled_environment_draws(module: Module) -> None:
     env_id = module.register(max_episode_steps=9)
     envs = compiled(env_id, render_mode="rgb_array")
@@ -319,6 +325,7 @@ def test_auto_leaves_to_the_class_what_its_translation_can_not_do(module: Module
 # ------------------------------------------------------------------------------- other APIs --
 
 
+@pytest.mark.slow
 def test_stable_baselines_takes_it(module: Module) -> None:
     env_id = module.register(max_episode_steps=9, kwargs={"speed": 0.7, "name": "fast"})
     made = {name: PoolVecEnv(env_id, 2, backend=name, seed=1) for name in ("process", "compiled")}
@@ -332,6 +339,7 @@ def test_stable_baselines_takes_it(module: Module) -> None:
         each.close()
 
 
+@pytest.mark.slow
 def test_stable_baselines_refuses_what_is_not_compiled(module: Module) -> None:
     clip = WrapperSpec("ClipReward", "gymnasium.wrappers:ClipReward", {"max_reward": 1})
     env_id = module.register(additional_wrappers=(clip,))

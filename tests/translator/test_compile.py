@@ -120,7 +120,7 @@ RAISED = {
 }
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("number, body", enumerate(RAISED))
 def test_an_exception_names_environment_kind_file_and_line(
     number: int, body: str, tmp_path: Path
@@ -158,6 +158,7 @@ def test_other_environments_go_on_when_one_fails(tmp_path: Path) -> None:
         assert counts[5] == counts[30] == 0 and (np.delete(counts, [5, 30]) == 2).all()
 
 
+@pytest.mark.slow
 def test_an_exception_can_be_caught(tmp_path: Path) -> None:
     body = (
         "try:\n    value = 10 // (2 - self.count)\nexcept ZeroDivisionError:\n    value = -1.0\n"
@@ -187,6 +188,7 @@ def test_options_are_those_of_the_constructor(tmp_path: Path) -> None:
         parallel_pool.Pool(env_id, 1, options={"speed": "fast"})
 
 
+@pytest.mark.slow
 def test_a_constructor_that_refuses_its_options_is_named(tmp_path: Path) -> None:
     path = source(tmp_path, "value = self.speed", "strict.py")
     check = "        if speed > 9:\n            raise ValueError('too fast')\n        self.size,"
@@ -196,6 +198,7 @@ def test_a_constructor_that_refuses_its_options_is_named(tmp_path: Path) -> None
         parallel_pool.Pool(env_id, 1, options={"speed": 10.0})
 
 
+@pytest.mark.slow
 def test_options_that_change_more_than_numbers_need_another_translation(tmp_path: Path) -> None:
     (env_id,) = parallel_pool.load_source(
         source(tmp_path, "value = np.ones(self.size).sum()", "frozen.py")
@@ -204,6 +207,7 @@ def test_options_that_change_more_than_numbers_need_another_translation(tmp_path
         parallel_pool.Pool(env_id, 1, options={"size": 5})
 
 
+@pytest.mark.slow
 def test_options_differ_between_environments(tmp_path: Path) -> None:
     (env_id,) = parallel_pool.load_source(source(tmp_path, "value = self.speed", "each.py"))
     speeds = [0.5, 1.5, 2.5]
@@ -232,12 +236,14 @@ def test_an_id_may_be_given() -> None:
     twins.compare(probes.Floats, "probes/Floats-v3", steps=20)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("check", testing.NATIVE_CHECKS, ids=str)
 def test_the_contract_holds(check: testing.Check) -> None:
     (env_id,) = parallel_pool.compile(probes.Random)
     check(env_id)
 
 
+@pytest.mark.slow
 def test_another_process_takes_the_library_from_the_cache(tmp_path: Path) -> None:
     path = source(tmp_path, "value = self.np_random.random()", "cached.py")
     program = (

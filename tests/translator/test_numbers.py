@@ -1216,7 +1216,7 @@ PROBES = (
 )
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("cls", PROBES, ids=lambda cls: cls.__name__)
 def test_numbers_are_the_same_as_in_python(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
@@ -1286,6 +1286,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("source", REFUSED, ids=range(len(REFUSED)))
 def test_what_is_not_translated_is_refused(source: str, tmp_path: Path) -> None:
     path = tmp_path / "refused.py"
@@ -1308,6 +1309,7 @@ def stepped(path: Path, source: str, steps: int = 3) -> None:
         envs.close()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "name, source, words",
     [

@@ -277,6 +277,7 @@ class Slices(Probe):
         ]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", [Balls, Whole, Others, Cards, Slices], ids=lambda cls: cls.__name__)
 def test_objects_of_plain_classes_are_the_same(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
@@ -448,6 +449,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("cls", REFUSED, ids=lambda cls: cls.__name__)
 def test_what_is_not_translated_of_plain_classes_is_said(cls: Any) -> None:
     with pytest.raises(parallel_pool.SourceError, match=REFUSED[cls]) as found:

@@ -69,7 +69,7 @@ def test_every_kind_of_attribute_is_what_it_is_in_python(mode: str, shown: str) 
     compare(pictures.Shown, shown, mode)
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("module, name", [(m, n) for m, n, *_ in CLASSES if m not in REFUSED])
 def test_pictures_of_a_stranger_are_those_of_its_class(module: str, name: str) -> None:
     cls = stranger(module, name)

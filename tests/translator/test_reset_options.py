@@ -49,6 +49,7 @@ def check(one: Any, other: Any) -> None:
     assert is_same(one, other), f"{one}\nand in Python\n{other}"
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("cls", GIVEN, ids=lambda cls: cls.__name__)
 def test_resets_with_and_without_options_give_the_same_bits(cls: Any) -> None:
     ours, theirs = twins(cls)
@@ -119,6 +120,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("cls, options, message", WRONG)
 def test_wrong_options_are_refused_and_change_nothing(
     cls: Any, options: dict[str, Any], message: str
@@ -176,6 +178,7 @@ MORE = [
 ]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("body", MORE)
 def test_programs_that_need_more_are_translated_without_options(
     body: str, load: Callable[[str], str]

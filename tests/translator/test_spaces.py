@@ -155,6 +155,7 @@ class Dial(gymnasium.Env):
         return self.at + 5, float(action[1]), self.at == 0, False, {}
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("mode", list(AutoresetMode), ids=str)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetMode) -> None:
@@ -180,6 +181,7 @@ def test_vector_environments_return_what_sync_returns(cls: Any, mode: AutoresetM
                 )
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("cls", [Rover, Gate, Boat, Dial])
 def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
@@ -201,6 +203,7 @@ def test_single_environments_return_what_the_class_returns(cls: Any) -> None:
             expected, found = theirs.step(action), ours.step(action)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cls", [Gate, Boat])
 def test_stable_baselines_gets_texts(cls: Any) -> None:
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
@@ -225,6 +228,7 @@ def test_stable_baselines_refuses_dicts_in_dicts() -> None:
         PoolVecEnv(env_id, 2)
 
 
+@pytest.mark.slow
 def test_compiled_programs_have_masks_of_infos() -> None:
     pytest.importorskip("jax")
     from parallel_pool.compat.jax import xla

@@ -22,6 +22,11 @@ from pettingzoo.test import api_test, parallel_api_test
 
 from parallel_pool.compat.pettingzoo import env, parallel_env
 
+pytestmark = pytest.mark.proven(
+    *("csrc/base", "csrc/include", "csrc/native", "csrc/os", "csrc/pool", "csrc/threads"),
+    *("parallel_pool/_engine", "parallel_pool/_source", "tests/translator/teams"),
+)
+
 TEAMS = Path(__file__).parent / "teams"
 CLASSES = [
     ("arena", "Arena"),
@@ -60,7 +65,7 @@ def compiled(module: str, name: str) -> tuple[Any, str]:
     return cls, env_id
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("module, name", CLASSES)
 def test_a_class_gives_the_same_bits(module: str, name: str) -> None:
     cls, env_id = compiled(module, name)
@@ -88,6 +93,7 @@ def test_a_class_keeps_the_contract_of_native_environments(module: str, name: st
     parallel_pool.testing.check(compiled(module, name)[1])
 
 
+@pytest.mark.slow
 def test_other_agents_are_another_translation() -> None:
     cls, env_id = compiled("torus", "Pursuit")
     with pytest.raises(ValueError, match=r"self.possible_agents than n_pursuers=5 gives"):
@@ -99,6 +105,7 @@ def test_other_agents_are_another_translation() -> None:
 # ------------------------------------------------------------------------------------- APIs --
 
 
+@pytest.mark.slow
 def test_a_file_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "my_game.py"
     path.write_text((TEAMS / "rps.py").read_text().replace("MaskedRPS", "MyGame"))
@@ -357,7 +364,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("right", [each for each in MISTAKES if MISTAKES[each][1]])
 def test_a_mistake_of_the_translator_is_found(monkeypatch: Any, tmp_path: Path, right: str) -> None:
     wrong, where = MISTAKES[right]

@@ -42,13 +42,14 @@ def stranger(module: str, name: str) -> Any:
         sys.path.remove(str(STRANGERS))
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("cls", probes.PROBES, ids=lambda cls: cls.__name__)
 def test_a_part_of_the_language_gives_the_same_bits(cls: Any) -> None:
     (env_id,) = parallel_pool.compile(cls)
     twins.compare(cls, env_id)
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(
     "module, name, limit", [(m, n, limit) for m, n, _, limit in CLASSES if m not in REFUSED]
 )
@@ -60,6 +61,7 @@ def test_a_class_of_a_stranger_gives_the_same_bits(
     twins.compare(cls, env_id, limit=limit)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("path", sorted(NEWCOMERS.glob("*.py")), ids=lambda path: path.stem)
 def test_a_class_of_a_newcomer_gives_the_same_bits(path: Path) -> None:
     (env_id,) = parallel_pool.load_source(path)
@@ -75,6 +77,7 @@ def test_what_is_not_translated_is_said(module: str, name: str) -> None:
     assert f"{module}.py:" in str(found.value)
 
 
+@pytest.mark.slow
 def test_what_the_message_says_is_enough(tmp_path: Path) -> None:
     """Two lines are changed, each as its message says."""
     text = (STRANGERS / "lander.py").read_text()

@@ -166,6 +166,7 @@ def test_results_are_those_of_this_process(python: str, maker: str, there: Modul
         assert lease.call("where")[0] == python
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 def test_batches_and_attributes(python: str, there: ModuleType) -> None:
     actions = np.zeros((4, 2), np.float32)
@@ -186,6 +187,7 @@ def test_batches_and_attributes(python: str, there: ModuleType) -> None:
         assert pool.get_attr("steps") == own.get_attr("steps")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 def test_failures_name_the_interpreter(python: str, there: ModuleType) -> None:
     with LeasePool(["there:There"], python=python) as pool, pool.lease() as lease:
@@ -260,7 +262,7 @@ def script(tmp_path: Path) -> Callable[[str], str]:
             r"lacks numpy, cffi: .*python -m pip install numpy cffi",
         ),
         ("echo 'no such module' >&2; exit 1", "is no Python interpreter: it printed .*no such"),
-        ("sleep 100", r"did not answer within 1 s"),
+        pytest.param("sleep 100", r"did not answer within 1 s", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_no_interpreter_for_workers(
@@ -319,6 +321,7 @@ def test_what_workers_import_is_python_3_9(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------- the public classes --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", PYTHONS)
 def test_vector_environments_run_in_other_interpreters(python: str, there: ModuleType) -> None:
     names, actions = ["there:There"] * 2, np.zeros((2, 2), np.float32)
@@ -331,6 +334,7 @@ def test_vector_environments_run_in_other_interpreters(python: str, there: Modul
     envs.close(), with_functions.close()
 
 
+@pytest.mark.slow
 def test_make_vec_passes_the_interpreter_on(there: ModuleType) -> None:
     gymnasium.register("There-v0", "there:There")
     try:

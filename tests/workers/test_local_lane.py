@@ -120,6 +120,8 @@ def test_a_pool_that_is_dropped_closes_its_environments() -> None:
         made.append(Odd(0))
         return made[-1]
 
+    # of earlier tests
+    gc.collect()
     before, others = mappings(), lanes()
     pool = ProcessPool([make], num_workers=0)
     own = lanes() - others
@@ -462,6 +464,7 @@ def test_an_environment_that_can_not_be_made_closes_the_others() -> None:
         ProcessPool([object], num_workers=0)
 
 
+@pytest.mark.sanitizers
 def test_stable_baselines3_steps_here() -> None:
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
     from parallel_pool.compat.sb3 import PoolVecEnv

@@ -19,6 +19,7 @@ from parallel_pool._tracing.core_waits import cpu_of, wait_of
 from parallel_pool._workers.run import step_waits
 from parallel_pool._workers.run.step_waits import StepWaits
 from parallel_pool.errors import SlowWorkerWarning
+from tests.support.sampling import sampled
 
 MS = 10**6
 
@@ -152,7 +153,7 @@ APIS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("api", sampled(APIS, {"gymnasium"}))
 def test_a_pool_warns_its_caller(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if its workers never ran."""
     monkeypatch.setattr(step_waits, "worker_times", lambda pids: [(0, 0)] * len(pids))

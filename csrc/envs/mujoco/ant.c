@@ -2,58 +2,23 @@
  *
  * Equals gymnasium 1.4.0 (envs/mujoco/ant_v4.py, ant_v5.py) bit for bit.
  */
+#include "ant.h"
 
 #include "base/fail.h"
-#include "task.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */
 
-enum {
-  FORWARD_REWARD_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS,
-  CTRL_COST_WEIGHT,
-  CONTACT_COST_WEIGHT,
-  HEALTHY_REWARD,
-  MAIN_BODY,
-  TERMINATE_WHEN_UNHEALTHY,
-  HEALTHY_Z_MIN,
-  HEALTHY_Z_MAX,
-  CONTACT_FORCE_MIN,
-  CONTACT_FORCE_MAX,
-  RESET_NOISE_SCALE,
-  EXCLUDE_POSITIONS,
-  INCLUDE_FORCES, /* v4: use_contact_forces; v5: include_cfrc_ext_in_observation */
-};
-
-#define OPTIONS(main_body, forces, survive)                                                        \
-  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                             \
-      MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),         \
-      MUJOCO_ACTION_WEIGHT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"), \
-      MUJOCO_WEIGHT("contact_cost_weight", 5e-4, "weight of squared contact forces"),              \
-      survive(1.0, "reward of a step that ends healthy"), main_body,                               \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),        \
-      MUJOCO_WEIGHT("healthy_z_min", 0.2, "least healthy height of the torso"),                    \
-      MUJOCO_WEIGHT("healthy_z_max", 1.0, "greatest healthy height of the torso"),                 \
-      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),          \
-      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),           \
-      MUJOCO_NOISE_SCALE(0.1),                                                                     \
-      MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"), forces
-
-#define MAIN_BODY_V4                      \
-  MUJOCO_INT("main_body", -1, -1, 100000, \
-             "body whose velocity counts, by number or name; -1: the one named torso")
-#define FORCES_V4(value) \
-  MUJOCO_BOOL("use_contact_forces", value, "observe contact forces and subtract their cost")
-
 /* EnvPool's v3 observes contact forces by default. */
+#define FIXED              \
+  MUJOCO_NOISE_SCALE(0.1), \
+      MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y")
+
 static const pp_option options_v3[] = {
-    OPTIONS(MAIN_BODY_V4, FORCES_V4(1), MUJOCO_FLOAT_SURVIVE_WEIGHT)};
+    ANT_OPTIONS(ANT_MAIN_BODY_V4, ANT_FORCES_V4(1), MUJOCO_FLOAT_SURVIVE_WEIGHT, FIXED)};
 static const pp_option options_v4[] = {
-    OPTIONS(MAIN_BODY_V4, FORCES_V4(0), MUJOCO_FLOAT_SURVIVE_WEIGHT)};
+    ANT_OPTIONS(ANT_MAIN_BODY_V4, ANT_FORCES_V4(0), MUJOCO_FLOAT_SURVIVE_WEIGHT, FIXED)};
 static const pp_option options_v5[] = {
-    OPTIONS(MUJOCO_INT("main_body", 1, 0, 100000, "body whose velocity counts, by number or name"),
-            MUJOCO_BOOL("include_cfrc_ext_in_observation", 1, "observe contact forces"),
-            MUJOCO_SURVIVE_WEIGHT),
-};
+    ANT_OPTIONS(ANT_MAIN_BODY_V5, ANT_FORCES_V5, MUJOCO_SURVIVE_WEIGHT, FIXED)};
 
 /* With contact forces, v4 overwrites reward_ctrl with their cost, which has another dtype. */
 #define INFOS_V4(reward_ctrl)                                                                     \
@@ -87,15 +52,15 @@ enum { MAIN };
 /* sets what both versions need; first_body: the first one whose contact forces are observed */
 static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body) {
   const pp_value *options = shared->options;
-  int64_t body = options[MAIN_BODY].i;
+  int64_t body = options[ANT_MAIN_BODY].i;
 
   if (body >= shared->sim.nbody) {
     return pp_fail(config->error, PP_ERR_ARGUMENT, "main_body=%lld: the model has bodies 0 to %d",
                    (long long)body, shared->sim.nbody - 1);
   }
   shared->ids[MAIN] = (int32_t)body;
-  mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 2 : 0);
-  if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->sim.nbody - first_body);
+  mujoco_prepare_state(shared, ANT_RESET_NOISE_SCALE, options[ANT_EXCLUDE_POSITIONS].i ? 2 : 0);
+  if (options[ANT_INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->sim.nbody - first_body);
   return PP_OK;
 }
 
@@ -108,7 +73,7 @@ static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   int status = prepare(config, shared, 0);
 
   if (status >= 0 && shared->ids[MAIN] < 0) status = mujoco_find_bodies(config, shared, &torso, 1);
-  shared->needs_constraint_forces = shared->options[INCLUDE_FORCES].i != 0;
+  shared->needs_constraint_forces = shared->options[ANT_INCLUDE_FORCES].i != 0;
   if (shared->needs_constraint_forces) shared->task = &task_v4_with_forces;
   return status;
 }
@@ -124,10 +89,10 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs,
                     int32_t first_body) {
   const pp_value *options = shared->options;
-  double low = options[CONTACT_FORCE_MIN].f, high = options[CONTACT_FORCE_MAX].f;
+  double low = options[ANT_CONTACT_FORCE_MIN].f, high = options[ANT_CONTACT_FORCE_MAX].f;
 
   obs = mujoco_write_state(shared, now, obs);
-  if (!options[INCLUDE_FORCES].i) return;
+  if (!options[ANT_INCLUDE_FORCES].i) return;
   for (int32_t i = 6 * first_body; i < 6 * shared->sim.nbody; i++) {
     *obs++ = mujoco_clip(now->cfrc_ext[i], low, high);
   }
@@ -144,16 +109,17 @@ static void observe_v5(const mujoco_shared *shared, const mujoco_workspace *now,
 static bool is_healthy(const mujoco_transition *transition) {
   const pp_value *options = transition->options;
   double z = transition->now->qpos[2];
-  return mujoco_is_finite(transition) && options[HEALTHY_Z_MIN].f <= z &&
-         z <= options[HEALTHY_Z_MAX].f;
+  return mujoco_is_finite(transition) && options[ANT_HEALTHY_Z_MIN].f <= z &&
+         z <= options[ANT_HEALTHY_Z_MAX].f;
 }
 
 static double contact_cost(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
   const pp_value *options = transition->options;
-  return options[CONTACT_COST_WEIGHT].f *
+  return options[ANT_CONTACT_COST_WEIGHT].f *
          mujoco_clipped_square_sum(transition->now->cfrc_ext, 6 * shared->sim.nbody,
-                                   options[CONTACT_FORCE_MIN].f, options[CONTACT_FORCE_MAX].f);
+                                   options[ANT_CONTACT_FORCE_MIN].f,
+                                   options[ANT_CONTACT_FORCE_MAX].f);
 }
 
 static const double *main_body(const mujoco_transition *transition) {
@@ -171,14 +137,14 @@ static void after_reset_v5(mujoco_transition *transition) {
 
 static void after_step_v4(mujoco_transition *transition) {
   const pp_value *options = transition->options;
-  bool terminates = options[TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
-  double survive = (double)(healthy || terminates) * options[HEALTHY_REWARD].f;
-  double costs = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT]);
+  bool terminates = options[ANT_TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
+  double survive = (double)(healthy || terminates) * options[ANT_HEALTHY_REWARD].f;
+  double costs = mujoco_control_cost(transition, &options[ANT_CTRL_COST_WEIGHT]);
   double reward_ctrl = -costs, velocity[2], *infos = transition->infos;
 
   mujoco_velocity(transition, main_body(transition), 2, velocity);
-  double forward = velocity[0] * options[FORWARD_REWARD_WEIGHT].f;
-  if (options[INCLUDE_FORCES].i) {
+  double forward = velocity[0] * options[ANT_FORWARD_REWARD_WEIGHT].f;
+  if (options[ANT_INCLUDE_FORCES].i) {
     double contact = contact_cost(transition);
     costs += contact;
     reward_ctrl = -contact;
@@ -197,14 +163,14 @@ static void after_step_v4(mujoco_transition *transition) {
 static void after_step_v5(mujoco_transition *transition) {
   const pp_value *options = transition->options;
   bool healthy = is_healthy(transition);
-  double survive = (double)healthy * options[HEALTHY_REWARD].f;
-  double control = mujoco_control_cost(transition, &options[CTRL_COST_WEIGHT]);
+  double survive = (double)healthy * options[ANT_HEALTHY_REWARD].f;
+  double control = mujoco_control_cost(transition, &options[ANT_CTRL_COST_WEIGHT]);
   double contact = contact_cost(transition), velocity[2], *infos = transition->infos;
 
   mujoco_velocity(transition, main_body(transition), 2, velocity);
-  double forward = velocity[0] * options[FORWARD_REWARD_WEIGHT].f;
+  double forward = velocity[0] * options[ANT_FORWARD_REWARD_WEIGHT].f;
   transition->reward = forward + survive - (control + contact);
-  transition->terminated = !healthy && options[TERMINATE_WHEN_UNHEALTHY].i;
+  transition->terminated = !healthy && options[ANT_TERMINATE_WHEN_UNHEALTHY].i;
   mujoco_write_place(transition->shared, transition->now->qpos, infos);
   infos[3] = velocity[0];
   infos[4] = velocity[1];
@@ -219,20 +185,20 @@ static void after_step_v5(mujoco_transition *transition) {
 #define TASK_V4                                                                      \
   .least_nq = 3, .prepare = prepare_v4, .draw_state = mujoco_draw_uniform_normal,    \
   .observe = observe_v4, .after_reset = after_reset_v4, .after_step = after_step_v4, \
-  .weight_option = CTRL_COST_WEIGHT, .survive_info = 2, .survive_option = HEALTHY_REWARD
+  .weight_option = ANT_CTRL_COST_WEIGHT, .survive_info = 2, .survive_option = ANT_HEALTHY_REWARD
 
-static const mujoco_task task_v4 = {TASK_V4, MUJOCO_INFOS(infos_v4)};
+const mujoco_task mujoco_ant_v4 = {TASK_V4, MUJOCO_INFOS(infos_v4)};
 static const mujoco_task task_v4_with_forces = {TASK_V4, MUJOCO_INFOS(infos_v4_with_forces)};
-static const mujoco_task task_v5 = {
+const mujoco_task mujoco_ant_v5 = {
     .least_nq = 3,
     .prepare = prepare_v5,
     .draw_state = mujoco_draw_uniform_normal,
     .observe = observe_v5,
     .after_reset = after_reset_v5,
     .after_step = after_step_v5,
-    .weight_option = CTRL_COST_WEIGHT,
+    .weight_option = ANT_CTRL_COST_WEIGHT,
     .survive_info = 8,
-    .survive_option = HEALTHY_REWARD,
+    .survive_option = ANT_HEALTHY_REWARD,
     MUJOCO_INFOS(infos_v5),
 };
 
@@ -241,7 +207,7 @@ static const mujoco_task task_v5 = {
       .max_episode_steps = 1000
 
 const pp_env_def pp_env_ant[3] = {
-    {DEFINITION, MUJOCO_OPTIONS(options_v3), MUJOCO_ENVPOOL("Ant-v3"), .data = &task_v4},
-    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Ant-v4"), .data = &task_v4},
-    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Ant-v5"), .data = &task_v5},
+    {DEFINITION, MUJOCO_OPTIONS(options_v3), MUJOCO_ENVPOOL("Ant-v3"), .data = &mujoco_ant_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v4), MUJOCO_GYMNASIUM("Ant-v4"), .data = &mujoco_ant_v4},
+    {DEFINITION, MUJOCO_OPTIONS(options_v5), MUJOCO_GYMNASIUM("Ant-v5"), .data = &mujoco_ant_v5},
 };

@@ -48,8 +48,9 @@ static const entry functions[] = {
     REQUIRED(mj_forward),    REQUIRED(mj_step),           REQUIRED(mj_rnePostConstraint),
     REQUIRED(mj_name2id),    REQUIRED(mj_stateSize),      REQUIRED(mj_getState),
     REQUIRED(mj_setState),   REQUIRED(mj_setConst),       REQUIRED(mj_step1),
-    REQUIRED(mj_step2),      REQUIRED(mj_objectVelocity), OPTIONAL(set_error),
-    OPTIONAL(set_warning),   OPTIONAL(set_log),           OPTIONAL(mjcb_time),
+    REQUIRED(mj_step2),      REQUIRED(mj_objectVelocity), REQUIRED(mj_jacSite),
+    OPTIONAL(set_error),     OPTIONAL(set_warning),       OPTIONAL(set_log),
+    OPTIONAL(mjcb_time),
 };
 
 #define PLACE(name) {#name, offsetof(mujoco_places, name), false}

@@ -39,6 +39,8 @@ typedef struct mujoco_library {
   void (*mj_rnePostConstraint)(const mjModel *model, mjData *data);
   void (*mj_objectVelocity)(const mjModel *model, const mjData *data, int type, int id,
                             double *velocity, int is_local);
+  void (*mj_jacSite)(const mjModel *model, const mjData *data, double *jacp, double *jacr,
+                     int site);
   int (*mj_name2id)(const mjModel *model, int type, const char *name);
   int (*mj_stateSize)(const mjModel *model, unsigned spec);
   void (*mj_getState)(const mjModel *model, const mjData *data, double *state, unsigned spec);

@@ -64,11 +64,9 @@ static size_t state_doubles(const mujoco_shared *shared) {
 
 /* ------------------------------------------------------------------------------- configure -- */
 
-/* describes one info, whose type may be that of options */
-static void describe_info(pp_config *config, mujoco_shared *shared, int32_t index) {
+void mujoco_describe_info(const pp_value *options, mujoco_shared *shared, int32_t index,
+                          pp_field *info) {
   const mujoco_task *task = shared->task;
-  const pp_value *options = config->options;
-  pp_field *info = &config->fields[1 + index];
 
   *info = task->infos[index];
   if (info->ndim) info->shape[0] = shared->sim.ntendon;
@@ -97,13 +95,14 @@ static void describe(pp_config *config, mujoco_shared *shared) {
     obs->shape[1] = shared->obs_size;
   }
   config->num_fields = 1 + shared->task->num_infos;
-  for (int32_t i = 0; i < shared->task->num_infos; i++) describe_info(config, shared, i);
+  for (int32_t i = 0; i < shared->task->num_infos; i++) {
+    mujoco_describe_info(config->options, shared, i, &config->fields[1 + i]);
+  }
   config->action = mujoco_simulator_action(&shared->sim);
   config->state_size = sizeof(state_head) + sizeof(double) * state_doubles(shared);
 }
 
-/* A user's own model may be too small for the task. */
-static int check_sizes(pp_config *config, const mujoco_shared *shared) {
+int mujoco_check_sizes(pp_config *config, const mujoco_shared *shared) {
   const mujoco_task *task = shared->task;
 
   if (shared->sim.nu >= 1 && shared->sim.nq >= task->least_nq && shared->sim.nv >= task->least_nv &&
@@ -123,7 +122,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
 
   shared->options = options;
   shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
-  if (status >= 0) status = check_sizes(config, shared);
+  if (status >= 0) status = mujoco_check_sizes(config, shared);
   if (status >= 0) status = shared->task->prepare(config, shared);
   if (status < 0) return status;
   if (!options[MUJOCO_POST_CONSTRAINT].i) shared->needs_constraint_forces = 0;
@@ -293,7 +292,7 @@ int mujoco_step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-static void write_info(void *field, int32_t dtype, const double *numbers, int32_t count) {
+void mujoco_write_info(void *field, int32_t dtype, const double *numbers, int32_t count) {
   switch (dtype) {
     case PP_FLOAT64: memcpy(field, numbers, sizeof(double) * (size_t)count); break;
     case PP_FLOAT32: *(float *)field = (float)*numbers; break;
@@ -313,7 +312,7 @@ int mujoco_observe(pp_env *env, void *const *fields, bool is_reset) {
   for (int32_t i = 0; i < shared->task->num_infos; i++) {
     const pp_field *info = &shared->task->infos[i];
     int32_t count = numbers_of(shared, info);
-    if (fields[1 + i]) write_info(fields[1 + i], shared->info_dtypes[i], infos, count);
+    if (fields[1 + i]) mujoco_write_info(fields[1 + i], shared->info_dtypes[i], infos, count);
     infos += count;
   }
   return PP_OK;

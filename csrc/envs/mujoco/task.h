@@ -227,6 +227,16 @@ void mujoco_velocity(mujoco_transition *transition, const double *point, int32_t
 /* writes the infos x_position, y_position and distance_from_origin */
 void mujoco_write_place(const mujoco_shared *shared, const double *xy, double *infos);
 
+/* Refuses a model of a user's that is too small for the task. */
+int mujoco_check_sizes(pp_config *config, const mujoco_shared *shared);
+
+/* describes one info, whose type may be that of options */
+void mujoco_describe_info(const pp_value *options, mujoco_shared *shared, int32_t index,
+                          pp_field *info);
+
+/* writes an info, kept as doubles, into a row in its own dtype */
+void mujoco_write_info(void *field, int32_t dtype, const double *numbers, int32_t count);
+
 /* the position of one body relative to another; both by their index in shared->ids */
 void mujoco_offset(const mujoco_shared *shared, const mujoco_workspace *now, int body, int origin,
                    double offset[3]);

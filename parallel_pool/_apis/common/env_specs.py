@@ -22,7 +22,9 @@ from parallel_pool._families import minigrid, toy_text
 
 # Modules of the Python environments that native ones equal. An id registered with any other entry
 # point is the user's own environment, and is not replaced.
-REFERENCES = ("gymnasium.envs.", "ale_py.", "minigrid.envs")
+REFERENCES = (*("gymnasium.envs.", "ale_py.", "minigrid.envs", "gymnasium_robotics.envs."),)
+# Classes of Gymnasium-Robotics that simulate with mujoco-py, whose results are others
+OTHER_SIMULATOR = ":MujocoPy"
 
 
 def find(env: Any) -> EnvSpec:
@@ -96,7 +98,9 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     known = registry.definitions()
     if env_id not in known:
         raise ValueError(f"{env_id} has no native environment")
-    is_replaced = is_native(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
+    is_replaced = is_native(spec) or (
+        isinstance(entry, str) and entry.startswith(REFERENCES) and OTHER_SIMULATOR not in entry
+    )
     is_replaced |= _entry_name(entry) == registry.entry_points_by_id.get(env_id, "")
     if entry is not None and not is_replaced:
         raise ValueError(

@@ -63,8 +63,9 @@ class ReferenceEnv:
                 spec = copy.deepcopy(spec)
                 spec.kwargs = {}
                 made = gymnasium.make(spec, disable_env_checker=True, **self._options)
-            except (ImportError, gymnasium.error.Error):
-                # this Gymnasium has no such environment, or a package of it is missing
+            except (ImportError, AssertionError, gymnasium.error.Error):
+                # this Gymnasium has no such environment, or a package of it is missing or too new,
+                # as MuJoCo is for assertions of Gymnasium-Robotics
                 return self._values
             self._env = env = made.unwrapped
             attribute_options.apply(env, self._attributes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -10,19 +10,26 @@ import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool._apis.common.import_hook import after_import
+from parallel_pool._apis.common.rollout_method import RolloutMethod
 from parallel_pool._apis.common.warn_once import warn_once
 from parallel_pool._apis.envpool import actions, dummy_vec_env
+from parallel_pool._apis.envpool.async_rollout_buffer import AsyncRolloutBuffer
 from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.results import ResultBuilder, Step
-from parallel_pool.errors import EnvError
+from parallel_pool._engine.rollouts import check_received
+from parallel_pool.errors import EnvError, NotResetError, StateError
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.common.rollout_buffer import RolloutBuffer
     from parallel_pool._apis.envpool.spec import EnvSpec
+    from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Batch
     from parallel_pool._engine.seeds import Seed
 
 
-class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc]
+class GymnasiumEnvPool(  # type: ignore[misc]
+    RolloutMethod, EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]
+):
     """Many environments behind `reset`, `step`, `send` and `recv`.
 
     It is a `gymnasium.vector.VectorEnv` and, like EnvPool's pools, a `gymnasium.Env`, so that
@@ -198,10 +205,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         # the players of a row without an environment are unknown
         step = self._rows.results(batch if self._rows.live_players is None else batch.rows())
         step[4]["num_rows"] = count
-        if not reset:
-            return step
-        with_info = self._returns_info if return_info is None else return_info
-        return (step[0], step[4]) if with_info else step[0]
+        return self._shown(step, reset, return_info)
 
     def reset(
         self,
@@ -237,16 +241,62 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         try:
             batch = self._reset(env_id, seed, options, timeout)
         except EnvError as error:
-            error.batch = self._reset_result(error.batch)
+            error.batch = self._received(error.batch, True)
             raise
-        return self._reset_result(batch)
+        return self._received(batch, True)
 
-    def _received(self, batch: Batch, reset: bool, return_info: bool | None) -> Any:
-        return self._reset_result(batch, return_info) if reset else self._rows.results(batch)
+    def rollout(self, steps: int, *, frames: bool = False) -> RolloutBuffer:
+        """Returns a `RolloutBuffer`, whose `collect` lets a policy act for so many steps.
 
-    def _reset_result(self, batch: Batch, with_info: bool | None = None) -> Any:
-        with_info = self._returns_info if with_info is None else with_info
-        return _reset_result(self._rows, with_info, batch)
+        That of an asynchronous pool is an `AsyncRolloutBuffer`, whose policy takes env_ids, too.
+
+        Args:
+            steps: of a rollout: 1 or more.
+            frames: keep observations that are stacks of frames with each frame once: `Stacks`, a
+                quarter of the memory for stacks of four.
+
+        Raises:
+            TypeError: steps is no integer.
+            ValueError: steps is less than 1; or not all players have rows in every step; or the
+                pool is asynchronous, and its environments have several players.
+        """
+        if self._rows.live_players is not None:
+            raise ValueError(
+                f"{self.spec.id}: the number of rows changes while players drop out, so their steps"
+                " are no arrays (steps, rows): call step() and store its rows"
+            )
+        if self.is_async:
+            return AsyncRolloutBuffer(self, steps, frames=frames)
+        return super().rollout(steps, frames=frames)
+
+    _has_observation_arrays = True
+
+    def _observation_arrays(self, arrays: Sequence[Array]) -> Any:
+        return self._rows.observations(arrays, axis=1)
+
+    def _present_observations(self) -> Any:
+        return self._observe(None)
+
+    def _observe(self, env_ids: Array | None) -> Any:
+        """Returns the present observations of environments (None: all), as `step` has them."""
+        try:
+            return self._rows.observations(self.pool.observe(env_ids))
+        except StateError as error:
+            if type(error) is not StateError:
+                raise
+            raise NotResetError(f"{error}: call reset() first") from None
+
+    def _check_idle(self, what: str) -> None:
+        check_received(self.pool)
+
+    def _received(self, batch: Batch, reset: bool, return_info: bool | None = None) -> Any:
+        return self._shown(self._rows.results(batch), reset, return_info)
+
+    def _shown(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
+        """Returns the results of a step, or of these those that a reset returns."""
+        if not reset:
+            return step
+        return _of_reset(step, self._returns_info if return_info is None else return_info)
 
     def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         return self._rows.results, partial(_reset_result, self._rows, self._returns_info)
@@ -254,7 +304,12 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
 
 def _reset_result(rows: ResultBuilder, with_info: bool, batch: Batch) -> Any:
     """Returns what a reset returns; the batch's arrays may be NumPy's or JAX's."""
-    observation, _, _, _, info = rows.results(batch)
+    return _of_reset(rows.results(batch), with_info)
+
+
+def _of_reset(step: Any, with_info: bool) -> Any:
+    """Returns what a reset returns of the results of a step."""
+    observation, _, _, _, info = step
     return (observation, info) if with_info else observation
 
 

@@ -16,7 +16,7 @@ from parallel_pool.errors import EnvError
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from parallel_pool._apis.envpool.results import ResultBuilder
+    from parallel_pool._apis.envpool.results import ResultBuilder, Step
     from parallel_pool._apis.envpool.spec import EnvSpec
 
 
@@ -73,6 +73,9 @@ class OldGymEnvPool(GymnasiumEnvPool):
         except EnvError as error:
             error.batch = convert(error.batch)
             raise
+
+    def _step_of_rollout(self, actions: Any) -> Step:
+        return super().step(actions)
 
     def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         return partial(_done_of, self._rows), super()._converters()[1]

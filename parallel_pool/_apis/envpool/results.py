@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,15 +197,33 @@ class ResultBuilder:
         """Returns the batch with one row per player in per-player columns."""
         arrays = list(batch)
         for i in self._per_player:
-            array = arrays[i]
-            arrays[i] = array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+            arrays[i] = _joined(arrays[i], 0)
         return tuple(arrays)
+
+    def observations(self, arrays: Sequence[Array], axis: int = 0) -> Observations:
+        """Returns the observations among arrays of columns, as `results` does.
+
+        Args:
+            arrays: of the pool's columns, or of the first ones, which are observations.
+            axis: that of environments: 1 in arrays of many steps.
+        """
+        own = [
+            _joined(array, axis) if i in self._per_player else array
+            for i, array in enumerate(arrays[: max(1, len(self._observations))])
+        ]
+        return self._tree(tuple(own)) if self._observations else own[0]
 
     def _tree(self, batch: Batch) -> dict[str, Any]:
         tree: dict[str, Any] = {}
         for path, i in self._observations:
             _put(tree, path, batch[i])
         return tree
+
+
+def _joined(array: Array, axis: int) -> Array:
+    """Returns an array with one axis in place of those of environments and players."""
+    shape = array.shape
+    return array.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
 
 
 def _put(tree: dict[str, Any], path: list[str], array: Array) -> None:

@@ -61,13 +61,14 @@ class ArraySpec:
     Attributes:
         dtype: of its elements.
         shape: of one row; a first axis of -1 is that of the players of one environment.
-        minimum, maximum: inclusive bounds, scalars or arrays; infinite if there are none.
+        minimum: inclusive bound, -inf for none; a number, or float64 (*shape) without players.
+        maximum: inclusive bound, inf for none; a number, or float64 (*shape) without players.
         is_discrete: whether elements number choices, from `minimum` to `maximum`.
 
     Example:
         >>> spec = parallel_pool.make_spec("CartPole-v1").state_array_spec["obs"]
         >>> spec.dtype, spec.shape
-        (dtype('float32'), (4,))
+        (dtype('float32'), [4])
     """
 
     dtype: np.dtype[Any]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gymnasium import logger
 
+from parallel_pool._apis.common.rollout_method import RolloutMethod
 from parallel_pool._apis.common.vector_errors import (
     ClosedVectorEnvError,
     NoPendingCallError,
@@ -48,7 +49,7 @@ class ResetRequest:
         self.mask, self.options = reset_mask.split(options, num_envs, was_reset)
 
 
-class AsyncCalls(PoolVectorEnv):
+class AsyncCalls(RolloutMethod, PoolVectorEnv):
     """The halves of calls that `gymnasium.vector.AsyncVectorEnv` has, and `reset` and `call`.
 
     A call is pending from the moment at which the pool accepts it until its result is returned, or

@@ -436,6 +436,27 @@ class NativeVectorEnv(AsyncCalls):
             return tuples.split(batch[0]) if self._is_tuple else batch[0]
         return {key: batch[self._observation_columns[key]] for key in self._keys}
 
+    @property
+    def _has_observation_arrays(self) -> bool:  # type: ignore[override]
+        return not self._is_tuple and not self._texts
+
+    def _observation_arrays(self, arrays: Sequence[Array]) -> Any:
+        if self._keys is None:
+            return arrays[0]
+        return nest({key: arrays[self._observation_columns[key]] for key in self._keys})
+
+    def _final_arrays(self, arrays: Sequence[Array]) -> Any:
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            return None
+        if self._keys is None:
+            (only,) = self._final_columns.values()
+            return arrays[only]
+        return nest({key: arrays[self._final_columns[key]] for key in self._keys})
+
+    def _present_observations(self) -> Any:
+        self._check_can_step()
+        return self._shown(self._arrays(self.pool.observe()))
+
     def _observe_others(self, mask: Array | None) -> Any:
         """Returns the observations of environments that a masked reset leaves out; None: no such.
 

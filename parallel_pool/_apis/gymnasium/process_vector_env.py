@@ -15,6 +15,7 @@ from parallel_pool._apis.gymnasium import spaces
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.pool_checks import check_reset
+from parallel_pool._engine.rollouts import last_batch
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
@@ -24,7 +25,7 @@ from parallel_pool._workers.replies import replies_of
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
-    from parallel_pool._workers.data.messages import Description
+    from parallel_pool._workers.data.messages import Description, Reply
     from parallel_pool.errors import EnvError
 
 
@@ -85,6 +86,8 @@ class ProcessVectorEnv(AsyncCalls):
         start_timeout: float | None = None,
         on_error: str = "raise",
         python: Any = None,
+        episode_seeds: bool = False,
+        prepare_resets: bool = False,
     ) -> None:
         """Starts the worker processes and makes the environments in them.
 
@@ -115,6 +118,10 @@ class ProcessVectorEnv(AsyncCalls):
             python: path of the Python interpreter in which workers run, such as that of a virtual
                 environment, or a list of one path, or None, for each environment; see
                 `parallel_pool.ProcessPool`.
+            episode_seeds: each episode that begins without a seed gets one, which follows from the
+                last seed that its environment was given and from the number of episodes since.
+            prepare_resets: each worker begins the next episode in a second environment while this
+                one is played; needs episode_seeds, see `parallel_pool.ProcessPool`.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -144,6 +151,8 @@ class ProcessVectorEnv(AsyncCalls):
             start_timeout=start_timeout,
             on_error=on_error,
             python=python,
+            episode_seeds=episode_seeds,
+            prepare_resets=prepare_resets,
             # SyncVectorEnv always passes both
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
@@ -239,14 +248,21 @@ class ProcessVectorEnv(AsyncCalls):
 
     def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
-        whole = self._replies.whole_infos()
-        if whole is not None:
-            return converted[0], whole
-        replies = self._replies.in_columns()
-        if not replies:
-            return converted[0], {}
-        infos = self._rows.infos(self._add_info, replies, converted)
-        return (self._rows.batch(replies) if self._rows.has_objects else converted[0]), infos
+        replies: Mapping[int, Reply] = {}
+        infos = self._replies.whole_infos()
+        if infos is None:
+            replies = self._replies.in_columns()
+            infos = self._rows.infos(self._add_info, replies, converted) if replies else {}
+        if self._rows.has_objects:
+            return self._rows.batch(replies), infos
+        return converted[0], infos
+
+    def _present_observations(self) -> Any:
+        if not self._was_reset:
+            raise NotResetError("collect() before reset(): call reset() first")
+        if self._rows.has_objects:
+            return self._rows.batch({})
+        return self._rows.convert([array.view for array in last_batch(self.pool)])[0]
 
     def _note_failed(self, error: EnvError, kind: str) -> None:
         if kind == STEP:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 
-from parallel_pool._apis.common import env_specs, renderer
+from parallel_pool._apis.common import env_specs, native_attributes, renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.gymnasium.single_results import SingleResults
 from parallel_pool._engine import registry
+from parallel_pool._engine.arguments import named
 from parallel_pool._engine.interrupted import LOST, begin_again
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.pool_checks import check_usable
@@ -49,6 +51,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
         # for close() after an __init__ that failed halfway
         self.pool: Pool | None = None
         self._renderer: renderer.Renderer | None = None
+        self._copies: Any = None
         definition = registry.find(self.task_id)
         if definition.tasks:
             raise ValueError(
@@ -82,6 +85,7 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
             self.pool, reference, render_mode, drawing, self.metadata
         )
         self._results = SingleResults(self.pool)
+        self._copies = registry.copies_of(weakref.proxy(self.pool))
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -142,6 +146,12 @@ class PoolEnv(TraceMethod, Uncopied, gymnasium.Env[Any, Any]):
             self._renderer.close()
         if self.pool is not None:
             self.pool.close(timeout=timeout)
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns an attribute or a method of the reference that the family has in Python."""
+        if "_copies" in vars(self) and native_attributes.is_own(self._copies, name):
+            return self._copies.attribute(0, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {named(name)}")
 
     def _open(self) -> Pool:
         assert self.pool is not None

@@ -77,8 +77,12 @@ def xla(envs: Any) -> Functions:
     A handle is valid for one call. After an error in a program call `xla` again: the functions are
     the same, and the handle is a valid one.
 
+    Of a list of pools that are alike, the handle is int32 (pools, 2), and the functions are to be
+    mapped by `jax.vmap` over its first axis: one call then steps all pools at the same time.
+
     Args:
-        envs: a `Pool`, a native `PoolVectorEnv`, or what `parallel_pool.make` returns.
+        envs: a `Pool`, a native `PoolVectorEnv`, or what `parallel_pool.make` returns; or a list of
+            them.
 
     Raises:
         TypeError: envs are of another kind.
@@ -97,6 +101,8 @@ def xla(envs: Any) -> Functions:
         >>> batches.obs.shape
         (5, 4, 4)
     """
+    if isinstance(envs, (list, tuple)):
+        return _of_several(envs)
     pool, convert, convert_reset = xla_parts(envs)
     number = share(pool)
     found = functions_by_number.get(number)
@@ -105,6 +111,30 @@ def xla(envs: Any) -> Functions:
         weakref.finalize(pool, functions_by_number.pop, number, None)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
+
+
+def _of_several(all_envs: Sequence[Any]) -> Functions:
+    """Returns the functions of the first of several, and a handle for all."""
+    if not all_envs:
+        raise ValueError("no pools: give at least one")
+    pools = [xla_parts(envs)[0] for envs in all_envs]
+    for i, pool in enumerate(pools):
+        if _form(pool) != _form(pools[0]):
+            raise ValueError(
+                f"pool {i} differs from pool 0: choose the same environments, options and sizes"
+            )
+        if pool in pools[:i]:
+            raise ValueError(f"pool {i} is pool {pools.index(pool)}: give each once")
+    each = [xla(envs) for envs in all_envs]
+    return each[0]._replace(handle=jax.numpy.stack([functions.handle for functions in each]))
+
+
+def _form(pool: Pool) -> Any:
+    """Returns what the functions of a pool depend on."""
+    columns = [(column.name, column.dtype, column.shape) for column in pool.columns]
+    action = pool.spec.action
+    sizes = pool.num_envs, pool.batch_size, pool.autoreset, pool.definition.id
+    return *sizes, columns, action.dtype, action.shape, action.n
 
 
 # By the number of a pool, while it lives; they hold no pool. Jitted programs that use the same
@@ -137,7 +167,7 @@ def _named(pool: Pool) -> Convert:
 
 def _functions(pool: Pool, convert: Convert, convert_reset: Convert) -> Functions:
     """Returns the functions of one pool; their handle is to be filled in."""
-    calls = Calls(pool, _needed(pool, convert))
+    calls = Calls(pool, needed_columns(pool, convert))
     is_async = pool.is_async
 
     def recv(handle: Any) -> tuple[Any, Any]:
@@ -182,7 +212,7 @@ class _Asked(Sequence[Any]):
         return (self[i] for i in range(len(self)))
 
 
-def _needed(pool: Pool, convert: Convert) -> list[int]:
+def needed_columns(pool: Pool, convert: Convert) -> list[int]:
     """Returns the indices of the columns that a form of results reads."""
     asked = _Asked(pool)
     jax.eval_shape(lambda: convert(asked))

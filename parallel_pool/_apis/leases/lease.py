@@ -148,7 +148,8 @@ class AsyncLease(_AnyLease):
             retries: how often it tries again after a timeout, or when the worker has died.
 
         Returns:
-            The observation, and the infos.
+            The observation (its arrays have the shapes and dtypes of `observation_space`), and the
+            infos.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -177,8 +178,8 @@ class AsyncLease(_AnyLease):
                 none.
 
         Returns:
-            The observation, the reward, whether the episode was terminated, whether it was
-            truncated, and the infos.
+            The observation (its arrays have the shapes and dtypes of `observation_space`), the
+            reward, whether the episode was terminated, whether it was truncated, and the infos.
 
         Raises:
             TypeError: the action can't be sent.

@@ -12,6 +12,7 @@ from parallel_pool._apis.leases.slot import BRANCH, STEP, Row
 from parallel_pool._engine.base_pool import has_batch, recv_soon
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.turns import stop_spinning
 from parallel_pool._engine.views import all_arrays
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError
@@ -57,6 +58,8 @@ class NativeEnvs:
                 f"{task_id} has {self.pool.spec.num_players} players, and a lease is for one: use"
                 " parallel_pool.PoolParallelEnv"
             )
+        # rows come one at a time, and the cores are for what Python does with each
+        stop_spinning(self.pool)
         self._env_id = engine_indices(self.pool.columns)["env_id"]
         self._results = SingleResults(self.pool)
         self.observation_space = self.pool.spec.observation_space()

@@ -33,26 +33,14 @@ class Task:
         action_space: of one world, one array; None for the ranges of the controls, float32.
 
     Example:
-        >>> from parallel_pool.mujoco_batch import BatchVectorEnv, Task
-        >>> class Cart(Task):
-        ...     model = '''<mujoco><worldbody><body><joint name="slide" type="slide" axis="1 0 0"/>
-        ...         <geom size=".1" mass="1"/></body></worldbody>
-        ...         <actuator><motor joint="slide"/></actuator></mujoco>'''
-        ...     frame_skip, max_episode_steps = 5, 100
-        ...
+        >>> class Balance(parallel_pool.mujoco_batch.Task):
+        ...     model = gymnasium.__path__[0] + "/envs/mujoco/assets/inverted_pendulum.xml"
         ...     def observe(self, batch):
         ...         return np.concatenate([batch.qpos, batch.qvel], axis=1)
-        ...
         ...     def reward(self, batch):
-        ...         return -np.abs(batch.qpos[:, 0])
-        ...
-        ...     def reset_worlds(self, batch, ids, rng):
-        ...         batch.qpos[ids] = rng.uniform(-1, 1, batch.model.nq)
-        >>> envs = BatchVectorEnv(Cart, 4)
-        >>> observations, infos = envs.reset(seed=1)
-        >>> envs.step(np.zeros((4, 1), np.float32))[1].shape
-        (4,)
-        >>> envs.close()
+        ...         return np.cos(batch.qpos[:, 1])
+        >>> parallel_pool.mujoco_batch.BatchVectorEnv(Balance, 4).reset(seed=1)[0].shape
+        (4, 4)
     """
 
     model: Any = None
@@ -95,7 +83,7 @@ class Task:
         raise NotImplementedError
 
     def reward(self, batch: Any) -> Array:
-        """Returns the rewards of a step, real numbers (n,).
+        """Returns the rewards of a step, (n,) of any real dtype.
 
         Args:
             batch: after the step.
@@ -117,7 +105,7 @@ class Task:
 
         Args:
             batch: of n worlds.
-            ids: int64, ascending, the worlds that begin an episode.
+            ids: int64 (k,), ascending, the worlds that begin an episode.
             rng: random numbers for these worlds.
         """
 
@@ -128,12 +116,12 @@ class Task:
 
         Args:
             batch: of n worlds.
-            ids: int64, ascending, the worlds that begin an episode.
+            ids: int64 (k,), ascending, the worlds that begin an episode.
             rng: random numbers for these worlds.
         """
 
     def infos(self, batch: Any) -> Mapping[str, Array]:
-        """Returns infos, arrays (n, ...), by their names.
+        """Returns infos, arrays (n, ...) of any dtype, by their names.
 
         Args:
             batch: after a step or a reset.

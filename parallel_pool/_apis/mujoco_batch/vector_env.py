@@ -49,25 +49,13 @@ class BatchVectorEnv(ProcessVectorEnv):
         pool: what steps the worlds, for snapshots (`get_state`, `set_state`) and statistics.
 
     Example:
-        >>> from parallel_pool.mujoco_batch import BatchVectorEnv, Task
-        >>> class Fall(Task):
-        ...     model = '''<mujoco><worldbody><body><freejoint/><geom size=".1"/></body>
-        ...         </worldbody></mujoco>'''
-        ...
-        ...     def act(self, batch, actions):
-        ...         batch.xfrc_applied[:, 1, :3] = actions
-        ...
-        ...     action_space = gymnasium.spaces.Box(-1, 1, (3,))
-        ...
-        ...     def observe(self, batch):
-        ...         return batch.qpos[:, :3].astype(np.float32)
-        ...
-        ...     def reward(self, batch):
-        ...         return batch.qvel[:, 2]
-        >>> envs = BatchVectorEnv(Fall, 8, max_episode_steps=50)
-        >>> observations, infos = envs.reset(seed=1)
-        >>> envs.step(np.zeros((8, 3), np.float32))[0].shape
-        (8, 3)
+        >>> class Balance(parallel_pool.mujoco_batch.Task):
+        ...     model = gymnasium.__path__[0] + "/envs/mujoco/assets/inverted_pendulum.xml"
+        ...     def observe(self, batch): return batch.qpos.copy()
+        ...     def reward(self, batch): return np.cos(batch.qpos[:, 1])
+        >>> envs = parallel_pool.mujoco_batch.BatchVectorEnv(Balance, 8, max_episode_steps=50)
+        >>> envs.reset(seed=1)[0].shape, envs.step(envs.action_space.sample())[1].shape
+        ((8, 2), (8,))
         >>> envs.close()
     """
 

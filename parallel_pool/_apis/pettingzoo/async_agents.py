@@ -127,7 +127,7 @@ class AsyncProcessAgents:
         """Starts the workers; for arguments and exceptions see `PoolParallelEnv`."""
         self._restarts = mode is AutoresetMode.SAME_STEP
         self.pool = ProcessPool(
-            joint_functions(env_fns, mode),
+            joint_functions(env_fns),
             batch_size=batch_size,
             autoreset=mode.name.lower(),
             start_method=context,

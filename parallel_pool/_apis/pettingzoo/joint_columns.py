@@ -43,6 +43,12 @@ class JointColumns:
         marks: Array = joint["marks"].astype(np.bool_)
         rewards: Array = joint["reward"].copy()
         lives, terminations, truncations = (marks[:, row] for row in (LIVE, TERMINATED, TRUNCATED))
+        if "final_obs" in infos:
+            # the rows are of resets, which have replaced the steps before them
+            for row in np.flatnonzero(infos["_final_obs"]).tolist():
+                last = infos["final_obs"][row]
+                rewards[row] = last["reward"]
+                terminations[row], truncations[row] = last["marks"][[TERMINATED, TRUNCATED]]
         if "worker_restarted" in infos:
             # rows of restarted environments repeat old ones: their episodes are truncated
             restarted = infos["_worker_restarted"]

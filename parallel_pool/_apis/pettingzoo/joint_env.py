@@ -49,14 +49,11 @@ class JointEnv(gymnasium.Env[Any, Any]):
         groups: of the agents.
     """
 
-    def __init__(self, make: Callable[[], Any], keeps_last_step: bool = False) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         """Makes the environment.
 
         Args:
             make: returns a `ParallelEnv`.
-            keeps_last_step: whether a reset right after the end of an episode repeats the rewards
-                and marks of the episode's last step; for SAME_STEP, where the reset replaces that
-                step.
 
         Raises:
             TypeError, ValueError: make returned no `ParallelEnv`, or one with an agent twice.
@@ -66,8 +63,6 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self.metadata = dict(getattr(env, "metadata", None) or {})
         self.render_mode = getattr(env, "render_mode", None)
         self._check = ResultCheck(self.possible_agents)
-        self._keeps_last_step = keeps_last_step
-        self._carried: tuple[Array, Array] | None = None
         self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
         k = len(self._indices)
         seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
@@ -93,12 +88,11 @@ class JointEnv(gymnasium.Env[Any, Any]):
         Raises:
             TypeError, ValueError: the environment returned something else than PettingZoo's API.
         """
-        carried, self._carried = self._carried, None
         result = self.env.reset(seed=seed, options=options)
         observations, infos = self._check.parts("reset", result, RESET)
         self._live = self._check.agents("reset", self.env.agents)
         self._check.observed("reset", self._live, observations)
-        reward, marks = carried or self._blank()
+        reward, marks = self._blank()
         self._mark_live(marks)
         return self._observation("reset", observations, reward, marks), _without_empty(infos)
 
@@ -133,8 +127,6 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self._mark_live(marks)
         is_over = not live
         is_terminated = is_over and bool(marks[TERMINATED].any())
-        if is_over and self._keeps_last_step:
-            self._carried = reward.copy(), marks.copy()
         observation = self._observation("step", observations, reward, marks)
         total = float(reward.sum())
         return observation, total, is_terminated, is_over != is_terminated, _without_empty(infos)

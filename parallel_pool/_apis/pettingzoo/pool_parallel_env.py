@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
 
 
+# defaults of arguments that only functions take, if they are not None
+OF_FUNCTIONS = {"on_error": "raise", "episode_seeds": False, "prepare_resets": False}
+
+
 class PoolParallelEnv(TraceMethod, Uncopied):
     """n PettingZoo parallel environments, with an axis of n in each array.
 
@@ -99,6 +103,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         start_timeout: float | None = None,
         on_error: str = "raise",
         python: Any = None,
+        episode_seeds: bool = False,
+        prepare_resets: bool = False,
         **options: Any,
     ) -> None:
         """Makes the environments.
@@ -131,6 +137,11 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             python: functions: path of the Python interpreter in which workers run, or a list of one
                 path, or None, for each environment; see `parallel_pool.ProcessPool`. It needs a
                 Gymnasium as new as this process has.
+            episode_seeds: functions: each episode that begins without a seed gets one, which
+                follows from the last seed that its environment was given and from the number of
+                episodes since.
+            prepare_resets: functions: each worker begins the next episode in a second environment
+                while this one is played; needs episode_seeds, see `parallel_pool.ProcessPool`.
             options: native: the environment's constructor options, and render_mode.
 
         Raises:
@@ -150,11 +161,13 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             "start_timeout": start_timeout,
             "on_error": on_error,
             "python": python,
+            "episode_seeds": episode_seeds,
+            "prepare_resets": prepare_resets,
         }
         threads = {"num_threads": num_threads, "thread_affinity_offset": thread_affinity_offset}
         self._agents: NativeAgents | ProcessAgents | AsyncNativeAgents | AsyncProcessAgents
         if isinstance(env, str):
-            _refuse_given(workers, "functions", {"on_error": "raise"})
+            _refuse_given(workers, "functions", OF_FUNCTIONS)
             count, rows = check_sizes(1 if num_envs is None else num_envs, batch_size)
             arguments = {**threads, **options}
             if rows < count:

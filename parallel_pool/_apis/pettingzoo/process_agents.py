@@ -40,7 +40,7 @@ class ProcessAgents:
         self._mode = mode
         try:
             self.vector_env = ProcessVectorEnv(
-                joint_functions(env_fns, mode), autoreset_mode=mode, **arguments
+                joint_functions(env_fns), autoreset_mode=mode, **arguments
             )
         except RuntimeError as error:
             if type(error) is not RuntimeError:
@@ -90,14 +90,13 @@ DIFFER = (
 )
 
 
-def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
+def joint_functions(env_fns: Any) -> Any:
     """Returns functions that make `JointEnv`s."""
-    keeps_last_step = mode is AutoresetMode.SAME_STEP
-    return [_joint_function(fn, keeps_last_step) for fn in check_functions(env_fns)]
+    return [_joint_function(fn) for fn in check_functions(env_fns)]
 
 
-def _joint_function(env_fn: Any, keeps_last_step: bool) -> Any:
-    made: Any = partial(JointEnv, env_fn, keeps_last_step)
+def _joint_function(env_fn: Any) -> Any:
+    made: Any = partial(JointEnv, env_fn)
     # the class, for advice
     made.maker = maker.of(env_fn)
     return made

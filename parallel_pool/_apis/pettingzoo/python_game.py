@@ -125,7 +125,7 @@ class PythonGame(TraceMethod, AgentSpaces, ParallelEnv[Any, Any, Any], EzPickle)
             TypeError: an option has the wrong type, or the class needs more than a number of it.
         """
         given, known = dict(options or {}), self.pool.definition.reset_options
-        translated.check_reset(self.pool.definition, given)
+        translated.fill_reset(self.pool.definition, given)
         given = {name: value for name, value in given.items() if name in known}
         batch = begin_again(self.pool, seed=seeds.of_one(seed), options=given)
         marks = self._given(batch)

@@ -27,23 +27,13 @@ class BatchVecEnv(PoolVecEnv):
         backend_reason: why it is that.
 
     Example:
-        >>> from parallel_pool.mujoco_batch import BatchVecEnv, Task
-        >>> class Fall(Task):
-        ...     model = '''<mujoco><worldbody><body><freejoint/><geom size=".1"/></body>
-        ...         </worldbody></mujoco>'''
-        ...     action_space = gymnasium.spaces.Discrete(2)
-        ...
-        ...     def act(self, batch, actions):
-        ...         batch.xfrc_applied[:, 1, 2] = actions
-        ...
-        ...     def observe(self, batch):
-        ...         return batch.qvel.copy()
-        ...
-        ...     def reward(self, batch):
-        ...         return batch.qvel[:, 2]
-        >>> envs = BatchVecEnv(Fall, 4, seed=1)
+        >>> class Balance(parallel_pool.mujoco_batch.Task):
+        ...     model = gymnasium.__path__[0] + "/envs/mujoco/assets/inverted_pendulum.xml"
+        ...     def observe(self, batch): return batch.qpos.copy()
+        ...     def reward(self, batch): return np.cos(batch.qpos[:, 1])
+        >>> envs = parallel_pool.mujoco_batch.BatchVecEnv(Balance, 4, seed=1)
         >>> envs.reset().shape
-        (4, 6)
+        (4, 2)
         >>> envs.close()
     """
 

@@ -48,6 +48,8 @@ class ProcessBackend:
         start_timeout: float | None,
         on_error: str,
         python: Any,
+        episode_seeds: bool,
+        prepare_resets: bool,
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
         self.pool = pool = ProcessPool(
@@ -60,6 +62,8 @@ class ProcessBackend:
             start_timeout=start_timeout,
             on_error=on_error,
             python=python,
+            episode_seeds=episode_seeds,
+            prepare_resets=prepare_resets,
             check_spaces=_check_spaces,
         )
         self.num_envs = pool.num_envs

@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     from parallel_pool._workers.process_pool import ProcessPool
 
 # defaults (if not None) of arguments that only native, or only Python, environments accept
-NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
+NOT_GIVEN = {
+    "on_error": "raise",
+    "episode_seeds": False,
+    "prepare_resets": False,
+    "num_threads": 0,
+    "thread_affinity_offset": -1,
+}
 OF_THREADS = ("num_threads", "thread_affinity_offset")
 # cures for arguments that are for the other kind
 IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
@@ -97,6 +103,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         start_timeout: float | None = None,
         on_error: str = "raise",
         python: Any = None,
+        episode_seeds: bool = False,
+        prepare_resets: bool = False,
         seed: int | None = None,
         max_episode_steps: int | Each | EachReset | None = None,
         render_mode: str | None = None,
@@ -117,7 +125,7 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             env_fns: the functions, under the name in DummyVecEnv and SubprocVecEnv.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
-            start_method: for Python environments only, as the next five: how processes start:
+            start_method: for Python environments only, as the next seven: how processes start:
                 "forkserver", "spawn" or "fork"; None for "forkserver".
             num_workers: processes; None for the cores this process may use. Each has the same
                 number of environments. 0: this process steps them, in the calling thread.
@@ -132,6 +140,10 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             python: path of the Python interpreter in which workers run, such as that of a virtual
                 environment, or a list of one path, or None, for each environment; see
                 `parallel_pool.ProcessPool`.
+            episode_seeds: each episode that begins without a seed gets one, which follows from the
+                last seed that its environment was given and from the number of episodes since.
+            prepare_resets: each worker begins the next episode in a second environment while this
+                one is played; needs episode_seeds, see `parallel_pool.ProcessPool`.
             max_episode_steps: for ids and specs only, as the next two: time limit in steps; None
                 for the spec's own, -1 for none.
             render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
@@ -161,6 +173,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
             "start_timeout": start_timeout,
             "on_error": on_error,
             "python": python,
+            "episode_seeds": episode_seeds,
+            "prepare_resets": prepare_resets,
         }
         of_threads = {
             "max_episode_steps": max_episode_steps,

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from parallel_pool._apis.common.dependencies import install
-from parallel_pool._engine.actions import unreadable
+from parallel_pool._apis.torch.torch_rollouts import TorchRolloutBuffer
+from parallel_pool._apis.torch.transfers import transfers_to
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool.errors import EnvError, MissingDependencyError
-
-try:
-    import torch
-except ImportError as error:
-    raise MissingDependencyError(
-        f"tensors need PyTorch ({error}): pip install torch, or {install('sb3')}"
-    ) from error
+from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from typing import Self
 
+    import torch
+
 
 class TorchEnv(Uncopied):
-    """Environments whose `reset`, `step`, `send` and `recv` take and return tensors.
+    """Environments whose `reset`, `step`, `send` and `recv` take and return tensors, as do the
+    halves of `step` and `reset`: `step_async`, `step_wait`, `reset_async` and `reset_wait`.
 
-    A tensor shares the memory of the array that the environments return: nothing is copied. Like
-    the array it is yours, and never changes afterwards. All else is as in `envs`, whose attributes
-    this object has.
+    On the CPU a tensor shares the memory of the array that the environments return: nothing is
+    copied. On another device it is a copy there. Like the array it is yours, and never changes
+    afterwards. All else is as in `envs`, whose attributes this object has.
 
     Attributes:
         envs: the environments.
@@ -47,11 +40,11 @@ class TorchEnv(Uncopied):
         """
         Args:
             envs: a `Pool`, a vector environment, or what `parallel_pool.make` returns.
-            device: "cpu".
+            device: of all tensors: "cpu", "cuda", "cuda:1", or another one of PyTorch's.
 
         Raises:
             TypeError: envs are no environments, or device names none.
-            NotImplementedError: another device.
+            ValueError: PyTorch can't use this device here.
         """
         for name in ("reset", "step", "close"):
             if not callable(getattr(envs, name, None)):
@@ -60,16 +53,8 @@ class TorchEnv(Uncopied):
                     " Pool, a vector environment, or what parallel_pool.make returns"
                 )
         self.envs = envs
-        try:
-            self.device = torch.device(device)
-        except (TypeError, RuntimeError) as error:
-            raise TypeError(f"device={quote(device)}: give 'cpu': {error}") from None
-        if self.device.type != "cpu":
-            raise NotImplementedError(
-                f"device={quote(device)}: tensors of environments are on the CPU; copy what you"
-                " need to"
-                f' the device, as in observations.to("{self.device}")'
-            )
+        self._transfers = transfers_to(device)
+        self.device: torch.device = self._transfers.device
 
     def reset(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `reset` of the environments returns, as tensors."""
@@ -79,7 +64,7 @@ class TorchEnv(Uncopied):
         """Returns what `step` of the environments returns, as tensors.
 
         Args:
-            actions: a tensor on the CPU (or what `step` of the environments takes).
+            actions: a tensor on the device or the CPU (or what `step` of the environments takes).
             arguments: as of the environments; tensors among them become arrays.
             keywords: as of the environments; tensors among them become arrays.
 
@@ -97,22 +82,65 @@ class TorchEnv(Uncopied):
         """Returns what `recv` of the environments returns, as tensors."""
         return self._result(self.envs.recv, arguments, keywords)
 
+    def step_async(self, actions: Any) -> None:
+        """Does what `step_async` of the environments does; see `step`."""
+        self._result(self.envs.step_async, (actions,), {})
+
+    def step_wait(self, *arguments: Any, **keywords: Any) -> Any:
+        """Returns what `step_wait` of the environments returns, as tensors."""
+        return self._result(self.envs.step_wait, arguments, keywords)
+
+    def reset_async(self, *arguments: Any, **keywords: Any) -> None:
+        """Does what `reset_async` of the environments does."""
+        self._result(self.envs.reset_async, arguments, keywords)
+
+    def reset_wait(self, *arguments: Any, **keywords: Any) -> Any:
+        """Returns what `reset_wait` of the environments returns, as tensors."""
+        return self._result(self.envs.reset_wait, arguments, keywords)
+
     def async_reset(self, *arguments: Any, **keywords: Any) -> None:
         """Does what `async_reset` of the environments does."""
         self._result(self.envs.async_reset, arguments, keywords)
 
+    def rollout(self, steps: int, *, frames: bool = False) -> TorchRolloutBuffer:
+        """Returns what `rollout` of the environments returns, with tensors.
+
+        Args:
+            steps: of a rollout: 1 or more.
+            frames: as of the environments; `Stacks` return arrays.
+
+        Raises:
+            TypeError: the environments have no `rollout`, as those of make_vec and make_gymnasium.
+            ValueError: as of the environments.
+        """
+        if not callable(getattr(self.envs, "rollout", None)):
+            raise TypeError(
+                f"{a_type(self.envs)} has no rollouts: give what parallel_pool.make_vec or"
+                " make_gymnasium returns"
+            )
+        return TorchRolloutBuffer(self.envs.rollout(steps, frames=frames), self._transfers)
+
     def _result(self, call: Any, arguments: Any, keywords: Any) -> Any:
-        given = [arrays(value) for value in arguments]
-        named = {name: arrays(value) for name, value in keywords.items()}
+        transfers = self._transfers
+        given = [transfers.arrays(value) for value in arguments]
+        named = {name: transfers.arrays(value) for name, value in keywords.items()}
+        transfers.release()
         try:
-            return tensors(call(*given, **named))
+            result = call(*given, **named)
         except EnvError as error:
-            error.batch = tensors(error.batch)
+            error.batch = transfers.tensors(error.batch)
             raise
+        return transfers.tensors(result)
 
     def close(self, **keywords: Any) -> None:
-        """Closes the environments with their own keywords, such as timeout; tensors stay valid."""
-        self.envs.close(**keywords)
+        """Closes the environments with their own keywords, such as timeout; tensors stay valid.
+
+        On another device than the CPU it waits for copies in flight.
+        """
+        try:
+            self.envs.close(**keywords)
+        finally:
+            self._transfers.close()
 
     def __getattr__(self, name: str) -> Any:
         # only for names that this object lacks; "envs" itself, before __init__ has set it
@@ -128,30 +156,3 @@ class TorchEnv(Uncopied):
 
     def __repr__(self) -> str:
         return f"TorchEnv({self.envs!r})"
-
-
-def tensors(value: Any) -> Any:
-    """Returns a result with tensors in place of arrays, in the same memory.
-
-    Arrays of objects and of texts stay as they are.
-    """
-    return map_leaves(_tensor, value)
-
-
-def _tensor(value: Any) -> Any:
-    is_tensor = isinstance(value, np.ndarray) and value.dtype.kind not in "OSUV"
-    return torch.from_numpy(value) if is_tensor else value
-
-
-def arrays(value: Any) -> Any:
-    """Returns a value with arrays in place of tensors, in the same memory."""
-    return map_leaves(_array, value)
-
-
-def _array(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return value
-    try:
-        return value.detach().numpy()
-    except Exception as error:
-        raise unreadable("actions", value.detach(), error) from error

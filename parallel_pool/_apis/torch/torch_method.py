@@ -15,10 +15,12 @@ class TorchMethod:
         """Returns these environments with tensors in place of arrays: a `TorchEnv`.
 
         Args:
-            device: "cpu".
+            device: of all tensors: "cpu", "cuda", "cuda:1", or another one of PyTorch's.
 
         Raises:
             MissingDependencyError: PyTorch is not installed.
+            TypeError: device names none.
+            ValueError: PyTorch can't use this device here.
         """
         from parallel_pool._apis.torch.torch_env import TorchEnv
 

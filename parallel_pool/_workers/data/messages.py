@@ -17,6 +17,20 @@ the connection, as it needs descriptors:
 
 A branch waits for "start" on its own connection. If it can't open its lane, it sends ("failed",
 text) and ends.
+
+A worker whose resets are prepared has a second process, see `standby`. When it starts, these
+messages are exchanged over a connection of the two:
+
+1. second: ("made",), or ("failed", Failure)
+2. worker: ("assignment", Assignment), with the two descriptors
+3. second: ("ready",), or ("failed", Failure)
+
+Afterwards one of the two plays and sends these, in this order, to the other:
+
+- ("prepare", seed, arguments of requests that set attributes since the last message of this kind);
+  the answer is the reset's (observation, info), or a Failure
+- ("play", its `EpisodeSeeds`, its failures): the roles change
+- ("end",): the pool is closed
 """
 
 from __future__ import annotations
@@ -35,6 +49,7 @@ from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.registry import Origin
+    from parallel_pool._workers.start.child_process import Ancestry
     from parallel_pool._workers.start.connection import Dumps
 
 # keys of a worker's reply to a turn; a reply has only those that it needs
@@ -95,6 +110,7 @@ class Task:
         origins: of the native environments that this process has loaded.
         first: number of the first environment, for messages.
         may_branch: it may be asked to fork branches.
+        standby: what the process is that prepares resets; None for none.
     """
 
     env_fns: list[Callable[[], Any]]
@@ -102,6 +118,7 @@ class Task:
     origins: list[Origin]
     first: int = 0
     may_branch: bool = False
+    standby: Ancestry | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +172,8 @@ class Assignment:
         keeps_types: observations whose types their space does not keep also travel in replies.
         reset_arguments: keyword arguments of each explicit reset; those in its payload take
             precedence.
+        seeds_episodes: each episode without a seed of its own has one that follows from the last
+            seed that was given.
         restart: None for the first worker of a lane.
     """
 
@@ -170,6 +189,7 @@ class Assignment:
     recreates: bool = False
     keeps_types: bool = False
     reset_arguments: Mapping[str, Any] = field(default_factory=dict)
+    seeds_episodes: bool = False
     restart: Restart | None = None
 
 

@@ -35,6 +35,7 @@ from parallel_pool._workers.data.messages import (
     Reply,
 )
 from parallel_pool._workers.run import env_requests
+from parallel_pool._workers.run.episode_seeds import EpisodeSeeds
 from parallel_pool._workers.run.lane_memory import LaneMemory
 from parallel_pool._workers.run.make_env import make_env
 from parallel_pool._workers.start import stray_forks
@@ -118,6 +119,10 @@ class EnvRunner(LaneMemory):
         self._failures: dict[int, tuple[int, int]] = {}
         restart = assignment.restart
         self._seeds: list[int | None] = list(restart.seeds) if restart else [None] * count
+        # by environment; None if its generator goes on from one episode to the next
+        self._episodes: list[EpisodeSeeds] | None = None
+        if assignment.seeds_episodes:
+            self._episodes = [EpisodeSeeds() for _ in envs]
         unreported = restart.unreported if restart else []
         self._phases = [RESTARTED if own else ENDED for own in unreported] or [RUNNING] * count
         self._pid = os.getpid()
@@ -163,6 +168,10 @@ class EnvRunner(LaneMemory):
         notice = weakref.WeakMethod(self._notice_fork)
         os.register_at_fork(after_in_child=lambda: (own := notice()) and own())
         report_ready()
+        self._serve_lane()
+
+    def _serve_lane(self) -> None:
+        """Works until the pool is closed."""
         worker = self._worker
         while (count := take(worker, FOREVER)) >= 0:
             self.work(count)
@@ -487,8 +496,16 @@ class EnvRunner(LaneMemory):
         # if it fails, the next step resets the environment again
         self._phases[i] = ENDED
         seed, self._seeds[i] = self._seed(i, arguments), None
+        if self._episodes is not None:
+            seed = self._episodes[i].begin(seed)
         if seed is not None:
             arguments = {**arguments, "seed": seed}
+        begun = self._call_reset(i, arguments)
+        self._phases[i] = RUNNING
+        return begun
+
+    def _call_reset(self, i: int, arguments: dict[str, Any]) -> tuple[Any, Any]:
+        """Calls an environment's reset; returns the observation and the infos."""
         result = self._envs[i].reset(**arguments)
         try:
             observation, info = result
@@ -496,7 +513,6 @@ class EnvRunner(LaneMemory):
             raise _wrong_reset(result) from None
         if not isinstance(info, Mapping):
             raise _wrong_reset(result)
-        self._phases[i] = RUNNING
         return observation, info
 
     def _seed(self, i: int, arguments: Mapping[str, Any]) -> int | None:
@@ -624,7 +640,7 @@ class EnvRunner(LaneMemory):
         try:
             kind, env_ids, *arguments = pickle.loads(ffi.buffer(data, size[0]))
             envs = [self._envs[env_id - self._first] for env_id in env_ids]
-            answer = env_requests.answer(envs, kind, *arguments)
+            answer = self._ask(envs, kind, *arguments)
             raw = self._pickle((True, answer), {1: "result"})
         except BaseException as error:
             raw = self._failed_answer(error)
@@ -638,6 +654,9 @@ class EnvRunner(LaneMemory):
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) < 0:
             # an empty answer means the same
             lib.pp_worker_answer(self._worker, ffi.NULL, 0, self._error)
+
+    def _ask(self, envs: list[Any], kind: str, *arguments: Any) -> Any:
+        return env_requests.answer(envs, kind, *arguments)
 
     def _failed_answer(self, error: BaseException) -> bytes:
         return self._dumps((False, Failure.of(error, self._dumps)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,12 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.actions import described
 from parallel_pool._workers.data.messages import Description, Failure, Task
 from parallel_pool._workers.run import branching
+from parallel_pool._workers.run.close_envs import close_envs
 from parallel_pool._workers.run.env_runner import EnvRunner
 from parallel_pool._workers.run.holdings import Holdings
 from parallel_pool._workers.run.make_env import Distinct, make_env
+from parallel_pool._workers.run.prepared_runner import PreparedRunner
+from parallel_pool._workers.run.standby import Standby
 from parallel_pool._workers.start import address_space, gymnasium_registry, stray_forks
 from parallel_pool._workers.start.connection import PickledOrNone
 
@@ -29,6 +31,8 @@ def serve(connection: Connection, task: Task) -> None:
     gymnasium_registry.add(task.specs)
     registry.remember(task.origins)
     found = Holdings() if task.may_branch else None
+    # first, as a forked process must share nothing that an environment holds
+    standby = None if task.standby is None else Standby(task, connection)
     env_fns = task.env_fns
     envs: list[Any] = []
     pickled = 0
@@ -47,6 +51,10 @@ def serve(connection: Connection, task: Task) -> None:
                 pickled += 1
             description = describe(envs, connection.dumps)
             stray_forks.exit_if_forked(pid, "an attribute")
+            failure = None if standby is None else standby.wait_until_made()
+            if failure is not None:
+                connection.send(("failed", failure, 0))
+                return
             connection.send(("made", description))
         except BaseException as error:
             stray_forks.exit_if_forked(pid, "its constructor")
@@ -58,7 +66,12 @@ def serve(connection: Connection, task: Task) -> None:
         except EOFError:  # the parent has given up the start
             return
         assert kind == "assignment"
-        runner = EnvRunner(envs, env_fns, assignment, connection.dumps, *fds)
+        if standby is None:
+            runner = EnvRunner(envs, env_fns, assignment, connection.dumps, *fds)
+        else:
+            other = standby.connection
+            runner = PreparedRunner(envs, env_fns, assignment, other, fds, plays=True)
+            standby.assign(assignment, fds)
         if found is not None:
             runner.brancher = branching.Brancher(runner, connection, found)
         runner.run(lambda: connection.send(("ready",)))
@@ -66,15 +79,10 @@ def serve(connection: Connection, task: Task) -> None:
             branching.serve(runner.born)
     finally:
         stray_forks.exit_if_forked(pid, "a call")
-        for env in envs:
-            # whatever one environment raises, the others must be closed too
-            with contextlib.suppress(BaseException):
-                env.close()
-            stray_forks.exit_if_forked(pid, "close")
-        # freed here, so that files which they leave open are written
-        env = None
-        envs.clear()
-        stray_forks.exit_if_forked(pid, "__del__")
+        env = None  # or it would not be freed
+        close_envs(envs, pid)
+        if standby is not None:
+            standby.join()
 
 
 def get_spaces(env: Any) -> tuple[Any, Any]:

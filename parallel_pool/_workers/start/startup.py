@@ -16,6 +16,7 @@ from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import Failure, Task
 from parallel_pool._workers.start import (
     bootstrap,
+    child_process,
     forkserver,
     gymnasium_registry,
     launch,
@@ -49,6 +50,7 @@ class Share:
         env_fns: functions that make its environments.
         interpreter: that runs it; None for this process's own.
         may_branch: it may be asked to fork branches.
+        has_standby: it has a second process, which prepares resets.
     """
 
     lane: int
@@ -56,6 +58,7 @@ class Share:
     env_fns: Sequence[Callable[[], Any]]
     interpreter: Interpreter | None = None
     may_branch: bool = False
+    has_standby: bool = False
 
     @property
     def env_ids(self) -> range:
@@ -79,12 +82,13 @@ def start(
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else gymnasium_registry.gather()
     tasks = []
-    for share in shares:
+    for share, name in zip(shares, names, strict=True):
         fns, first = list(share.env_fns), share.first
         # another interpreter may have another Gymnasium, and modules of its own
         own = share.interpreter is None
         origins = registry.origins() if own else []
-        tasks.append(Task(fns, specs if own else [], origins, first, share.may_branch))
+        standby = child_process.ancestry(f"{name}-standby") if share.has_standby else None
+        tasks.append(Task(fns, specs if own else [], origins, first, share.may_branch, standby))
     interpreters = [share.interpreter for share in shares]
     try:
         return launch.start(

@@ -124,7 +124,7 @@ def test_memory_is_used_again() -> None:
     # blocks of another size replace them
     for _ in range(4):
         memory.copy(np.zeros(7))
-    assert all(block.nbytes < 100 for block in memory.blocks)
+    assert all(block.owner.nbytes < 100 for block in memory.blocks)
 
 
 def test_frames_of_an_atari_game() -> None:

@@ -144,6 +144,7 @@ def test_recv_with_timeout_waits_for_another_threads_send() -> None:
         thread.join()
 
 
+@pytest.mark.sanitizers
 def test_timeout_of_a_slow_step_loses_nothing() -> None:
     with make_gymnasium("test/Fault-v0", num_envs=2, batch_size=1, sleep_ms=500) as pool:
         pool.async_reset()

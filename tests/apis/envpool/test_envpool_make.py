@@ -169,6 +169,18 @@ def test_environment_options_reach_the_environment() -> None:
         assert pool.reset().shape == (2, 2, 42, 60)
 
 
+def test_minigrids_options_have_envpools_names_too() -> None:
+    spec = make_spec("MiniGrid-MultiRoom-N6-v0", min_num_rooms=2, max_num_rooms=3, max_room_size=5)
+    assert (spec.config.minNumRooms, spec.config.maxNumRooms, spec.config.maxRoomSize) == (2, 3, 5)
+    assert make_spec("MiniGrid-Fetch-8x8-N3-v0", num_objs=2).config.numObjs == 2
+    assert make_spec("BabyAI-PutNextLocal-v0", num_objs=4).config.num_objs == 4
+    options = {"agent_start_pos": (-1, -1), "agent_start_dir": -1}
+    anywhere = make_spec("MiniGrid-Empty-5x5-v0", **options).config
+    assert anywhere == make_spec("MiniGrid-Empty-5x5-v0", agent_start_pos=None).config
+    with pytest.raises(TypeError, match="num_objs and numObjs are the same: give one of them"):
+        make_spec("MiniGrid-Fetch-8x8-N3-v0", num_objs=2, numObjs=2)
+
+
 def test_base_path_and_affinity_are_accepted() -> None:
     with make_gym("CartPole-v1", base_path="/nowhere", thread_affinity_offset=0) as pool:
         assert pool.reset().shape == (1, 4)

@@ -314,9 +314,9 @@ def test_failure_in_a_step_that_a_reset_drops(monkeypatch: pytest.MonkeyPatch) -
     env.reset(seed=1)
     env.pool.send([0, 1])
 
-    def fail() -> Any:
+    def fail(**given: Any) -> Any:
         monkeypatch.undo()
-        raise EnvError("made up", (1,), env.pool.recv())
+        raise EnvError("made up", (1,), env.pool.recv(**given))
 
     monkeypatch.setattr(env.pool, "recv", fail)
     env.reset(options={"reset_mask": np.array([True, False])})

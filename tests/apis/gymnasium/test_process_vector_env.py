@@ -379,7 +379,7 @@ def test_calls_pass_every_argument() -> None:
         assert [int(frame.max()) for frame in env.render()] == [1] * 4
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["step", "reset", "call"])
 def test_nothing_is_lost_by_a_timeout(kind: str) -> None:
     begin: dict[str, Call] = {

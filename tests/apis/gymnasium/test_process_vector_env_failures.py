@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import closing
 from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import (
@@ -236,6 +238,33 @@ def test_a_killed_worker_is_restarted() -> None:
         assert observations.tolist() == [[0, 0], [1, 0], [2, 3], [3, 3]]
         assert infos == {}
         assert env.step(ACTIONS)[1].tolist() == [1, 1, 4, 4]
+
+
+class Speaker(gymnasium.Env[Any, Any]):
+    """Observes texts, which have no fixed size; every other step raises."""
+
+    observation_space = gymnasium.spaces.Text(9)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.count = 0
+        return "begin", {}
+
+    def step(self, action: Any) -> Any:
+        self.count += 1
+        if self.count == 2:
+            raise ValueError("as asked")
+        return f"at{self.count}", 1.0, False, False, {}
+
+
+def test_restarted_environments_repeat_observations_that_are_objects() -> None:
+    """Also if all do so again, whose infos are then read as a whole."""
+    with closing(ProcessVectorEnv([Speaker] * 2, num_workers=1, on_error="restart")) as env:
+        env.reset()
+        seen = [env.step([0, 0]) for _ in range(12)]
+    # a step, one that fails, and the reset of the environment that was made again
+    assert [each[0] for each in seen] == [("at1",) * 2, ("at1",) * 2, ("begin",) * 2] * 4
+    assert sum("worker_restarted" in each[4] for each in seen) == 4
 
 
 @pytest.mark.slow

@@ -36,6 +36,8 @@ from tests.support.same import assert_same
 from tests.support.sampling import sampled
 from tests.support.timeouts import TEST_TIMEOUT, wait_for
 
+pytestmark = pytest.mark.proven("csrc", "parallel_pool/_engine")
+
 MODES = list(AutoresetMode)
 
 
@@ -639,7 +641,7 @@ def test_derivatives_and_maps_are_refused() -> None:
             with pytest.raises(NotImplementedError, match="environments have no derivative"):
                 function(torques)
         for mapped in (jax.vmap(cost), jax.jit(jax.vmap(cost)), jax.vmap(jax.jit(cost))):
-            with pytest.raises(NotImplementedError, match="can't be mapped by vmap"):
+            with pytest.raises(NotImplementedError, match="can't be at two states"):
                 mapped(jnp.zeros((2, 3, 1)))
 
         # actions without a derivative may be stepped inside of what is differentiated
@@ -697,3 +699,49 @@ def test_every_id_is_among_the_cases() -> None:
     # other tests may have loaded definitions, whose family is the name of their file
     shown = set(registry.definitions().values()) - set(registry.loaded())
     assert families == {each.family for each in shown}
+
+
+def test_programs_after_rollouts_and_rollouts_after_programs() -> None:
+    envs, twin = (parallel_pool.make_vec("CartPole-v1", 4, backend="native") for _ in range(2))
+    zeros = np.zeros(4, np.int64)
+
+    def fail(observations: Any) -> Any:
+        raise KeyError
+
+    with closing(envs), closing(twin):
+        envs.reset(seed=1)
+        twin.reset(seed=1)
+        buffer = envs.rollout(5)
+        buffer.collect(lambda observations: zeros)
+        # of one that fails, C still knows the memory
+        with pytest.raises(KeyError):
+            buffer.collect(fail)
+        functions = xla(envs)
+        for _ in range(5):
+            twin.step(zeros)
+        _, result = functions.step(functions.handle, zeros)
+        np.testing.assert_array_equal(np.asarray(result[0]), twin.step(zeros)[0])
+        rollout = buffer.collect(lambda observations: zeros)
+        for after in rollout.next_observations:
+            np.testing.assert_array_equal(after, twin.step(zeros)[0])
+
+
+@pytest.mark.parametrize("batch_size", [2, 4])
+def test_rollouts_of_envpools_api_after_programs(batch_size: int) -> None:
+    options = {"num_envs": 4, "seed": 1, "num_threads": 1}
+    envs = parallel_pool.make_gymnasium("CartPole-v1", batch_size=batch_size, **options)
+    twin = parallel_pool.make_gymnasium("CartPole-v1", **options)
+    with envs, twin:
+        twin.reset()
+        envs.async_reset()
+        if batch_size == 4:
+            envs.recv()
+        xla(envs)
+        buffer = envs.rollout(6)
+        for _ in range(4):
+            rollout = buffer.collect(lambda seen, env_ids=None: np.zeros(len(seen), np.int32))
+            for at in range(6):
+                observations, rewards, *_, infos = twin.step(np.zeros(4, np.int32))
+                np.testing.assert_array_equal(rollout.next_observations[at], observations)
+                np.testing.assert_array_equal(rollout.rewards[at], rewards)
+                np.testing.assert_array_equal(rollout.resets[at], infos["elapsed_step"] == 0)

@@ -166,6 +166,7 @@ def test_a_stateful_generator_goes_on_in_each_branch(tmp_path: Path, method: str
             assert told(replay, [1, 2, *ways[0]])[2:] == told(lease, ways[0])
 
 
+@pytest.mark.sanitizers
 def test_branches_of_branches_of_branches() -> None:
     """A long chain, of which only the last is left: a search that always keeps the best."""
     maker = MAKERS["CartPole"]
@@ -185,6 +186,7 @@ def test_branches_of_branches_of_branches() -> None:
             check_going_on(env, last, i, steps=2)
 
 
+@pytest.mark.sanitizers
 def test_seeds_of_branches() -> None:
     """Each branch has another stream, the same in each run; without seeds they have one."""
 

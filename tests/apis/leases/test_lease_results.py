@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from parallel_pool._apis.leases import native_envs
+from parallel_pool._engine.pool import Pool
 from parallel_pool.errors import NotResetError, StateError
 from parallel_pool.leases import LeasePool
 from tests.support.same import assert_same
@@ -117,6 +119,7 @@ def check_episodes(maker: Callable[[], Any], lease: Any) -> None:
                 break
 
 
+@pytest.mark.quick(3, sanitizers=True)
 @pytest.mark.parametrize("name", MAKERS)
 def test_workers_return_what_the_environment_returns(name: str) -> None:
     maker = MAKERS[name]
@@ -208,3 +211,11 @@ def test_they_cannot_be_copied() -> None:
         for each in (pool, lease):
             with pytest.raises(TypeError, match="cannot be pickled or copied"):
                 copy.copy(each)
+
+
+def test_threads_of_native_environments_do_not_spin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would take more of the cores than the steps and all that Python does for them."""
+    quiet: list[Any] = []
+    monkeypatch.setattr(native_envs, "stop_spinning", quiet.append)
+    with LeasePool("CartPole-v1", 3):
+        assert [(type(each), each.num_envs) for each in quiet] == [(Pool, 3)]

@@ -12,10 +12,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from parallel_pool.mujoco_batch import BatchVecEnv, BatchVectorEnv, WorldRandom
+from parallel_pool.mujoco_batch import BatchVecEnv, BatchVectorEnv, WorldRandom, WorldView
 from tests.apis.mujoco_batch.quadrupeds import Quadrupeds
 from tests.contract.sliders import Sliders
 from tests.parity.test_mujoco_rendering import needs_opengl
+from tests.support.docstrings import run_example
 from tests.support.same import assert_same
 
 
@@ -40,6 +41,7 @@ def test_tensors_share_the_arrays() -> None:
         assert_same([seen.numpy(), rewards.numpy()], list(twin.step([1, 0, 2])[:2]), "results")
 
 
+@pytest.mark.sanitizers
 @needs_opengl
 def test_chosen_worlds_are_drawn() -> None:
     options: Any = {"render_mode": "rgbd_tuple", "width": 64, "height": 48, "camera_name": "side"}
@@ -73,17 +75,23 @@ class Window:
         self.is_there = False
 
 
-def test_the_viewer_shows_one_world_beside_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    windows: list[Window] = []
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> list[Window]:
+    """The windows that were opened, which stand for MuJoCo's own."""
+    opened: list[Window] = []
 
     def launch_passive(model: Any, data: Any) -> Window:
-        windows.append(Window(model, data))
-        return windows[-1]
+        opened.append(Window(model, data))
+        return opened[-1]
 
     viewer: Any = ModuleType("mujoco.viewer")
     viewer.launch_passive = launch_passive
     monkeypatch.setitem(sys.modules, "mujoco.viewer", viewer)
     monkeypatch.setattr(mujoco, "viewer", viewer, raising=False)
+    return opened
+
+
+def test_the_viewer_shows_one_world_beside_the_batch(windows: list[Window]) -> None:
     with closing(BatchVectorEnv(Quadrupeds, 4)) as envs:
         envs.reset(seed=1)
         with envs.view(2) as view:
@@ -104,6 +112,14 @@ def test_the_viewer_shows_one_world_beside_the_batch(monkeypatch: pytest.MonkeyP
         for wrong in (4, -5, "a"):
             with pytest.raises((IndexError, TypeError, ValueError)):
                 envs.view(wrong)  # type: ignore[arg-type]
+
+
+def test_the_viewers_example_runs(windows: list[Window], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks closes the window after some steps."""
+    monkeypatch.setattr(Window, "is_running", lambda self: len(self.shown) < 5)
+    assert run_example("WorldView", WorldView, {"Balance": Quadrupeds}) == ""
+    (window,) = windows
+    assert len(window.shown) == 5
 
 
 def test_draws_are_each_worlds_own() -> None:

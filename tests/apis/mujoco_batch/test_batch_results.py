@@ -42,6 +42,7 @@ class HalfCheetahs(Task):
         batch.qvel[ids] += 0.1 * rng.standard_normal(9)
 
 
+@pytest.mark.quick(2, sanitizers=True)
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_half_cheetahs_equal_gymnasiums(mode: str, threads: int) -> None:
@@ -106,6 +107,7 @@ class AloneQuadruped:
         return {"late": self.late, "seen": values}
 
 
+@pytest.mark.quick(1, sanitizers=True)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_quadrupeds_equal_a_loop_with_models_of_their_own(threads: int) -> None:
     """Masses, frictions, gains, own values and pushes are each world's own, through resets."""

@@ -184,8 +184,8 @@ def test_environments_pass_pettingzoos_own_test() -> None:
     parallel_api_test(Crowd(), num_cycles=30)
 
 
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
+@pytest.mark.quick(3)
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
     loop = Loop([ENVS[name]] * 5, mode, NOTHING)
@@ -362,22 +362,6 @@ def test_joint_environment_is_a_gymnasium_environment() -> None:
     assert total > 0 and True in ends and False in ends
 
 
-def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
-    """Once, into the reset right after the end. Results returned earlier do not change."""
-    env = JointEnv(partial(Relay, longest=1), keeps_last_step=True)
-    observation, _ = env.reset(seed=1)
-    assert not observation["reward"].any()
-    last, *_ = env.step(env.action_space.sample())
-    assert last["reward"].any() and not last["marks"][0].any()
-    before = {name: last[name].copy() for name in ("reward", "marks")}
-    first, _ = env.reset()
-    assert (first["reward"] == last["reward"]).all()
-    assert (first["marks"][1:] == last["marks"][1:]).all() and first["marks"][0].any()
-    assert all((last[name] == value).all() for name, value in before.items())
-    again, _ = env.reset()
-    assert not again["reward"].any() and not again["marks"][1:].any()
-
-
 # ------------------------------------------------------------ wrong arguments and failures --
 
 
@@ -449,6 +433,7 @@ def test_wrong_environments_are_refused(env_fns: Any, error: Any, match: str) ->
         ({"autoreset_mode": "sometimes"}, ValueError, "'sometimes': choose"),
         ({"context": "thread"}, ValueError, "thread"),
         ({"on_error": "ignore"}, ValueError, "ignore"),
+        ({"prepare_resets": True}, ValueError, "without episode_seeds=True"),
     ],
 )
 def test_wrong_arguments_are_refused(

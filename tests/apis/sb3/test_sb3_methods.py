@@ -170,6 +170,8 @@ def test_specs_are_accepted() -> None:
         ("CartPole-v1", {"num_workers": 2}, TypeError, r"num_workers=2: .*make\('CartPole-v1'\)"),
         (gymnasium.spec("Acrobot-v1"), {"timeout": 1}, TypeError, r"timeout=1: .*'Acrobot-v1'"),
         ("CartPole-v1", {"on_error": "restart"}, TypeError, "on_error='restart'"),
+        ("CartPole-v1", {"episode_seeds": True}, TypeError, "episode_seeds=True"),
+        ("CartPole-v1", {"prepare_resets": True}, TypeError, "prepare_resets=True"),
         ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "or -1 for none"),
         ("CartPole-v1", {"render_mode": "ansi"}, ValueError, "'human' or 'rgb_array'"),
         ("CartPole-v1", {"render_mode": "rgb_array_list"}, ValueError, "'human' or 'rgb_array'"),

@@ -214,14 +214,6 @@ def test_what_is_no_device_is_refused(device: Any) -> None:
         TorchEnv(envs, device)
 
 
-def test_other_devices_are_refused() -> None:
-    with (
-        closing(parallel_pool.PoolVectorEnv("Pendulum-v1", 2)) as envs,
-        pytest.raises(NotImplementedError, match=r'device=.cuda.: .*\.to\("cuda"\)'),
-    ):
-        envs.torch(device="cuda")
-
-
 def test_failures_bring_tensors() -> None:
     with Pool("test/Fault-v0", 2, options={"fail_on": "step", "fail_env": 1}) as pool:
         envs = TorchEnv(pool)
@@ -229,3 +221,33 @@ def test_failures_bring_tensors() -> None:
         with pytest.raises(EnvError) as caught:
             envs.step(torch.zeros(2, dtype=torch.int32))
         assert isinstance(caught.value.batch.reward, torch.Tensor)
+
+
+# --------------------------------------------------------------------------------- rollouts --
+
+
+def test_rollouts_are_tensors_of_the_memory_that_is_written() -> None:
+    plain, envs = (parallel_pool.make_vec("CartPole-v1", 3, backend="native") for _ in range(2))
+    with closing(plain), envs.torch() as tensors:
+        plain.reset(seed=1)
+        tensors.reset(seed=1)
+        shown = []
+
+        def policy(observations: torch.Tensor) -> Any:
+            shown.append(observations)
+            return (observations[:, 0] > 0).long(), {"value": observations.sum(1)}
+
+        rollout = tensors.rollout(8).collect(policy)
+        wanted = plain.rollout(8).collect(
+            lambda one: ((one[:, 0] > 0).astype(np.int64), {"value": one.sum(1)})
+        )
+        for name in ("observations", "next_observations", "actions", "rewards", "resets"):
+            assert_same(numbers(getattr(rollout, name)), getattr(wanted, name), name)
+        assert_same(numbers(rollout.extras)["value"].shape, (8, 3), "extras")
+        assert rollout.extras["value"].dtype == torch.float32
+        assert [one.data_ptr() for one in shown] == [one.data_ptr() for one in rollout.observations]
+
+
+def test_pools_have_no_rollouts() -> None:
+    with Pool("CartPole-v1", 3) as pool, pytest.raises(TypeError, match="make_vec"):
+        TorchEnv(pool).rollout(8)

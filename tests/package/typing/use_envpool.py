@@ -10,7 +10,11 @@ from gymnasium.spaces import Space
 
 import parallel_pool
 from parallel_pool.compat.dm_env import DMEnvPool, SingleDMEnv
-from parallel_pool.compat.envpool import EnvPool, EnvSpec, GymnasiumEnvPool
+from parallel_pool.compat.envpool import AsyncRolloutBuffer, EnvPool, EnvSpec, GymnasiumEnvPool
+from parallel_pool.compat.gymnasium import Rollout, RolloutBuffer
+from parallel_pool.python.envpool import EnvPoolMixin
+from parallel_pool.python.protocol import ArraySpec
+from parallel_pool.registration import make_gymnasium
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Step = tuple[Array | Any, Array, Array, Array, dict[str, Any]]
@@ -27,6 +31,7 @@ assert_type(parallel_pool.make_dm("Pong-v5", batched=False), SingleDMEnv)
 spec = parallel_pool.make_spec("Pong-v5")
 assert_type(spec, EnvSpec)
 assert_type(spec.gymnasium_action_space, Space[Any])
+assert_type(spec.state_array_spec, dict[str, ArraySpec])
 assert_type(spec.gymnasium_observation_space, Space[Any])
 
 # observations alone, or with infos
@@ -40,6 +45,16 @@ assert_type(envs.get_state(), list[bytes])
 assert_type(envs.all_env_ids, Array)
 assert_type(envs.pool, parallel_pool.Pool)
 assert_type(envs.spec, EnvSpec)
+buffer = envs.rollout(8)
+assert_type(buffer, RolloutBuffer)
+rollout = buffer.collect(lambda observations: np.zeros(4, np.int32))
+assert_type(rollout, Rollout)
+assert_type(rollout.infos, list[dict[str, Any]])
+asynchronous = AsyncRolloutBuffer(parallel_pool.make_gym("Pong-v5", num_envs=4, batch_size=2), 8)
+assert_type(
+    asynchronous.collect(lambda observations, env_ids: np.zeros(len(env_ids), np.int32)), Rollout
+)
 assert_type(envs.xla(), tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]])
 base: EnvPool = envs
+mixin: EnvPoolMixin = make_gymnasium("Pong-v5")
 parallel_pool.register("Lake-v0", path="lake.so", symbol="pp_env_lake", num_envs=2)

@@ -8,7 +8,16 @@ import numpy as np
 
 import parallel_pool
 from parallel_pool.cluster import ClusterVectorEnv
-from parallel_pool.compat.gymnasium import NativeVectorEnv, PoolVectorEnv, ProcessVectorEnv
+from parallel_pool.compat.gymnasium import (
+    NativeVectorEnv,
+    PoolVectorEnv,
+    ProcessVectorEnv,
+    ReplayBuffer,
+    Rollout,
+    RolloutBuffer,
+    Stacks,
+    Transitions,
+)
 from parallel_pool.compat.torch import TorchEnv
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -45,3 +54,19 @@ assert_type(process.pool, parallel_pool.ProcessPool)
 assert_type(PoolVectorEnv("CartPole-v1", 2), PoolVectorEnv)
 assert_type(NativeVectorEnv("CartPole-v1", 2, max_episode_steps=5), NativeVectorEnv)
 assert_type(ProcessVectorEnv([]), ProcessVectorEnv)
+
+buffer = native.rollout(8)
+assert_type(buffer, RolloutBuffer)
+rollout = buffer.collect(lambda observations: np.zeros(len(observations), np.int64))
+assert_type(rollout, Rollout)
+assert_type(rollout.rewards, Array)
+assert_type(rollout.map(np.ndarray.tolist), Rollout)
+
+replay = ReplayBuffer(native, 1000, seed=0)
+assert_type(replay.sample(8), Transitions)
+assert_type(len(replay), int)
+print(replay.capacity, replay.nbytes)
+
+
+def minibatch(stacks: Stacks) -> Array:
+    return stacks.gather([1, 2], out=None)

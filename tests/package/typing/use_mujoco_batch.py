@@ -29,6 +29,7 @@ class Robot(Task):
     def reset_worlds(self, batch: Any, ids: Array, rng: WorldRandom) -> None:
         assert_type(rng.uniform(-1, 1, (2, 3)), Array)
         assert_type(rng.integers(5), Array)
+        assert_type(rng.standard_normal(3), Array)
         assert_type(rng.generators[0].random(), float)
 
 

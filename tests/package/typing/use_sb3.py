@@ -8,7 +8,7 @@ import numpy as np
 
 import parallel_pool
 from parallel_pool.cluster import ClusterVectorEnv
-from parallel_pool.compat.sb3 import AgentVecEnv, ClusterVecEnv, PoolVecEnv
+from parallel_pool.compat.sb3 import AgentVecEnv, ClusterVecEnv, PoolRolloutBuffer, PoolVecEnv
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -26,3 +26,9 @@ assert_type(envs.reset_infos, list[dict[str, Any]])
 agents = AgentVecEnv("mpe/simple_spread_v3", 2)
 assert_type(agents.envs, parallel_pool.PoolParallelEnv)
 assert_type(ClusterVecEnv("CartPole-v1", 2).pool, ClusterVectorEnv)
+
+
+def filled(space: Any) -> None:
+    buffer = PoolRolloutBuffer(8, space, space, n_envs=2, env=envs)
+    assert_type(buffer, PoolRolloutBuffer)
+    assert_type(buffer.reset(), None)

@@ -6,12 +6,6 @@ Both sides are in this process, because results depend on the version of MuJoCo.
 
 from __future__ import annotations
 
-import atexit
-import functools
-import importlib.metadata
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.support.reference.player_process import SAME, answer_all, ask, has_packages
+
 DM_CONTROL, MUJOCO = "1.0.50", "3.17.0"
 # what the Makefile installs: dm_control and the newest MuJoCo that it loads with
 FOLDER = Path(sys.prefix) / f"dm-control-{DM_CONTROL}"
-SAME = "the same"
-ANSWER = "answer: "
 
 Array = npt.NDArray[Any]
 
@@ -79,13 +72,7 @@ class Play:
 
 def is_installed() -> bool:
     """Returns whether dm_control and its MuJoCo are there, in their folder or on the path."""
-    if FOLDER.exists():
-        return True
-    try:
-        found = [importlib.metadata.version(name) for name in ("dm-control", "mujoco")]
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return found == [DM_CONTROL, MUJOCO]
+    return has_packages(FOLDER, {"dm-control": DM_CONTROL, "mujoco": MUJOCO})
 
 
 def played(play: Play) -> str:
@@ -104,50 +91,18 @@ def compared_pictures(task: str) -> str:
 
 
 def _ask(job: Mapping[str, Any], opengl: str = "disabled") -> str:
-    player = _player(opengl)
-    assert player.stdin is not None and player.stdout is not None
-    player.stdin.write(json.dumps(job) + "\n")
-    player.stdin.flush()
-    said = []
-    for line in player.stdout:
-        said.append(line)
-        if line.startswith(ANSWER):
-            return line.removeprefix(ANSWER).strip()
-    raise AssertionError("".join(said))
-
-
-@functools.cache
-def _player(opengl: str) -> subprocess.Popen[str]:
-    """Starts a process, which plays all that is asked for: importing takes seconds."""
-    paths = [str(FOLDER)] if FOLDER.exists() else []
-    paths += filter(None, (os.environ.get("PYTHONPATH"), str(ROOT)))
-    player = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.reference.control_suite_player"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MUJOCO_GL": opengl},
-    )
-    # without input it ends
-    assert player.stdin is not None
-    atexit.register(player.stdin.close)
-    return player
+    return ask("tests.support.reference.control_suite_player", FOLDER, job, opengl)
 
 
 # ------------------------------------------------------------------------- in the other process --
 
 
-def main() -> None:
-    for line in sys.stdin:
-        job = json.loads(line)
-        if "model" in job:
-            answer = _compare_model(job["model"])
-        elif "pictures" in job:
-            answer = _compare_pictures(job["pictures"])
-        else:
-            answer = _compare(Play(**job["play"]))
-        print(ANSWER + " ".join(answer.split()), flush=True)
+def _answer(job: Any) -> str:
+    if "model" in job:
+        return _compare_model(job["model"])
+    if "pictures" in job:
+        return _compare_pictures(job["pictures"])
+    return _compare(Play(**job["play"]))
 
 
 def load(task: str, seed: Any) -> Any:
@@ -272,4 +227,4 @@ def _compare_model(task: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    answer_all(_answer)

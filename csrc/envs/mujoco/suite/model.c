@@ -1,33 +1,35 @@
 /* The model of a task: reads the link, copies the model, and finds fields. */
 #include "model.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../fields.h"
 #include "base/fail.h"
 #include "rewards.h"
 
-#define NAMED(type, name) [offsetof(type, name) / sizeof(void *)] = #name
-
 /* names in the link, in the order of the struct's members */
 static const char *const data_names[] = {
-    NAMED(suite_data, qpos),       NAMED(suite_data, qvel),      NAMED(suite_data, ctrl),
-    NAMED(suite_data, act),        NAMED(suite_data, time),      NAMED(suite_data, ncon),
-    NAMED(suite_data, xpos),       NAMED(suite_data, xipos),     NAMED(suite_data, xmat),
-    NAMED(suite_data, xquat),      NAMED(suite_data, xanchor),   NAMED(suite_data, site_xpos),
-    NAMED(suite_data, site_xmat),  NAMED(suite_data, geom_xpos), NAMED(suite_data, geom_xmat),
-    NAMED(suite_data, sensordata),
+    MUJOCO_NAMED(suite_data, qpos),      MUJOCO_NAMED(suite_data, qvel),
+    MUJOCO_NAMED(suite_data, ctrl),      MUJOCO_NAMED(suite_data, act),
+    MUJOCO_NAMED(suite_data, time),      MUJOCO_NAMED(suite_data, ncon),
+    MUJOCO_NAMED(suite_data, xpos),      MUJOCO_NAMED(suite_data, xipos),
+    MUJOCO_NAMED(suite_data, xmat),      MUJOCO_NAMED(suite_data, xquat),
+    MUJOCO_NAMED(suite_data, xanchor),   MUJOCO_NAMED(suite_data, site_xpos),
+    MUJOCO_NAMED(suite_data, site_xmat), MUJOCO_NAMED(suite_data, geom_xpos),
+    MUJOCO_NAMED(suite_data, geom_xmat), MUJOCO_NAMED(suite_data, sensordata),
 };
 
 static const char *const value_names[] = {
-    NAMED(suite_values, jnt_range),   NAMED(suite_values, jnt_stiffness),
-    NAMED(suite_values, dof_damping), NAMED(suite_values, geom_pos),
-    NAMED(suite_values, geom_size),   NAMED(suite_values, site_pos),
-    NAMED(suite_values, site_size),   NAMED(suite_values, body_pos),
-    NAMED(suite_values, body_quat),   NAMED(suite_values, light_pos),
-    NAMED(suite_values, wrap_prm),    NAMED(suite_values, body_subtreemass),
-    NAMED(suite_values, hfield_data), NAMED(suite_values, hfield_size),
+    MUJOCO_NAMED(suite_values, jnt_range),   MUJOCO_NAMED(suite_values, jnt_stiffness),
+    MUJOCO_NAMED(suite_values, dof_damping), MUJOCO_NAMED(suite_values, geom_pos),
+    MUJOCO_NAMED(suite_values, geom_size),   MUJOCO_NAMED(suite_values, site_pos),
+    MUJOCO_NAMED(suite_values, site_size),   MUJOCO_NAMED(suite_values, body_pos),
+    MUJOCO_NAMED(suite_values, body_quat),   MUJOCO_NAMED(suite_values, light_pos),
+    MUJOCO_NAMED(suite_values, wrap_prm),    MUJOCO_NAMED(suite_values, body_subtreemass),
+    MUJOCO_NAMED(suite_values, hfield_data), MUJOCO_NAMED(suite_values, hfield_size),
 };
 
 enum {
@@ -43,12 +45,9 @@ static int read_number(const suite_model *it, const char *name, int32_t *number,
 }
 
 static int read_places(suite_model *it, pp_error *error) {
-  int status = PP_OK;
-  for (int32_t i = 0; i < NUM_DATA && status >= 0; i++) {
-    status = mujoco_link_number(it->link, data_names[i], &it->data_places[i], error);
-  }
-  for (int32_t i = 0; i < NUM_VALUES && status >= 0; i++) {
-    status = mujoco_link_number(it->link, value_names[i], &it->value_places[i], error);
+  int status = mujoco_read_places(it->link, data_names, NUM_DATA, it->data_places, error);
+  if (status >= 0) {
+    status = mujoco_read_places(it->link, value_names, NUM_VALUES, it->value_places, error);
   }
   if (status >= 0) status = mujoco_link_number(it->link, "warnings", &it->warnings, error);
   if (status >= 0) status = mujoco_link_number(it->link, "disableflags", &it->flags, error);
@@ -141,29 +140,14 @@ int suite_model_find(const suite_model *it, const char *name, int32_t *number, p
                  "dm_control's model has no %s: pip install --no-deps --upgrade dm-control", name);
 }
 
-/* Members that are numbers of the struct itself, not pointers: time and ncon. */
-static bool is_inline(const char *name) {
-  return !strcmp(name, "time") || !strcmp(name, "ncon");
-}
-
-/* Writes the addresses of fields of an mjData or mjModel into an array of pointers. */
-static void find_fields(char *from, const char *const *names, const int64_t *places, int32_t count,
-                        void *fields) {
-  for (int32_t i = 0; i < count; i++) {
-    char *field = from + places[i];
-    if (!is_inline(names[i])) memcpy(&field, field, sizeof(field));
-    memcpy((char *)fields + (size_t)i * sizeof(field), &field, sizeof(field));
-  }
-}
-
 suite_data suite_model_data(const suite_model *it, mjData *data) {
   suite_data found;
-  find_fields((char *)data, data_names, it->data_places, NUM_DATA, &found);
+  mujoco_find_fields(data, data_names, it->data_places, NUM_DATA, &found);
   return found;
 }
 
 suite_values suite_model_values(const suite_model *it, mjModel *model) {
   suite_values found;
-  find_fields((char *)model, value_names, it->value_places, NUM_VALUES, &found);
+  mujoco_find_fields(model, value_names, it->value_places, NUM_VALUES, &found);
   return found;
 }

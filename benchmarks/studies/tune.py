@@ -1,0 +1,99 @@
+"""Compares `tune` with the best of its whole grid: `python -m benchmarks.studies.tune`.
+
+For each of the five programs of `integration/training/tuned.py` it runs `python -m parallel_pool
+tune`, then every setting that tune may try, in rounds, with the script as it is in each round. The
+bar: what tune names is within 5 % of the fastest setting, and takes less than two minutes. The
+grid takes some minutes for each program; the machine should be idle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from parallel_pool._bench import machine
+from parallel_pool._command import until_interrupted
+from parallel_pool._tuner import command, grid
+from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.tune import measured, tune
+
+PROGRAMS = ("cartpole", "sb3", "pong", "cheetah", "workers")
+SCRIPT = machine.ROOT / "integration" / "training" / "tuned.py"
+# of the best speed that tune's choice must have, and the seconds that it may take
+SHARE, SECONDS = 0.95, 120
+HEADER = (
+    "| program | tune's choice | tune, s | gain | best of the grid | gain | choice / best |"
+    " settings |\n| --- | --- | ---: | ---: | --- | ---: | ---: | ---: |"
+)
+
+
+def tuned(program: str) -> tuple[str, float]:
+    """Runs tune on a program; returns the setting that it chooses, and how long it takes."""
+    start = time.monotonic()
+    found = tune(SCRIPT, [program], command.SECONDS, command.LIMIT, lambda text: None)
+    return str(found.choice), time.monotonic() - start
+
+
+def gains_of_grid(program: str, rounds: int, seconds: float) -> dict[str, float]:
+    """Returns how many times as fast as the script as it is every setting is, medians of rounds."""
+    script, first = measured(SCRIPT, [program], seconds)
+    settings = grid.settings(first.facts, {})
+    gains: dict[str, list[float]] = {str(setting): [] for setting in settings}
+    for i in range(rounds):
+        rates = {}
+        for setting in settings if i % 2 == 0 else reversed(settings):
+            rates[str(setting)] = script.run(setting).rate
+        for name, rate in rates.items():
+            gains[name].append(rate / rates[str(Setting())])
+    return {name: float(np.median(own)) for name, own in gains.items()}
+
+
+def row_of(
+    program: str, choice: str, seconds: float, gains: Mapping[str, float]
+) -> tuple[str, bool]:
+    """Returns a row of the table, and whether the bar is kept."""
+    best = max(gains, key=lambda name: gains[name])
+    share = gains[choice] / gains[best]
+    return (
+        f"| {program} | {choice} | {seconds:.0f} | {gains[choice]:.2f} |"
+        f" {best} | {gains[best]:.2f} | {share:.2f} | {len(gains)} |",
+        share >= SHARE and seconds < SECONDS,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.tune", description=__doc__)
+    parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=PROGRAMS)
+    parser.add_argument("--rounds", type=int, default=5, help="of the grid (5)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each run in it (3)")
+    parser.add_argument("--out", type=Path, help="file for the table")
+    options = parser.parse_args(arguments)
+    lines = [f"{machine.summary()}; medians of {options.rounds} rounds\n", HEADER]
+    print("\n".join(lines), flush=True)
+    kept = 0
+    for program in options.programs:
+        choice, seconds = tuned(program)
+        gains = gains_of_grid(program, options.rounds, options.seconds)
+        row, is_kept = row_of(program, choice, seconds, gains)
+        print(row, flush=True)
+        lines.append(row)
+        kept += is_kept
+    lines += [
+        "",
+        f"Within {1 - SHARE:.0%} of the best, in less than {SECONDS} s: {kept} of"
+        f" {len(options.programs)}.",
+    ]
+    print(lines[-1])
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(until_interrupted(main))

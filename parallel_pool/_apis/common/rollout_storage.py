@@ -1,0 +1,339 @@
+"""Storage: the memory of one rollout, which is used again once nobody holds an array of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.frames import FrameLog, Stacks
+from parallel_pool._engine.held import Held
+from parallel_pool._engine.rollouts import (
+    RolloutMemory,
+    can_roll,
+    check_room,
+    last_batch,
+    rolling,
+)
+from parallel_pool._engine.trees import map_leaves, put_rows
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from parallel_pool._engine.buffers import Array
+
+
+class Recorded:
+    """Trees of arrays, of which a row is put at each step.
+
+    The first row of a name says the shapes and dtypes.
+    """
+
+    def __init__(self) -> None:
+        # views of the memories
+        self._trees: dict[str, Any] = {}
+        self._memories: list[Held] = []
+
+    def put(self, name: str, row: int, value: Any, rows: int) -> None:
+        """Stores the value of a row, of so many rows in all."""
+        tree = self._trees.get(name)
+        if isinstance(tree, np.ndarray) and isinstance(value, np.ndarray):
+            # most values are one array
+            tree[row] = value
+            return
+        value = _arrays_of(value)
+        if tree is None:
+            self._make(name, value, lambda one: (rows, *one.shape))
+        put_rows(self._trees[name], row, value)
+
+    def put_rows(
+        self, name: str, steps: Array, env_ids: Array, value: Any, shape: tuple[int, int]
+    ) -> None:
+        """Stores rows of a name, each at its step and environment.
+
+        Args:
+            name: as for `put`.
+            steps: integers (count,).
+            env_ids: integers (count,).
+            value: a tree of arrays (count, ...).
+            shape: how many steps and environments there are in all.
+
+        Raises:
+            ValueError: an array has another number of rows.
+        """
+        value = map_leaves(partial(_checked_rows, name, len(env_ids)), _arrays_of(value))
+        if name not in self._trees:
+            self._make(name, value, lambda one: (*shape, *one.shape[1:]))
+        put_rows(self._trees[name], (steps, env_ids), value)
+
+    def _make(self, name: str, like: Any, shape_of: Callable[[Array], tuple[int, ...]]) -> None:
+        """Makes the arrays of a name, for values like this one."""
+        known = len(self._memories)
+        self._trees[name] = map_leaves(lambda one: self._zeros(shape_of(one), one.dtype), like)
+        for made in self._memories[known:]:
+            made.settle()
+
+    def _zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        check_room(math.prod(shape) * dtype.itemsize)
+        made = Held(np.zeros(shape, dtype))
+        self._memories.append(made)
+        return made.owner.view()
+
+    def get(self, name: str) -> Any:
+        """Returns views of the arrays of a name."""
+        return map_leaves(np.ndarray.view, self._trees[name])
+
+    def row(self, name: str, row: int) -> Any:
+        """Returns views of a row of a name."""
+        return map_leaves(lambda array: array[row], self._trees[name])
+
+    def names(self) -> list[str]:
+        """Returns the names of which something was put."""
+        return list(self._trees)
+
+    def is_free(self) -> bool:
+        """Returns whether nobody but this object holds one of its arrays."""
+        return all(memory.is_free() for memory in self._memories)
+
+
+def _arrays_of(value: Any) -> Any:
+    """Returns a tree of arrays: of a tuple of one object for each environment, such as its text,
+    one array of objects."""
+    if isinstance(value, Mapping):
+        return {key: _arrays_of(one) for key, one in value.items()}
+    if not isinstance(value, tuple):
+        return np.asarray(value)
+    if all(isinstance(one, np.ndarray) for one in value):
+        return value
+    objects = np.empty(len(value), object)
+    for i, one in enumerate(value):
+        objects[i] = one
+    return objects
+
+
+def _checked_rows(name: str, count: int, array: Array) -> Array:
+    if array.shape[:1] != (count,):
+        raise ValueError(
+            f"the policy returned {name} of shape {array.shape}: give one row for each of"
+            f" {count} environments"
+        )
+    return array
+
+
+class Storage(Protocol):
+    """Where the results of a rollout's steps lie: all arrays have a row before the first step."""
+
+    def is_free(self) -> bool:
+        """Returns whether nobody holds one of its arrays."""
+        ...
+
+    def begin(self, observations: Any) -> Any:
+        """Stores the observations before the first step; returns views of them."""
+        ...
+
+    def observations(self) -> Any:
+        """Returns views of the observations, (steps + 1, n, ...)."""
+        ...
+
+    def column(self, name: str) -> Array:
+        """Returns a view of a column of the engine, (steps, n)."""
+        ...
+
+    def finals(self) -> Any:
+        """Returns views of the final observations, (steps, n, ...); None without SAME_STEP."""
+        ...
+
+
+class StepStorage(Storage, Protocol):
+    """Storage that is filled step by step, with the results of all environments."""
+
+    def filling(self) -> AbstractContextManager[None]:
+        """Returns a context in which each step of the environments is a step of the rollout."""
+        ...
+
+    def put(self, step: int, result: Any) -> None:
+        """Stores what a step has returned, if that does not lie here already."""
+        ...
+
+
+class WrittenStorage:
+    """Memory that the environments' threads write."""
+
+    def __init__(self, envs: Any, steps: int) -> None:
+        self._envs = envs
+        self._memory = RolloutMemory(envs.pool, steps)
+        self._engine = engine_indices(envs.pool.columns)
+
+    def is_free(self) -> bool:
+        return self._memory.is_free()
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        with rolling(self._envs.pool, self._memory):
+            yield
+
+    def begin(self, observations: Any) -> Any:
+        first = map_leaves(lambda array: array[0], self.observations())
+        map_leaves(np.copyto, first, observations)
+        return first
+
+    def put(self, step: int, result: Any) -> None:
+        pass
+
+    def observations(self) -> Any:
+        return map_leaves(np.ndarray.view, self._envs._observation_arrays(self._memory.arrays))
+
+    def column(self, name: str) -> Array:
+        array = self._memory.arrays[self._engine[name]][1:]
+        # with several players one row for each
+        return array.reshape(len(array), -1)
+
+    def finals(self) -> Any:
+        arrays = self._envs._final_arrays(self._memory.arrays)
+        return None if arrays is None else map_leaves(lambda array: array[1:], arrays)
+
+
+class CopiedStorage:
+    """Memory to which the results of each step are copied: of environments in worker processes,
+    whose rows lie in memory of their own, and of observations that are no arrays in C."""
+
+    def __init__(self, envs: Any, steps: int) -> None:
+        self._envs = envs
+        self._steps = steps
+        self._arrays = Recorded()
+        self._elapsed = engine_indices(envs.pool.columns)["elapsed_step"]
+        self._is_same_step = envs.metadata["autoreset_mode"].name == "SAME_STEP"
+
+    def is_free(self) -> bool:
+        return self._arrays.is_free()
+
+    def filling(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def begin(self, observations: Any) -> Any:
+        self._put("observations", 0, observations)
+        return self._arrays.row("observations", 0)
+
+    def _put(self, name: str, row: int, value: Any) -> None:
+        self._arrays.put(name, row, value, self._steps + 1)
+
+    def put(self, step: int, result: Any) -> None:
+        observations, rewards, terminated, truncated, infos = result
+        row = step + 1
+        if self._is_same_step:
+            # before the first observations of the next episodes
+            self._put_finals(row, observations, infos.get("final_obs"))
+        self._put_observations(row, observations)
+        self._put("reward", row, rewards)
+        self._put("terminated", row, terminated)
+        self._put("truncated", row, truncated)
+        self._put("elapsed_step", row, last_batch(self._envs.pool)[self._elapsed])
+
+    def _put_observations(self, row: int, observations: Any) -> None:
+        self._put("observations", row, observations)
+
+    def _put_finals(self, row: int, like: Any, final: Array | None) -> None:
+        """Stores the last observations of the episodes that have ended."""
+        if "finals" not in self._arrays.names():
+            # memory for observations like these
+            self._put("finals", row, like)
+        if final is None:
+            return
+        stored = self._arrays.row("finals", row)
+        for env_id, one in enumerate(final):
+            if one is not None:
+                map_leaves(lambda array, own, at=env_id: array.__setitem__(at, own), stored, one)
+
+    def observations(self) -> Any:
+        return self._arrays.get("observations")
+
+    def column(self, name: str) -> Array:
+        array: Array = self._arrays.get(name)
+        return array[1:]
+
+    def finals(self) -> Any:
+        if not self._is_same_step:
+            return None
+        return map_leaves(lambda array: array[1:], self._arrays.get("finals"))
+
+
+class FrameStorage(CopiedStorage):
+    """Memory in which observations that are stacks of frames have each frame once."""
+
+    def __init__(self, envs: Any, steps: int) -> None:
+        super().__init__(envs, steps)
+        self._log: FrameLog | None = None
+        self._frames: Held | None = None
+        shape = (steps + 1, envs.num_envs)
+        # of the frames of each observation
+        self._places: Array = np.zeros((*shape, 0), np.int32)
+        self._finals: Array = self._places
+
+    def is_free(self) -> bool:
+        return self._frames is None or (super().is_free() and self._frames.is_free())
+
+    def begin(self, observations: Any) -> Any:
+        if self._log is None:
+            self._log = make_log(observations, self._steps, self._is_same_step)
+            self._frames = Held(self._log.frames)
+            self._frames.settle()
+        self._log.clear()
+        # new ones, as users may hold the old ones
+        self._places = np.empty((*self._places.shape[:2], self._log.stack), np.int32)
+        self._finals = np.full_like(self._places, -1) if self._is_same_step else self._places
+        self._places[0] = self._log.put(observations)
+        return observations
+
+    def _put_observations(self, row: int, observations: Any) -> None:
+        assert self._log is not None
+        self._places[row] = self._log.put(observations)
+
+    def _put_finals(self, row: int, like: Any, final: Array | None) -> None:
+        assert self._log is not None
+        ended = [] if final is None else [i for i, one in enumerate(final) if one is not None]
+        if final is not None and ended:
+            stacks = np.stack([final[i] for i in ended])
+            self._finals[row, ended] = self._log.put(stacks, np.array(ended))
+
+    def observations(self) -> Any:
+        assert self._log is not None
+        return Stacks(self._log, self._places)
+
+    def finals(self) -> Any:
+        assert self._log is not None
+        return Stacks(self._log, self._finals[1:]) if self._is_same_step else None
+
+
+def make_log(observations: Any, steps: int, ends: bool = False) -> FrameLog:
+    """Returns a log for the frames of a rollout of so many steps.
+
+    Args:
+        observations: like those of one step.
+        steps: of the rollout.
+        ends: whether an episode's last observations are stored, too.
+
+    Raises:
+        ValueError: observations are no stacks of frames.
+        MemoryError: there is not so much memory.
+    """
+    is_stack = isinstance(observations, np.ndarray) and observations.ndim > 2
+    if not is_stack or observations.dtype.hasobject:
+        raise ValueError(
+            "frames=True: observations are no arrays (stack, ...) of frames: leave it out"
+        )
+    # every step may reset every environment, and end an episode before; memory is touched only as
+    # it fills
+    return FrameLog(observations, (observations.shape[1] + ends) * len(observations) * (steps + 1))
+
+
+def make_storage(envs: Any, steps: int, frames: bool) -> StepStorage:
+    """Returns memory for a rollout of so many steps; raises MemoryError."""
+    if frames:
+        return FrameStorage(envs, steps)
+    in_place = can_roll(envs.pool) and envs._has_observation_arrays
+    return WrittenStorage(envs, steps) if in_place else CopiedStorage(envs, steps)

@@ -1,0 +1,1 @@
+"""Minari's datasets, recorded from many environments at once."""

@@ -1,0 +1,121 @@
+"""Recording: the episodes of many environments on their way to one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool._apis.minari.dataset_stream import DatasetStream
+from parallel_pool._apis.minari.episodes import Episodes
+from parallel_pool._apis.minari.starts import Starts
+from parallel_pool._engine.arguments import quote
+from parallel_pool._workers.process_pool import seeds_episodes
+from parallel_pool.errors import StateError
+
+if TYPE_CHECKING:
+    import minari
+    from gymnasium import Space
+    from gymnasium.envs.registration import EnvSpec
+
+# why rows of agents, or of players, are refused
+AGENTS = (
+    "the rows of these environments are agents: give their PoolParallelEnv to AgentDataCollector"
+)
+
+
+class Recording:
+    """What the collectors of one dataset share.
+
+    Attributes:
+        dataset_id: of the dataset.
+        num_envs: environments, n.
+        episodes: their episodes.
+        starts: how these began.
+    """
+
+    def __init__(
+        self,
+        dataset_id: str,
+        env: Any,
+        num_envs: int,
+        spaces: tuple[Space[Any], Space[Any]],
+        env_spec: EnvSpec | None,
+        *,
+        record_infos: bool | Sequence[str],
+        write_every: int,
+        jpeg_encoding: bool,
+        metadata: Mapping[str, Any],
+    ) -> None:
+        """Makes the dataset, without episodes.
+
+        Args:
+            dataset_id: of the dataset.
+            env: what holds the environments, without wrappers; its pool is asked about them.
+            num_envs: environments, n.
+            spaces: of one environment's observations and actions.
+            env_spec: of one environment.
+            record_infos, write_every, jpeg_encoding, metadata: as for `VectorDataCollector`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, there is such a dataset, or the rows are
+                agents or have several tasks.
+            NotImplementedError: Minari can't store such a space.
+            MissingDependencyError: Minari or h5py is not installed.
+        """
+        pool = getattr(env, "pool", None)
+        if hasattr(env, "agents"):
+            raise TypeError(AGENTS)
+        _check_one_task(pool)
+        self.dataset_id, self.num_envs = dataset_id, num_envs
+        self._stream = DatasetStream(
+            dataset_id,
+            *spaces,
+            env_spec,
+            write_every=write_every,
+            jpeg_encoding=jpeg_encoding,
+            metadata=metadata,
+        )
+        self.episodes = Episodes(self._stream, num_envs, *spaces, record_infos)
+        self.starts = Starts(num_envs, seeds_episodes=seeds_episodes(pool))
+        self._dataset: minari.MinariDataset | None = None
+
+    def forget(self, env_ids: Sequence[int] | None = None) -> None:
+        """Drops the episodes of environments (None: all), of which something was not seen."""
+        env_ids = range(self.num_envs) if env_ids is None else env_ids
+        self.episodes.drop(env_ids)
+        self.starts.forget(env_ids)
+
+    def check_unfinished(self, what: str) -> None:
+        """Refuses a call after `finish`.
+
+        Raises:
+            StateError: the dataset is finished.
+        """
+        if self._dataset is not None:
+            raise StateError(
+                f"{what}() after finish(): the dataset {self.dataset_id} is complete; step the"
+                " environments without the collector, or record another"
+            )
+
+    def finish(self) -> minari.MinariDataset:
+        """Returns the complete dataset; episodes that have not ended are recorded as truncated."""
+        if self._dataset is None:
+            self.episodes.end(range(self.num_envs))
+            self._dataset = self._stream.finish()
+        return self._dataset
+
+
+def _check_one_task(pool: Any) -> None:
+    """Refuses a mixture: its rows have padded values of different environments.
+
+    Raises:
+        ValueError: the environments have several tasks.
+    """
+    if not getattr(getattr(pool, "definition", None), "tasks", ()):
+        return
+    tasks = list(dict.fromkeys(pool.option_value("task", i) for i in range(pool.num_envs)))
+    if len(tasks) > 1:
+        raise ValueError(
+            f"these environments have {len(tasks)} tasks, and a dataset is of one: record those of"
+            f" each task to a dataset of its own, made with task={quote(tasks[0])} and so on"
+        )

@@ -1,0 +1,1 @@
+"""OpenEnv: pools behind its HTTP and WebSocket protocol, and its servers as environments."""

@@ -1,0 +1,1 @@
+"""Tune: short runs of a script with other sizes, to find the fastest."""

@@ -1,0 +1,82 @@
+"""Pace: steps per second of a trace, over whole turns of a training loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from parallel_pool._engine.buffers import Array
+from parallel_pool._tracing.record import RECEIVER, RECEIVES, Record
+
+# A pause between calls is a learner's, not a policy's, if it is so many times as long as most; and
+# the loop has such pauses if they take this part of the time.
+LONG, LEAST = 10.0, 0.05
+# a trace with a pause of this part of it is too short if it has fewer cycles
+PAUSED, LEAST_CYCLES = 0.2, 2
+
+
+class Pace(NamedTuple):
+    """How fast a loop is.
+
+    Attributes:
+        rate: rows per second; 0 if too few batches were received.
+        cycle: seconds from one pause of the learner to the next; 0 if there are none.
+        cycles: how many the rate is about; 0 if there are none.
+        longest: seconds of the longest time without a call.
+    """
+
+    rate: float
+    cycle: float = 0.0
+    cycles: int = 0
+    longest: float = 0.0
+
+    def is_part_of_a_cycle(self, seconds: float) -> bool:
+        """Returns whether a trace of so many seconds may be too short to show the learner."""
+        return self.cycles < LEAST_CYCLES and self.longest > PAUSED * seconds
+
+
+def pace_of(record: Record, skipped: float) -> Pace:
+    """Returns the pace of a trace without its first seconds.
+
+    Where a learner pauses the steps, the time runs from the end of a pause to the end of another,
+    as a part of such a cycle would be faster or slower than the whole.
+    """
+    calls = record.of_kinds(RECEIVES, (RECEIVER,))
+    calls = calls[calls["count"] > 0]
+    if len(calls):
+        calls = calls[calls["start"] >= calls["start"][0] + int(skipped * 1e9)]
+    longest = _longest(calls, record)
+    if len(calls) < 2:
+        return Pace(0.0, longest=longest)
+    ends = pauses(calls)
+    if len(ends) < 2:
+        return Pace(_rate(calls, 0, len(calls) - 1), longest=longest)
+    first, last = int(ends[0]), int(ends[-1])
+    seconds = (calls["start"][last] - calls["start"][first]) / 1e9
+    cycles = len(ends) - 1
+    return Pace(_rate(calls, first, last), float(seconds) / cycles, cycles, longest)
+
+
+def _longest(calls: Array, record: Record) -> float:
+    """Returns the longest time between calls, or after the last, in seconds."""
+    times = [*calls["start"][1:], record.end] if len(calls) else [record.end]
+    before = calls["end"] if len(calls) else np.array([record.start])
+    return float(np.max(np.array(times) - before) / 1e9)
+
+
+def _rate(calls: Array, first: int, last: int) -> float:
+    """Returns rows per second from the beginning of one call to that of another."""
+    seconds = (calls["start"][last] - calls["start"][first]) / 1e9
+    return float(calls["count"][first:last].sum() / seconds) if seconds > 0 else 0.0
+
+
+def pauses(calls: Array) -> Array:
+    """Returns the indices of the calls that follow a learner's pause."""
+    gaps = calls["start"][1:] - calls["end"][:-1]
+    whole = int(calls["end"][-1] - calls["start"][0])
+    is_long = gaps > LONG * np.median(np.diff(calls["start"]))
+    if gaps[is_long].sum() < LEAST * whole:
+        return np.empty(0, np.int64)
+    found: Array = np.flatnonzero(is_long) + 1
+    return found

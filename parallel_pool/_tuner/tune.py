@@ -1,0 +1,117 @@
+"""Tune: the whole in order, from the first run to what is worth a change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from parallel_pool._tuner import grid
+from parallel_pool._tuner.pace import Pace
+from parallel_pool._tuner.run import START, Outcome, Script
+from parallel_pool._tuner.search import Gain, Search
+from parallel_pool._tuner.setting import Setting, numbers_of
+
+# part of a run's seconds that does not count, as programs begin slowly
+SKIPPED = 0.4
+# turns of the learner that a run has to contain
+CYCLES = 2.5
+# A first run that has no whole cycles is made again, so many times as long, up to these seconds.
+LONGER, LONGEST = 3.0, 30.0
+
+
+class FailedScriptError(Exception):
+    """The script can't be measured as it is."""
+
+
+class Result(NamedTuple):
+    """What was found.
+
+    Attributes:
+        setting: the fastest besides the script as it is; `Setting()` if none could be measured.
+        gain: of it.
+        facts: of the first run.
+    """
+
+    setting: Setting
+    gain: Gain
+    facts: Mapping[str, Any]
+
+    @property
+    def choice(self) -> Setting:
+        """The setting to choose: the script as it is, if no other gains more than noise."""
+        return self.setting if self.gain.is_worth_it else Setting()
+
+
+def tune(
+    path: Path,
+    arguments: Sequence[str],
+    seconds: float,
+    limit: float,
+    say: Callable[[str], object],
+) -> Result:
+    """Runs a script with different settings.
+
+    Args:
+        path, arguments: of the script.
+        seconds: of each run.
+        limit: seconds of all runs.
+        say: is told what happens.
+
+    Raises:
+        FailedScriptError: the script fails as it is.
+    """
+    deadline = time.monotonic() + limit
+    script, first = measured(path, arguments, seconds, min(START, limit))
+    say(_first_lines(first))
+    settings = grid.singles(grid.settings(first.facts, numbers_of(arguments)))
+    count = len(settings) - 1
+    say(f"{count} other setting{'s' * (count != 1)}, and the script as it is:")
+
+    def run(setting: Setting) -> Outcome:
+        outcome = script.run(setting)
+        rate = f"{outcome.rate:,.0f} steps/s" if outcome.rate else f"failed: {outcome.error}"
+        say(f"  {setting}: {rate}")
+        return outcome
+
+    search = Search(run, settings, deadline)
+    setting, gain = search.best()
+    return Result(setting, gain, first.facts)
+
+
+def measured(
+    path: Path, arguments: Sequence[str], seconds: float, limit: float = START
+) -> tuple[Script, Outcome]:
+    """Runs a script as it is; returns what runs it, long enough for its cycles, and the outcome.
+
+    Raises FailedScriptError.
+    """
+    script = Script(path, arguments, seconds, SKIPPED * seconds)
+    first = script.run(Setting(), asks=True, limit=limit)
+    while _pace(first).is_part_of_a_cycle(script.seconds) and script.seconds <= LONGEST / LONGER:
+        script.seconds *= LONGER
+        first = script.run(Setting(), asks=True, limit=limit)
+    if not first.rate:
+        raise FailedScriptError(first.error)
+    cycle = _pace(first).cycle
+    if cycle:
+        script.seconds = max(seconds, CYCLES * cycle)
+    return script, first
+
+
+def _pace(outcome: Outcome) -> Pace:
+    known = {name: outcome.facts.get(name, 0) for name in Pace._fields}
+    return Pace(**known)
+
+
+def _first_lines(first: Outcome) -> str:
+    facts = first.facts
+    count = facts["count"]
+    lines = [
+        f"{facts['num_envs']} x {facts['name']}, {count} {facts['unit']}{'s' * (count != 1)}:"
+        f" {first.rate:,.0f} steps/s, {1 - facts['outside']:.0%} of the time in calls"
+    ]
+    if facts["cycle"]:
+        lines.append(f"the learner pauses the steps every {facts['cycle']:.2g} s")
+    return "\n".join([*lines, f"trace: {facts['advice']}\n"])

@@ -1,0 +1,24 @@
+"""The study of copied rollouts has a row for each scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.studies import rollout_copies
+
+
+def test_small_rollouts_are_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # the others take the time of ale-py's imports
+    monkeypatch.setattr(rollout_copies, "IN_WORKERS", rollout_copies.IN_WORKERS[2:3])
+    monkeypatch.setattr(rollout_copies, "ASYNCHRONOUS", (("CartPole-v1", 8, 4),))
+    out = tmp_path / "copies.md"
+    assert rollout_copies.main(["--rounds", "1", "--steps", "4", "--out", str(out)]) == 0
+    rows = out.read_text().splitlines()[-3:]
+    assert "\n".join(rows) in capsys.readouterr().out
+    for row in rows:
+        _, whole, storing, part = row.strip("| ").split(" | ")
+        assert float(whole) > 0 and float(storing) > 0 and float(part.removesuffix(" %")) > 0

@@ -1,0 +1,32 @@
+"""The studies of prepared resets and of camera simulators play all players and write results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.studies import camera, prepared_resets
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("alarm")]
+
+
+def test_resets_are_measured_in_three_pools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared_resets, "CASES", (("wait", 2), ("compute", 1)))
+    out = tmp_path / "found.json"
+    sizes = ["--reset", "0.05", "--length", "60", "--rounds", "1", "--seconds", "1"]
+    assert prepared_resets.main([*sizes, "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert found["wait, 2"]["share"]["prepared"] > found["wait, 2"]["share"]["in turn"]
+    assert set(found["compute, 1"]["steps_per_s"]) == set(prepared_resets.POOLS)
+
+
+def test_episodes_of_a_camera_simulator_are_counted(tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    sizes = ["--envs", "2", "--load", "0.05", "--length", "4", "--rounds", "1", "--seconds", "1"]
+    assert camera.main([*sizes, "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert all(found[player] > 0 for player in camera.PLAYERS)

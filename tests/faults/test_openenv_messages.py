@@ -1,0 +1,125 @@
+"""Random messages of strangers: every one is answered, and no session or server ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parallel_pool._apis.openenv import messages, rpc
+from parallel_pool._apis.openenv.json_reader import from_json
+from parallel_pool._apis.openenv.messages import RequestError
+from parallel_pool.compat.openenv import OpenEnvApp
+from parallel_pool.leases import LeasePool
+from tests.apis.openenv.test_json_forms import SPACES
+from tests.support.asgi import Peer, request
+
+pytestmark = pytest.mark.usefixtures("alarm")
+
+CODES = {"INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR"}
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+FIELDS = "type data action seed episode_id options base64 dtype shape id method jsonrpc split index"
+NAMES = st.sampled_from(FIELDS.split())
+VALUES = st.recursive(
+    SCALARS | st.sampled_from(["reset", "step", "state", "mcp", "<f4", "AAAA", "2.0"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+KINDS = st.sampled_from(["reset", "step", "state", "mcp", "fly"])
+REQUESTS = st.fixed_dictionaries({"type": KINDS}, optional={"data": VALUES})
+TEXTS = st.text() | st.text('{}[]",:0\\u', max_size=200) | VALUES.map(json.dumps)
+PATHS = ("/reset", "/step", "/mcp", "/environment/task", "/environment/num_tasks", "/health")
+
+
+@pytest.mark.slow
+def test_a_session_answers_every_message() -> None:
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @given(st.lists(REQUESTS.map(json.dumps) | TEXTS | st.binary(max_size=40), max_size=6))
+    def check(texts: list[Any]) -> None:
+        async def play() -> None:
+            async with Peer(app) as peer:
+                for text in texts:
+                    answer = await peer.ask(text)
+                    assert answer["type"] in ("observation", "state", "mcp", "error")
+                    if answer["type"] == "error":
+                        assert answer["data"]["code"] in CODES
+                assert (await peer.reset(seed=1))["type"] == "observation"
+                assert (await peer.step(0))["type"] == "observation"
+
+        loop.run_until_complete(play())
+
+    with LeasePool("CartPole-v1") as pool, asyncio.Runner() as runner:
+        app, loop = OpenEnvApp(pool, token=None), runner.get_loop()
+        check()
+
+
+def test_every_request_is_answered() -> None:
+    @settings(max_examples=120, deadline=None, derandomize=True, database=None)
+    @given(st.sampled_from(PATHS), st.binary(max_size=60) | TEXTS.map(str.encode))
+    def check(path: str, body: bytes) -> None:
+        status, _ = loop.run_until_complete(request(app, "POST", path, body))
+        assert status in (200, 400, 405, 409, 422, 500, 501)
+
+    with LeasePool("CartPole-v1") as pool, asyncio.Runner() as runner:
+        app, loop = OpenEnvApp(pool, token=None), runner.get_loop()
+        check()
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(VALUES, st.sampled_from(SPACES))
+def test_any_value_is_an_action_or_refused(value: Any, space: Any) -> None:
+    try:
+        found = from_json(value, space, "action")
+    except ValueError:
+        return
+    # of a Box all but its bounds is checked
+    if type(space).__name__ in ("Discrete", "MultiDiscrete", "MultiBinary", "Text"):
+        assert space.contains(found)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(TEXTS)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    assert "error" in rpc.answer(text)
+    try:
+        assert isinstance(messages.read(text), dict)
+    except RequestError as error:
+        assert error.code in CODES
+
+
+HALF = 1 << 19
+LONG = [
+    "[" * 2 * HALF,
+    "[" * HALF + "]" * HALF,
+    '{"a":' * (HALF // 3),
+    '"' + '\\"' * HALF,
+    '[[[["' + '\\"' * HALF + "[" * 99 + "\\",
+    '"' * HALF + "[" * HALF,
+    '"[' * HALF,
+    "[" + "1," * HALF + "1]",
+    "[" * 65 + "\\" * HALF,
+    "1" * HALF,
+    '{"type": "' + "x" * HALF + '"}',
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_long_messages_take_no_long_time(text: str) -> None:
+    """A second of a core for a megabyte would let one client stop all sessions."""
+    start = time.process_time()
+    with pytest.raises(RequestError):
+        raise RequestError("", str(messages.read(text)))
+    assert time.process_time() - start < 2
+
+
+def test_brackets_in_texts_are_not_nested() -> None:
+    text = "[" * 500 + '\\"' + "{" * 500
+    assert messages.read(json.dumps({"a": text, "b": [text]})) == {"a": text, "b": [text]}
+    wide = {"a": [[1]] * 500}
+    assert messages.read(json.dumps(wide)) == wide

@@ -1,0 +1,234 @@
+"""Runs of proven tests: in full if what they depend on has changed, else a sample of them.
+
+A file of tests says that it is proven with
+
+    pytestmark = pytest.mark.proven("csrc/envs/minigrid")
+
+where the paths are those of the sources that it tests (sources.py has the rest). With by="env", the
+cases whose argument `env` is an id of one family of environments are a group of their own, which
+depends on that family's folder instead of on all.
+
+With --proofs SEED, a group whose hash is in the table of proofs runs its quick cases, and every
+SHARE-th of its slow cases; the seed says which. Any other group runs in full. If all of its cases
+pass, its hash is written into the table. With --prove, only these groups run.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parallel_pool import _native
+from parallel_pool._engine import registry
+from tests.support.proofs import facts, kept, sources, table
+
+# of the slow cases of a proven group, one of so many runs
+SHARE = 10
+FAMILIES = "csrc/envs"
+
+
+@dataclass
+class Group:
+    """Tests that are proven together.
+
+    Attributes:
+        digest: of what they depend on.
+        named: the paths that their mark names.
+        cases: how many there are.
+        passed: how many passed in this process.
+        left_out: how many were not run, because the group is proven.
+        strangers: families of environments that were stepped, and that the mark does not name.
+    """
+
+    digest: str
+    named: tuple[str, ...]
+    cases: int = 0
+    passed: int = 0
+    left_out: int = 0
+    strangers: set[str] = field(default_factory=set)
+
+
+class Runs:
+    """What is proven, and what passed, in this process and in its pytest workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.seed: str = config.getoption("--proofs")
+        self.only: bool = config.getoption("--prove")
+        # a file's tests must all be collected, or their number means nothing
+        self.whole = not any("::" in each for each in config.args)
+        self.groups: dict[str, Group] = {}
+        self.proven: set[str] = set()
+        self.group_of: dict[str, str] = {}
+        self.workers: dict[str, list[Group]] = defaultdict(list)
+        self.known = table.read().get(facts.machine(), {})
+
+    # ------------------------------------------------------------------------- choice of tests --
+
+    def select(self, config: pytest.Config, items: list[Any]) -> None:
+        """Takes away cases that are proven; call it before -k and -m take others away."""
+        of_group: dict[str, list[Any]] = defaultdict(list)
+        others = []
+        for item in items:
+            if mark := item.get_closest_marker("proven"):
+                name, named = group_of(item, mark)
+                if name not in self.groups:
+                    self.groups[name] = Group(table.digest(item.path, named), named)
+                self.group_of[item.nodeid] = name
+                self.groups[name].cases += 1
+                of_group[name].append(item)
+            else:
+                others.append(item)
+        kept.of_proofs.write()
+        self.proven = {
+            name for name, group in self.groups.items() if self.known.get(name) == group.digest
+        }
+        left_out = set(others if self.only else ())
+        for name in self.proven:
+            chosen = () if self.only else sample(of_group[name], self.seed)
+            gone = [item for item in of_group[name] if item not in chosen]
+            self.groups[name].left_out = len(gone)
+            left_out.update(gone)
+        if left_out:
+            items[:] = [item for item in items if item not in left_out]
+            config.hook.pytest_deselected(items=list(left_out))
+
+    # -------------------------------------------------------------------------- results of tests --
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        name = self.group_of.get(item.nodeid)
+        if name is None or name in self.proven:
+            return (yield)
+        with families_used() as used:
+            result = yield
+        self.groups[name].strangers |= used - known_families(self.groups[name].named)
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        name = self.group_of.get(report.nodeid)
+        if name and report.when == "call" and report.passed and not hasattr(report, "wasxfail"):
+            self.groups[name].passed += 1
+        elif name and not report.passed:
+            # an error when a test is set up, or cleaned up after it has passed
+            self.groups[name].passed -= report.when == "teardown"
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["proofs"] = {
+                name: (group.digest, group.cases, group.passed, group.left_out, [*group.strangers])
+                for name, group in self.groups.items()
+            }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        # a worker that died says nothing
+        for name, values in getattr(node, "workeroutput", {}).get("proofs", {}).items():
+            digest, cases, passed, left_out, strangers = values
+            found = self.groups.setdefault(name, Group(digest, (), cases, 0, left_out))
+            found.passed += passed
+            found.strangers |= set(strangers)
+            if self.known.get(name) == digest:
+                self.proven.add(name)
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        for line in self.finish() if not config.option.collectonly else ():
+            terminalreporter.write_line(f"proofs: {line}")
+
+    def finish(self) -> Iterator[str]:
+        """Writes the new proofs; yields what happened, in words."""
+        if self.proven and not self.only:
+            left_out = sum(self.groups[name].left_out for name in self.proven)
+            yield f"{left_out} slow cases of {len(self.proven)} groups are proven and did not run"
+        changed = sources.newer_than(_native.path())
+        new = {}
+        for name in sorted(self.groups.keys() - self.proven):
+            reason = changed and f"{changed} is newer than the engine: make build"
+            if reason := reason or self.objection(self.groups[name]):
+                yield f"{name} is not proven: {reason}"
+            else:
+                new[name] = self.groups[name].digest
+                yield f"{name} is proven now: {self.groups[name].cases} cases passed"
+        if new:
+            table.add(new)
+            yield f"{table.PATH.name} has {len(new)} new proofs: commit it"
+
+    def objection(self, group: Group) -> str | None:
+        """Returns why a group that ran is not proven, in words; None if it is."""
+        if group.strangers:
+            families = ", ".join(sorted(group.strangers))
+            return f"its mark names no folder of the families {families}, which it steps"
+        if not self.whole or group.passed != group.cases:
+            return f"{group.passed} of {group.cases} cases passed"
+        return None
+
+
+def group_of(item: Any, mark: pytest.Mark) -> tuple[str, tuple[str, ...]]:
+    """Returns the name of a case's group, and the paths that it names."""
+    module = item.path.relative_to(sources.ROOT).as_posix()
+    by = mark.kwargs.get("by")
+    if by is None:
+        return module, mark.args
+    env = item.callspec.params.get(by) if hasattr(item, "callspec") else None
+    folder = folders().get(registry.find(env).family) if isinstance(env, str) else None
+    return (f"{module}[{folder or 'all'}]", (*mark.args, folder or FAMILIES))
+
+
+@cache
+def folders() -> dict[str, str]:
+    """Returns the folder of each family of environments, relative to ROOT."""
+    found = sorted(path.relative_to(sources.ROOT).as_posix() for path in envs())
+    return {family: folder for folder in found for family in sources.families_of(folder)}
+
+
+def envs() -> Iterable[Path]:
+    return (path for path in (sources.ROOT / FAMILIES).iterdir() if path.is_dir())
+
+
+@cache
+def known_families(named: tuple[str, ...]) -> frozenset[str]:
+    """Returns the families whose sources these paths include."""
+    return frozenset(family for path in named for family in sources.families_of(path))
+
+
+def sample(items: Sequence[Any], seed: str) -> set[Any]:
+    """Returns the quick cases of a group, and every SHARE-th slow case of each test function.
+
+    Functions with fewer slow cases have a turn with some seeds only.
+    """
+    chosen, numbers = set(), Counter[str]()
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in ("slow", "sanitizers")):
+            chosen.add(item)
+            continue
+        function = item.nodeid.partition("[")[0]
+        start = zlib.crc32(f"{seed} {function}".encode())
+        if (numbers[function] + start) % SHARE == 0:
+            chosen.add(item)
+        numbers[function] += 1
+    return chosen
+
+
+@contextmanager
+def families_used() -> Iterator[set[str]]:
+    """Yields the families of the built-in environments that pools are made of meanwhile."""
+    used: set[str] = set()
+    fill_options = registry.fill_options
+
+    def noticing(definition: Any, options: Any) -> dict[str, Any]:
+        if definition.id in registry.builtin():
+            used.add(definition.family)
+        return fill_options(definition, options)
+
+    registry.fill_options = noticing
+    try:
+        yield used
+    finally:
+        registry.fill_options = fill_options

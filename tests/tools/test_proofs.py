@@ -1,0 +1,309 @@
+"""Proven tests: what their hash covers, when they run in full, and which sample runs else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.proofs import facts, runs, sources, table
+from tests.support.proofs.kept import Kept
+from tests.support.proofs.sources import ROOT
+
+pytest_plugins = ["pytester"]
+
+PARITY = ROOT / "tests" / "parity"
+MARK = re.compile(r"pytest\.mark\.proven\((.*?)\)", re.DOTALL)
+
+
+def covered(test: str, *named: str) -> set[str]:
+    found = sources.of_test(PARITY / test, named)
+    return {path.relative_to(ROOT).as_posix() for path in found.files}
+
+
+# ----------------------------------------------------------------------------- what is covered --
+
+
+def test_a_proof_covers_the_family_the_api_and_the_test() -> None:
+    files = covered("test_minigrid.py", "csrc/envs/minigrid")
+    assert files >= {
+        "csrc/envs/minigrid/grid.c",
+        "csrc/envs/minigrid/babyai/babyai.h",
+        # included, and its C file
+        *("csrc/base/mt19937.h", "csrc/base/mt19937.c", "csrc/include/pp_env.h"),
+        # named by the registry, and imported by that
+        *("parallel_pool/_families/minigrid_renderer.py", "parallel_pool/_families/minigrid.py"),
+        *("parallel_pool/_apis/gymnasium/native_vector_env.py", "parallel_pool/_apis/sb3/infos.py"),
+        "parallel_pool/_apis/common/vector_infos.py",
+        *("tests/parity/test_minigrid.py", "tests/support/minigrid_runs.py"),
+    }
+    assert not any(file.startswith(("csrc/pool", "csrc/envs/atari")) for file in files)
+    assert not any(file.startswith(("parallel_pool/_engine", "tests/apis")) for file in files)
+
+
+def test_a_proof_covers_what_runs_in_another_process() -> None:
+    files = covered("test_control_suite.py", "csrc/envs/mujoco")
+    assert "tests/support/reference/control_suite_player.py" in files
+    assert "parallel_pool/_families/control_suite_models.py" in files
+
+
+def test_a_proof_covers_files_that_a_test_names_in_strings() -> None:
+    assert "tests/parity/atari_core.py" in covered("test_atari_core.py")
+
+
+def test_a_proof_covers_parts_of_the_engine_that_the_mark_names() -> None:
+    files = covered("test_minigrid.py", "csrc/pool", "parallel_pool/_engine")
+    assert {"csrc/pool/recv.c", "parallel_pool/_engine/pool.py"} <= files
+
+
+@pytest.mark.quick(2, sanitizers=True)
+@pytest.mark.parametrize(
+    "test, folder, references",
+    [
+        # minigrid needs pygame, the test does not import it
+        ("test_minigrid.py", "minigrid", {"minigrid", "gymnasium", "numpy", "pygame-ce"}),
+        # imported by names in strings
+        ("test_box2d.py", "box2d", {"box2d", "gymnasium"}),
+        ("test_mpe.py", "mpe", {"mpe2"}),
+        ("test_atari_players.py", "atari", {"multi-agent-ale-py", "pettingzoo"}),
+        ("test_procgen.py", "procgen", {"procgen-mirror"}),
+        ("test_mujoco.py", "mujoco", {"mujoco", "gymnasium"}),
+    ],
+)
+def test_a_proof_covers_the_versions_of_references_and_what_they_need(
+    test: str, folder: str, references: set[str]
+) -> None:
+    found = sources.of_test(PARITY / test, [f"csrc/envs/{folder}"])
+    names = {each.partition(" ")[0] for each in facts.packages(found.packages)}
+    missing = references - names
+    # what is not installed has no version
+    assert not {name for name in missing if facts.packages([name.replace("-", "_")])[1:]}, missing
+
+
+def test_the_machine_and_the_flags_are_named() -> None:
+    assert "Python 3." in facts.machine() and "gcc" in facts.machine()
+    assert "-O3" in facts.flags() and str(ROOT) not in facts.flags()
+
+
+def test_a_mark_that_names_nothing_is_an_error() -> None:
+    with pytest.raises(ValueError, match="csrc/envs/minigird does not exist: correct the mark"):
+        covered("test_minigrid.py", "csrc/envs/minigird")
+
+
+@pytest.mark.parametrize(
+    "name, same, other",
+    [
+        ("grid.c", "int  side = 7; /* cells */\n", "int side = 8;\n"),
+        ("grid.py", '"""Cells."""\n\n# why\nSIDE = (7)\n', "SIDE = 8\n"),
+        ("grid.json", None, '{"side": 8}\n'),
+    ],
+)
+def test_a_hash_is_of_what_runs(
+    name: str, same: str | None, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comments, docstrings and white space do not count, constants do."""
+    first = {"grid.c": "int side = 7;\n", "grid.py": "SIDE = 7\n", "grid.json": '{"side": 7}\n'}[
+        name
+    ]
+    digests = []
+    for folder, text in (("first", first), ("same", same or first), ("other", other)):
+        path = tmp_path / folder / name
+        path.parent.mkdir()
+        path.write_text(text)
+        monkeypatch.setattr(sources, "ROOT", path.parent)
+        digests.append(sources.digest([path]))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_what_was_found_out_is_kept_for_the_same_bytes_alone(tmp_path: Path) -> None:
+    """Not for a file with the same time and size, as one that is written twice within a tick."""
+    source, asked = tmp_path / "grid.c", []
+
+    def answer(text: str) -> list[str]:
+        source.write_text(text)
+        os.utime(source, ns=(1, 1))
+        kept = Kept(tmp_path / "build" / "kept.json")
+        content = source.read_bytes()
+        found = kept.found("C", content, lambda: asked.append(text) or [content.decode()])
+        kept.write()
+        return list(found)
+
+    texts = ["int side = 7;", "int side = 8;", "int side = 7;", "int side = 8;"]
+    assert [answer(text) for text in texts] == [[text] for text in texts]
+    assert asked == texts[:2]
+    kept = Kept(tmp_path / "build" / "kept.json")
+    assert kept.found("Python", source.read_bytes(), lambda: ["another question"]) != [texts[-1]]
+    # a file that is damaged holds nothing
+    kept.path.write_text("{")
+    assert answer(texts[0]) == [texts[0]] and asked == [*texts[:2], texts[0]]
+
+
+def test_every_mark_names_the_folder_of_its_families() -> None:
+    """Files of tests whose names have a family's name in them."""
+    for path in sorted(PARITY.glob("test_*.py")):
+        marks = MARK.findall(path.read_text())
+        for folder in ("atari", "box2d", "minigrid", "mpe", "mujoco", "procgen", "toy_text"):
+            if marks and path.name.startswith(f"test_{folder}"):
+                assert f'"csrc/envs/{folder}"' in marks[0], path
+
+
+def test_the_table_is_in_order() -> None:
+    known = table.read()
+    assert not known or table.PATH.read_text() == table.text(known)
+
+
+# --------------------------------------------------------------------------------- the sample --
+
+
+class Case:
+    def __init__(self, nodeid: str, mark: str | None) -> None:
+        self.nodeid, self.mark = nodeid, mark
+
+    def get_closest_marker(self, name: str) -> object | None:
+        return SimpleNamespace() if name == self.mark else None
+
+
+def cases(function: str, count: int, mark: str | None = "slow") -> list[Case]:
+    return [Case(f"tests/test_a.py::{function}[{i}]", mark) for i in range(count)]
+
+
+def ids(chosen: Iterable[Case]) -> set[str]:
+    return {case.nodeid for case in chosen}
+
+
+def test_a_sample_has_all_quick_cases_and_a_tenth_of_the_slow_ones() -> None:
+    quick, slow = cases("test_quick", 5, None), cases("test_slow", 40)
+    chosen = ids(runs.sample([*quick, *slow], "a"))
+    assert ids(quick) <= chosen and len(chosen) == 9
+    assert chosen == ids(runs.sample([*quick, *slow], "a"))
+
+
+def test_samples_of_many_commits_have_every_case() -> None:
+    few = [case for number in range(6) for case in cases(f"test_{number}", 3, "sanitizers")]
+    chosen = [ids(runs.sample(few, str(commit))) for commit in range(60)]
+    assert set().union(*chosen) == ids(few)
+    assert sum(map(len, chosen)) / 60 < len(few) / 6
+
+
+# ----------------------------------------------------------------------------------- the runs --
+
+CONFTEST = """
+from pathlib import Path
+import pytest
+from tests.support.proofs import facts, kept, runs, sources, table
+
+sources.ROOT = Path(__file__).parent
+kept.of_proofs.path = sources.ROOT / "kept.json"
+sources.CSRC, sources.PACKAGE = sources.ROOT / "csrc", sources.ROOT / "parallel_pool"
+table.PATH = sources.ROOT / "proofs.json"
+facts.flags = lambda: "-O3"
+
+def pytest_addoption(parser):
+    parser.addoption("--proofs")
+    parser.addoption("--prove", action="store_true")
+
+def pytest_configure(config):
+    if config.getoption("--proofs"):
+        config.pluginmanager.register(runs.Runs(config), "proofs")
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    if proofs := config.pluginmanager.get_plugin("proofs"):
+        proofs.select(config, items)
+"""
+TESTS = """
+import pytest
+from pathlib import Path
+
+pytestmark = pytest.mark.proven("csrc/envs/chess")
+SIDE = int(Path(__file__).with_name("csrc").joinpath("envs/chess/chess.c").read_text().split()[3])
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(20))
+def test_slow(number):
+    assert number != 13 or SIDE == 8
+
+def test_quick():
+    pass
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makeini("[pytest]\nmarkers =\n  slow\n  proven")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_chess=TESTS, test_other="def test_other(): pass")
+    write(pytester, "int side = 8 ;")
+    return pytester
+
+
+def write(project: pytest.Pytester, text: str) -> None:
+    folder = project.path / "csrc" / "envs" / "chess"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "chess.c").write_text(text)
+    # the engine that runs is newer
+    os.utime(folder / "chess.c", (1, 1))
+
+
+def outcome(project: pytest.Pytester, *options: str) -> tuple[dict[str, int], str]:
+    done = project.runpytest_subprocess("-p", "no:cacheprovider", "--proofs=a", *options)
+    said = [line for line in done.outlines if line.startswith("proofs: ")]
+    counts = done.parseoutcomes()
+    return {name: counts.get(name, 0) for name in ("passed", "failed")}, "\n".join(said)
+
+
+@pytest.mark.slow
+def test_a_change_runs_in_full_and_is_proven_by_its_pass(project: pytest.Pytester) -> None:
+    workers = ("-n", "2")
+    counts, said = outcome(project, *workers)
+    assert counts == {"passed": 22, "failed": 0}
+    assert "test_chess.py is proven now: 21 cases passed" in said
+    counts, said = outcome(project, *workers)
+    assert counts == {"passed": 4, "failed": 0}, "two slow ones, the quick one, and the other file"
+    assert said == "proofs: 18 slow cases of 1 groups are proven and did not run"
+    # of the same size, and with the same time
+    write(project, "int side = 9 ;")
+    counts, said = outcome(project, *workers)
+    assert counts == {"passed": 21, "failed": 1}
+    assert said == "proofs: test_chess.py is not proven: 20 of 21 cases passed"
+    # as before
+    write(project, "int side = 8 ; /* squares */")
+    assert outcome(project, *workers)[0] == {"passed": 4, "failed": 0}
+
+
+@pytest.mark.slow
+def test_a_part_proves_nothing(project: pytest.Pytester) -> None:
+    for part in (("-k", "slow"), ("test_chess.py::test_slow",), ("-m", "not slow")):
+        assert "test_chess.py is not proven" in outcome(project, *part)[1]
+    assert not (project.path / "proofs.json").exists()
+
+
+@pytest.mark.slow
+def test_prove_runs_only_what_is_not_proven(project: pytest.Pytester) -> None:
+    assert outcome(project, "--prove")[0] == {"passed": 21, "failed": 0}
+    assert outcome(project, "--prove")[0] == {"passed": 0, "failed": 0}
+
+
+@pytest.mark.slow
+def test_an_engine_older_than_its_sources_proves_nothing(project: pytest.Pytester) -> None:
+    (project.path / "csrc" / "envs" / "chess" / "chess.c").touch()
+    assert "is newer than the engine: make build" in outcome(project)[1]
+
+
+@pytest.mark.slow
+def test_families_that_the_mark_does_not_name_prevent_a_proof(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_chess=f"""
+{TESTS}
+def test_stranger():
+    from parallel_pool import Pool
+    Pool("CartPole-v1", 1).close()
+"""
+    )
+    said = outcome(project)[1]
+    assert "not proven: its mark names no folder of the families classic_control" in said
