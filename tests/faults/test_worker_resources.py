@@ -550,7 +550,7 @@ print("end")
 def test_no_address_space_is_a_clear_error(program: Start) -> None:
     """In the parent process or in a worker."""
     script = """
-import mmap, resource
+import mmap, resource, traceback
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 def limit():
     used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
@@ -571,10 +571,13 @@ for make_one in (Limiting, Large):
             limit()
         ProcessPool([Large, make_one], num_workers=2, start_method="fork")
     except (MemoryError, PoolError) as error:
-        print(type(error).__name__, str(error).splitlines()[0])
+        # the worker's own exception may have no text, and then its note says what failed
+        print(*"".join(traceback.format_exception_only(error)).split())
     assert others() == []
 """
     done = program(script).end()
     assert (done.code, done.err) == (0, "")
     worker, own = done.out.splitlines()
-    assert "memory" in worker.lower() and own.startswith("MemoryError"), done.out
+    # what is used up first, by its spaces' copies or its batches, depends on the allocator
+    assert "no shared memory" in worker or "environment 1 can't be made" in worker, done.out
+    assert own.startswith("MemoryError"), done.out
