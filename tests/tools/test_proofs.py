@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -177,14 +178,14 @@ def ids(chosen: Iterable[Case]) -> set[str]:
 
 def test_a_sample_has_all_quick_cases_and_a_tenth_of_the_slow_ones() -> None:
     quick, slow = cases("test_quick", 5, None), cases("test_slow", 40)
-    chosen = ids(runs.sample([*quick, *slow], "a"))
+    chosen = ids(runs.sample([*quick, *slow], "a", 10))
     assert ids(quick) <= chosen and len(chosen) == 9
-    assert chosen == ids(runs.sample([*quick, *slow], "a"))
+    assert chosen == ids(runs.sample([*quick, *slow], "a", 10))
 
 
 def test_samples_of_many_commits_have_every_case() -> None:
     few = [case for number in range(6) for case in cases(f"test_{number}", 3, "sanitizers")]
-    chosen = [ids(runs.sample(few, str(commit))) for commit in range(60)]
+    chosen = [ids(runs.sample(few, str(commit), 10)) for commit in range(60)]
     assert set().union(*chosen) == ids(few)
     assert sum(map(len, chosen)) / 60 < len(few) / 6
 
@@ -287,6 +288,24 @@ def test_a_part_proves_nothing(project: pytest.Pytester) -> None:
 def test_prove_runs_only_what_is_not_proven(project: pytest.Pytester) -> None:
     assert outcome(project, "--prove")[0] == {"passed": 21, "failed": 0}
     assert outcome(project, "--prove")[0] == {"passed": 0, "failed": 0}
+
+
+@pytest.mark.slow
+def test_of_what_another_machine_has_proven_a_third_runs(project: pytest.Pytester) -> None:
+    outcome(project)
+    proofs = project.path / "proofs.json"
+    (rows,) = json.loads(proofs.read_text()).values()
+    elsewhere = json.dumps({"another machine": rows})
+    proofs.write_text(elsewhere)
+    counts, said = outcome(project, "-n", "2")
+    assert counts == {"passed": 9, "failed": 0}, "seven slow ones, the quick one, the other file"
+    assert said == "proofs: 13 slow cases of 1 groups are proven elsewhere and did not run"
+    assert proofs.read_text() == elsewhere, "a sample proves nothing"
+    # and other sources are proven nowhere
+    write(project, "int side = 8 + 0 ;")
+    assert outcome(project)[0] == {"passed": 22, "failed": 0}
+    write(project, "int side = 8 ;")
+    assert outcome(project, "--prove")[0] == {"passed": 21, "failed": 0}
 
 
 @pytest.mark.slow

@@ -8,9 +8,10 @@ where the paths are those of the sources that it tests (sources.py has the rest)
 cases whose argument `env` is an id of one family of environments are a group of their own, which
 depends on that family's folder instead of on all.
 
-With --proofs SEED, a group whose hash is in the table of proofs runs its quick cases, and every
-SHARE-th of its slow cases; the seed says which. Any other group runs in full. If all of its cases
-pass, its hash is written into the table. With --prove, only these groups run.
+With --proofs SEED, a group whose hash is in the table of proofs runs its quick cases, and one of
+SHARE of its slow cases; the seed says which. It is one of SHARE_ELSEWHERE if the table has the hash
+for other kinds of machines only. Any other group runs in full. If all of its cases pass, its hash
+is written into the table. With --prove, the groups run, in full, that this kind has not proven.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ from tests.support.proofs import facts, kept, sources, table
 
 # of the slow cases of a proven group, one of so many runs
 SHARE = 10
+# and of a group that only other kinds of machines have proven: the C library and our own code
+# choose instructions by the processor, so the bits of each kind are looked at
+SHARE_ELSEWHERE = 3
 FAMILIES = "csrc/envs"
 
 
@@ -42,6 +46,7 @@ class Group:
     Attributes:
         digest: of what they depend on.
         named: the paths that their mark names.
+        share: one of so many slow cases runs; 1 if the group is not proven.
         cases: how many there are.
         passed: how many passed in this process.
         left_out: how many were not run, because the group is proven.
@@ -50,6 +55,7 @@ class Group:
 
     digest: str
     named: tuple[str, ...]
+    share: int = 1
     cases: int = 0
     passed: int = 0
     left_out: int = 0
@@ -65,10 +71,13 @@ class Runs:
         # a file's tests must all be collected, or their number means nothing
         self.whole = not any("::" in each for each in config.args)
         self.groups: dict[str, Group] = {}
-        self.proven: set[str] = set()
         self.group_of: dict[str, str] = {}
-        self.workers: dict[str, list[Group]] = defaultdict(list)
-        self.known = table.read().get(facts.machine(), {})
+        self.shares = shares(prove=self.only)
+
+    @property
+    def proven(self) -> set[str]:
+        """The groups of which a sample runs."""
+        return {name for name, group in self.groups.items() if group.share > 1}
 
     # ------------------------------------------------------------------------- choice of tests --
 
@@ -80,21 +89,21 @@ class Runs:
             if mark := item.get_closest_marker("proven"):
                 name, named = group_of(item, mark)
                 if name not in self.groups:
-                    self.groups[name] = Group(table.digest(item.path, named), named)
+                    digest = table.digest(item.path, named)
+                    share = self.shares.get((name, digest), 1)
+                    self.groups[name] = Group(digest, named, share)
                 self.group_of[item.nodeid] = name
                 self.groups[name].cases += 1
                 of_group[name].append(item)
             else:
                 others.append(item)
         kept.of_proofs.write()
-        self.proven = {
-            name for name, group in self.groups.items() if self.known.get(name) == group.digest
-        }
         left_out = set(others if self.only else ())
         for name in self.proven:
-            chosen = () if self.only else sample(of_group[name], self.seed)
+            group = self.groups[name]
+            chosen = () if self.only else sample(of_group[name], self.seed, group.share)
             gone = [item for item in of_group[name] if item not in chosen]
-            self.groups[name].left_out = len(gone)
+            group.left_out = len(gone)
             left_out.update(gone)
         if left_out:
             items[:] = [item for item in items if item not in left_out]
@@ -123,7 +132,7 @@ class Runs:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["proofs"] = {
-                name: (group.digest, group.cases, group.passed, group.left_out, [*group.strangers])
+                name: vars(group) | {"strangers": [*group.strangers]}
                 for name, group in self.groups.items()
             }
 
@@ -131,12 +140,10 @@ class Runs:
     def pytest_testnodedown(self, node: Any) -> None:
         # a worker that died says nothing
         for name, values in getattr(node, "workeroutput", {}).get("proofs", {}).items():
-            digest, cases, passed, left_out, strangers = values
-            found = self.groups.setdefault(name, Group(digest, (), cases, 0, left_out))
-            found.passed += passed
-            found.strangers |= set(strangers)
-            if self.known.get(name) == digest:
-                self.proven.add(name)
+            of_worker = Group(**values)
+            found = self.groups.setdefault(name, replace(of_worker, passed=0, strangers=set()))
+            found.passed += of_worker.passed
+            found.strangers |= set(of_worker.strangers)
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         for line in self.finish() if not config.option.collectonly else ():
@@ -144,9 +151,11 @@ class Runs:
 
     def finish(self) -> Iterator[str]:
         """Writes the new proofs; yields what happened, in words."""
-        if self.proven and not self.only:
-            left_out = sum(self.groups[name].left_out for name in self.proven)
-            yield f"{left_out} slow cases of {len(self.proven)} groups are proven and did not run"
+        for share, where in ((SHARE, ""), (SHARE_ELSEWHERE, " elsewhere")):
+            left_out = [group.left_out for group in self.groups.values() if group.share == share]
+            if left_out and not self.only:
+                cases = f"{sum(left_out)} slow cases of {len(left_out)} groups"
+                yield f"{cases} are proven{where} and did not run"
         changed = sources.newer_than(_native.path())
         new = {}
         for name in sorted(self.groups.keys() - self.proven):
@@ -198,8 +207,24 @@ def known_families(named: tuple[str, ...]) -> frozenset[str]:
     return frozenset(family for path in named for family in sources.families_of(path))
 
 
-def sample(items: Sequence[Any], seed: str) -> set[Any]:
-    """Returns the quick cases of a group, and every SHARE-th slow case of each test function.
+def shares(*, prove: bool) -> dict[tuple[str, str], int]:
+    """Returns one of how many slow cases runs, by group and hash; 1 for what is not there.
+
+    Args:
+        prove: no proof of another kind of machine counts.
+    """
+    found = {}
+    for machine, rows in table.read().items():
+        for row in rows.items():
+            if machine == facts.machine():
+                found[row] = SHARE
+            elif not prove:
+                found.setdefault(row, SHARE_ELSEWHERE)
+    return found
+
+
+def sample(items: Sequence[Any], seed: str, share: int) -> set[Any]:
+    """Returns the quick cases of a group, and every share-th slow case of each test function.
 
     Functions with fewer slow cases have a turn with some seeds only.
     """
@@ -210,7 +235,7 @@ def sample(items: Sequence[Any], seed: str) -> set[Any]:
             continue
         function = item.nodeid.partition("[")[0]
         start = zlib.crc32(f"{seed} {function}".encode())
-        if (numbers[function] + start) % SHARE == 0:
+        if (numbers[function] + start) % share == 0:
             chosen.add(item)
         numbers[function] += 1
     return chosen
