@@ -190,9 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     python_classes.PRICES.tofile(PRICES)
     try:
-        # the first use compiles
+        # the first use compiles: libraries are looked for in the user's cache and in /tmp
         with tempfile.TemporaryDirectory() as cache:
-            os.environ["XDG_CACHE_HOME"] = cache
+            os.environ["XDG_CACHE_HOME"] = tempfile.tempdir = cache
             parallel_pool.load_source(HERE / "python_classes.c")
             rows = [measure(case, options.rounds) for case in CASES]
     finally:
