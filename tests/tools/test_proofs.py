@@ -46,6 +46,13 @@ def test_a_proof_covers_the_family_the_api_and_the_test() -> None:
     assert not any(file.startswith(("parallel_pool/_engine", "tests/apis")) for file in files)
 
 
+def test_a_proof_covers_no_module_that_puts_steps_together() -> None:
+    made = {path for path in sources.APIS.rglob("*.py") if path.name in sources.COLLECTORS}
+    assert {path.name for path in made} == sources.COLLECTORS
+    files = covered("test_atari_envpool.py", "csrc/envs/atari")
+    assert not files & {path.relative_to(ROOT).as_posix() for path in made}
+
+
 def test_a_proof_covers_what_runs_in_another_process() -> None:
     files = covered("test_control_suite.py", "csrc/envs/mujoco")
     assert "tests/support/reference/control_suite_player.py" in files

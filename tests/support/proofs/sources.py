@@ -4,7 +4,7 @@ In Python:
 
 - the test's file, and what it imports of `tests`, `benchmarks` and `integration`, transitively,
   with the files beside them that they name in strings;
-- for each API that these name, its folder in `_apis`, and `_apis/common`;
+- for each API that these name, its folder in `_apis`, and `_apis/common`, without COLLECTORS;
 - the modules of `_families` that they import, or that a named family of environments has;
 - any other folder of the package that they import from, except those of the engine (ENGINE).
 
@@ -33,12 +33,20 @@ from tests.support.proofs import kept
 ROOT = Path(__file__).resolve().parents[3]
 CSRC = ROOT / "csrc"
 PACKAGE = ROOT / "parallel_pool"
+APIS = PACKAGE / "_apis"
 
 # Folders and files that all environments share. Quick tests, a sample of the slow ones, and the
 # tests of the engine itself run whatever changes.
 ENGINE = {
     *("_engine", "_workers", "_tracing", "_native", "_lazy", "_include", "_system", "_command"),
     "errors",
+}
+# Modules of `_apis` that put steps together, which other modules have made. Their own tests are not
+# proven, and a proven file has quick cases of them at most.
+COLLECTORS = {
+    *("async_collection.py", "async_rollout_buffer.py", "replay_buffer.py", "rollout.py"),
+    *("rollout_buffer.py", "rollout_method.py", "rollout_storage.py", "sorted_storage.py"),
+    "torch_rollouts.py",
 }
 # programs beside the package, whose imports are followed
 PROGRAMS = ("tests", "benchmarks", "integration", "build_ffi")
@@ -80,7 +88,7 @@ def of_test(test: Path, named: Iterable[str]) -> Sources:
     found = _Search()
     found.follow(test)
     # importing the package adds make_vec to Gymnasium, whatever else a test imports
-    found.folder(PACKAGE / "_apis" / "gymnasium")
+    found.folder(APIS / "gymnasium")
     for path in (ROOT / name for name in named):
         if not path.exists():
             raise ValueError(f"{path} does not exist: correct the mark `proven` of {test}")
@@ -131,7 +139,8 @@ class _Search:
         if path in self.folders:
             return
         self.folders.add(path)
-        found = {each for each in path.rglob("*") if each.is_file() and not _is_made(each)}
+        every = {each for each in path.rglob("*") if each.is_file() and not _is_made(each)}
+        found = {each for each in every if path.parent != APIS or each.name not in COLLECTORS}
         self.files |= found
         for each in found:
             if each.suffix == ".py":
@@ -162,9 +171,9 @@ class _Search:
         elif not any(part.startswith("_") for part in rest):
             self._public(wanted)
         elif rest[0] == "_apis":
-            self.folder(PACKAGE / "_apis" / "common")
+            self.folder(APIS / "common")
             for api in rest[1:2]:
-                self.folder(PACKAGE / "_apis" / api)
+                self.folder(APIS / api)
         elif rest[0] == "_families":
             self._family(wanted)
         elif rest[0] not in ENGINE:
