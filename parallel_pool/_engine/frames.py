@@ -18,7 +18,7 @@ INT32_MAX = 2**31 - 1
 
 
 class FrameLog:
-    """The last frames of environments, in a ring buffer that all of them share.
+    """The last frames of environments, in a ring buffer that all of them share; or all frames.
 
     Memory is touched only as it fills.
 
@@ -28,16 +28,18 @@ class FrameLog:
         count: frames stored so far, those included that were overwritten since.
     """
 
-    def __init__(self, observations: Array, capacity: int) -> None:
+    def __init__(self, observations: Array, capacity: int, *, overwrites: bool = True) -> None:
         """
         Args:
             observations: of one step, (n, stack, *frame shape), as they will be.
             capacity: frames for which there is room.
+            overwrites: whether new frames take the place of the oldest in a full log.
 
         Raises:
             MemoryError: there is not so much memory.
         """
         num_envs, self.stack, *shape = observations.shape
+        self._overwrites = overwrites
         frame_bytes = observations[:1, :1].nbytes
         capacity = max(capacity, 4 * num_envs * self.stack)
         size = capacity * frame_bytes
@@ -72,6 +74,7 @@ class FrameLog:
 
         Raises:
             ValueError: they have another shape or dtype.
+            MemoryError: the log is full, and does not overwrite. It has to be cleared.
         """
         wanted = (self.stack, *self.frames.shape[1:])
         if stacks.shape[1:] != wanted or stacks.dtype != self.frames.dtype:
@@ -89,6 +92,10 @@ class FrameLog:
             count,
             ffi.from_buffer("int32_t[]", places),
         )
+        if not self._overwrites and self._log.count > self._log.capacity:
+            raise MemoryError(
+                f"no memory for more than {self._log.capacity} frames: choose fewer steps"
+            )
         return places
 
     def gather(self, places: Array, out: Array | None = None) -> Array:

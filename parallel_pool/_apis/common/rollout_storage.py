@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from parallel_pool._engine.arguments import usable_memory
 from parallel_pool._engine.buffers import engine_indices
-from parallel_pool._engine.frames import FrameLog, Stacks
+from parallel_pool._engine.frames import INT32_MAX, FrameLog, Stacks
 from parallel_pool._engine.held import Held
 from parallel_pool._engine.rollouts import (
     RolloutMemory,
@@ -319,16 +320,22 @@ def make_log(observations: Any, steps: int, ends: bool = False) -> FrameLog:
 
     Raises:
         ValueError: observations are no stacks of frames.
-        MemoryError: there is not so much memory.
+        MemoryError: there is not so much memory, if each frame is stored once.
     """
     is_stack = isinstance(observations, np.ndarray) and observations.ndim > 2
     if not is_stack or observations.dtype.hasobject:
         raise ValueError(
             "frames=True: observations are no arrays (stack, ...) of frames: leave it out"
         )
-    # every step may reset every environment, and end an episode before; memory is touched only as
-    # it fills
-    return FrameLog(observations, (observations.shape[1] + ends) * len(observations) * (steps + 1))
+    num_envs, stack = observations.shape[:2]
+    frame_bytes = observations[:1, :1].nbytes
+    least = num_envs * (stack + steps)
+    check_room(least * frame_bytes)
+    # at most, every step ends an episode and stores two whole stacks; asynchronous pools may store
+    # the first observations twice. Memory is touched only as it fills.
+    most = num_envs * stack * (2 + steps * (1 + ends))
+    usable = usable_memory() // max(1, frame_bytes)
+    return FrameLog(observations, max(least, min(most, usable, INT32_MAX)), overwrites=False)
 
 
 def make_storage(envs: Any, steps: int, frames: bool) -> StepStorage:
