@@ -89,8 +89,10 @@ class RolloutBuffer(Uncopied):
                 worker processes if you have written to the arrays of the last result.
 
         Raises:
-            TypeError: the policy returned what is none of these.
-            ValueError: observations are no stacks, and frames=True; or actions are wrong.
+            TypeError: the policy returned what is none of these, or now texts and now numbers; or
+                observations have a dtype of another kind.
+            ValueError: observations are no stacks, and frames=True, or have another shape; actions
+                are wrong; or an array has another shape than at the step before.
             NotResetError: the environments were never reset.
             StateError: the environments were stepped meanwhile, by the policy for example.
             MemoryError: there is no memory for so many steps.
@@ -143,11 +145,9 @@ class RolloutBuffer(Uncopied):
 
     def _record(self, recorded: Recorded, step: int, result: Any) -> Any:
         """Stores what a policy has returned; returns the actions."""
-        actions, extras = split_result(result)
-        recorded.put("actions", step, actions, self.steps)
-        for name, value in extras.items():
-            recorded.put(name, step, value, self.steps)
-        return actions
+        values = named_values(result)
+        recorded.put_step(step, values, self.steps)
+        return values["actions"]
 
     def _first_observations(self, given: Any) -> Any:
         """Returns those with which a rollout begins; raises if it can't."""
@@ -162,6 +162,7 @@ class RolloutBuffer(Uncopied):
         """Returns memory that nobody holds."""
         for i, (storage, recorded) in enumerate(self._kept):
             if storage.is_free() and recorded.is_free():
+                recorded.clear()
                 return self._kept.pop(i)
         return self._make_storage(), Recorded()
 
@@ -205,10 +206,8 @@ def _unchanged(tree: Any) -> Any:
     return tree
 
 
-def split_result(result: Any) -> tuple[Any, dict[str, Any]]:
-    """Returns the actions that a policy has returned, and the arrays besides them by name.
-
-    The names begin with `EXTRA`.
+def named_values(result: Any) -> dict[str, Any]:
+    """Returns what a policy has returned by name: "actions", and the others after `EXTRA`.
 
     Raises:
         TypeError: it returned None, or something else than a string as a name.
@@ -218,7 +217,9 @@ def split_result(result: Any) -> tuple[Any, dict[str, Any]]:
         result, extras = result
     if result is None:
         raise TypeError("the policy returned None: return actions, or actions and a dict")
-    for name in extras:
+    values = {"actions": result}
+    for name, value in extras.items():
         if not isinstance(name, str):
             raise TypeError(f"the policy returned {quote(name)}, {a_type(name)}, as a name")
-    return result, {f"{EXTRA}{name}": value for name, value in extras.items()}
+        values[f"{EXTRA}{name}"] = value
+    return values

@@ -21,7 +21,7 @@ from parallel_pool._engine.rollouts import (
     last_batch,
     rolling,
 )
-from parallel_pool._engine.trees import map_leaves, put_rows
+from parallel_pool._engine.trees import map_leaves
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -29,33 +29,147 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+# kinds of dtypes whose values may be stored together
+NUMBERS, TEXTS = "biufc", ("U", "S")
+
+
+class Column(Held):
+    """An array of a rollout, with a row for each step; its dtype grows with what is put there.
+
+    Attributes:
+        array: a view of the memory.
+        dtype: of the array.
+        row_shape: of what one step puts there.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """
+        Args:
+            shape: of the array.
+            dtype: of the first values.
+
+        Raises:
+            MemoryError: there is not so much memory.
+        """
+        super().__init__(_zeros(shape, dtype))
+        self._settle_array()
+
+    def _settle_array(self) -> None:
+        self.array: Array = self.owner.view()
+        self.dtype: np.dtype[Any] = self.array.dtype
+        self.row_shape = self.array.shape[1:]
+        self.settle()
+
+    def clear(self, rows: Any) -> None:
+        """Sets rows to 0, or to empty texts."""
+        self.array[rows] = np.zeros((), self.dtype)
+
+    def put(self, name: str, rows: Any, value: Array, known: slice) -> None:
+        """Stores values; takes another dtype first if theirs needs one.
+
+        Args:
+            name: of the values, for errors.
+            rows: an index of the array.
+            value: of the shape of these rows.
+            known: the rows that may have values by now.
+
+        Raises:
+            TypeError: no dtype has these values and those before.
+            ValueError: one of them is an integer that the common dtype has not.
+            MemoryError: there is not so much memory.
+        """
+        if value.dtype != self.dtype:
+            common = _common_dtype(name, self.dtype, value.dtype)
+            _check_integers(name, value, common)
+            if common != self.dtype:
+                self._change_dtype(name, common, known)
+        self.array[rows] = value
+
+    def _change_dtype(self, name: str, dtype: np.dtype[Any], known: slice) -> None:
+        before = self.array[known]
+        _check_integers(name, before, dtype)
+        self.owner = _zeros(self.array.shape, dtype)
+        self._settle_array()
+        self.array[known] = before
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    check_room(math.prod(shape) * dtype.itemsize)
+    return np.zeros(shape, dtype)
+
+
+def _common_dtype(name: str, one: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype of an array with values of both."""
+    are_numbers = one.kind in NUMBERS and other.kind in NUMBERS
+    are_texts = one.kind == other.kind and one.kind in TEXTS
+    if not (are_numbers or are_texts or one.hasobject or other.hasobject):
+        raise TypeError(
+            f"the policy returned {name} of {other} after {one}: give the same dtype at all steps"
+        )
+    return np.promote_types(one, other)
+
+
+def _check_integers(name: str, values: Array, dtype: np.dtype[Any]) -> None:
+    """Refuses integers that a dtype of floats may not have exactly."""
+    if values.dtype.kind not in "iu" or dtype.kind not in "fc" or not values.size:
+        return
+    digits = np.finfo(dtype).nmant + 1
+    if int(values.max()) > 2**digits or int(values.min()) < -(2**digits):
+        raise ValueError(
+            f"the policy returned {name} with integers beyond 2**{digits} at some steps, and floats"
+            " at others: give the same dtype at all steps"
+        )
+
+
 class Recorded:
     """Trees of arrays, of which a row is put at each step.
 
-    The first row of a name says the shapes and dtypes.
+    The first row of a name says the shapes. The dtype of an array is the one that its rows have in
+    common, so each value is stored as it is. What is not put is 0, or an empty text.
     """
 
     def __init__(self) -> None:
-        # views of the memories
-        self._trees: dict[str, Any] = {}
-        self._memories: list[Held] = []
+        # trees of columns: of this rollout, and of the one before, to be used again
+        self._columns: dict[str, Any] = {}
+        self._spare: dict[str, Any] = {}
+
+    def clear(self) -> None:
+        """Forgets all rows; nobody may hold an array."""
+        self._spare, self._columns = self._columns, {}
+
+    def put_step(self, step: int, values: Mapping[str, Any], steps: int) -> None:
+        """Stores all values of a step, of so many steps in all; raises as `put`."""
+        for name, value in values.items():
+            self.put(name, step, value, steps)
+        if len(values) < len(self._columns):
+            for name in self._columns.keys() - values.keys():
+                map_leaves(lambda column: column.clear(step), self._columns[name])
 
     def put(self, name: str, row: int, value: Any, rows: int) -> None:
-        """Stores the value of a row, of so many rows in all."""
-        tree = self._trees.get(name)
-        if isinstance(tree, np.ndarray) and isinstance(value, np.ndarray):
-            # most values are one array
-            tree[row] = value
+        """Stores the value of a row, of so many rows in all, after all rows before.
+
+        Raises:
+            TypeError: the dtypes of this and an earlier value have none in common.
+            ValueError: its shape, or the form of a tree, is not that of earlier values; or integers
+                are too large for the floats of other rows.
+            MemoryError: there is not so much memory.
+        """
+        column = self._columns.get(name)
+        # most values are one array, as those before
+        if (
+            type(column) is Column
+            and isinstance(value, np.ndarray)
+            and value.dtype is column.dtype
+            and value.shape == column.row_shape
+        ):
+            column.array[row] = value
             return
-        value = _arrays_of(value)
-        if tree is None:
-            self._make(name, value, lambda one: (rows, *one.shape))
-        put_rows(self._trees[name], row, value)
+        self._put(name, row, _arrays_of(value), lambda one: (rows, *one.shape), slice(row))
 
     def put_rows(
         self, name: str, steps: Array, env_ids: Array, value: Any, shape: tuple[int, int]
     ) -> None:
-        """Stores rows of a name, each at its step and environment.
+        """Stores rows of a name, each at its step and environment, in any order.
 
         Args:
             name: as for `put`.
@@ -66,40 +180,88 @@ class Recorded:
 
         Raises:
             ValueError: an array has another number of rows.
+            Exception: as of `put`.
         """
         value = map_leaves(partial(_checked_rows, name, len(env_ids)), _arrays_of(value))
-        if name not in self._trees:
-            self._make(name, value, lambda one: (*shape, *one.shape[1:]))
-        put_rows(self._trees[name], (steps, env_ids), value)
+        rows = (steps, env_ids)
+        self._put(name, rows, value, lambda one: (*shape, *one.shape[1:]), slice(None))
 
-    def _make(self, name: str, like: Any, shape_of: Callable[[Array], tuple[int, ...]]) -> None:
-        """Makes the arrays of a name, for values like this one."""
-        known = len(self._memories)
-        self._trees[name] = map_leaves(lambda one: self._zeros(shape_of(one), one.dtype), like)
-        for made in self._memories[known:]:
-            made.settle()
+    def _put(
+        self,
+        name: str,
+        rows: Any,
+        value: Any,
+        shape_of: Callable[[Array], tuple[int, ...]],
+        known: slice,
+    ) -> None:
+        """Stores a tree of arrays.
 
-    def _zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        check_room(math.prod(shape) * dtype.itemsize)
-        made = Held(np.zeros(shape, dtype))
-        self._memories.append(made)
-        return made.owner.view()
+        Args:
+            name: as for `put`.
+            rows: an index of the columns.
+            value: the tree.
+            shape_of: returns the shape of the column of an array.
+            known: the rows that may have values by now.
+        """
+        if name not in self._columns:
+            self._columns[name] = self._make(name, value, shape_of, known)
+        columns = self._columns[name]
+        if _form_of(columns) != _form_of(value):
+            raise ValueError(
+                f"the policy returned {name} as {_form_of(value)}, and as {_form_of(columns)}"
+                " before: give the same keys at all steps"
+            )
+
+        def put(column: Column, own: Array) -> None:
+            shape = shape_of(own)
+            if shape != column.array.shape:
+                raise ValueError(
+                    f"the policy returned {name} of shape {shape[1:]} for all environments, and of"
+                    f" {column.row_shape} before: give the same shape at all steps"
+                )
+            column.put(name, rows, own, known)
+
+        map_leaves(put, columns, value)
+
+    def _make(
+        self, name: str, like: Any, shape_of: Callable[[Array], tuple[int, ...]], known: slice
+    ) -> Any:
+        """Returns columns for values like this one, in which the known rows are 0."""
+        spare = self._spare.pop(name, None)
+
+        def make(one: Array, column: Column | None = None) -> Column:
+            if column and column.dtype == one.dtype and column.array.shape == shape_of(one):
+                column.clear(known)
+                return column
+            return Column(shape_of(one), one.dtype)
+
+        is_alike = spare is not None and _form_of(spare) == _form_of(like)
+        return map_leaves(make, like, spare) if is_alike else map_leaves(make, like)
 
     def get(self, name: str) -> Any:
         """Returns views of the arrays of a name."""
-        return map_leaves(np.ndarray.view, self._trees[name])
+        return map_leaves(lambda column: column.array.view(), self._columns[name])
 
     def row(self, name: str, row: int) -> Any:
         """Returns views of a row of a name."""
-        return map_leaves(lambda array: array[row], self._trees[name])
+        return map_leaves(lambda column: column.array[row], self._columns[name])
 
     def names(self) -> list[str]:
         """Returns the names of which something was put."""
-        return list(self._trees)
+        return list(self._columns)
 
     def is_free(self) -> bool:
         """Returns whether nobody but this object holds one of its arrays."""
-        return all(memory.is_free() for memory in self._memories)
+        found: list[bool] = []
+        map_leaves(lambda column: found.append(column.is_free()), self._columns)
+        return all(found)
+
+
+def _form_of(tree: Any) -> Any:
+    """Returns the keys of a tree's dicts and the lengths of its tuples, at any depth."""
+    if isinstance(tree, Mapping):
+        return {key: _form_of(each) for key, each in tree.items()}
+    return tuple(map(_form_of, tree)) if isinstance(tree, tuple) else None
 
 
 def _arrays_of(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._apis.common.rollout_buffer import split_result
+from parallel_pool._apis.common.rollout_buffer import named_values
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.rollouts import count_batches
 from parallel_pool._engine.trees import map_leaves, put_rows
@@ -127,11 +127,11 @@ class AsyncCollection:
     def _act(self, observations: Any, env_ids: Array) -> None:
         """Lets the policy act in environments with these observations."""
         # the policy may write to what it is given
-        actions, extras = split_result(self._policy(observations, env_ids.copy()))
-        self._envs.send(actions, env_ids)
+        values = named_values(self._policy(observations, env_ids.copy()))
+        self._envs.send(values["actions"], env_ids)
         self._in_flight += len(env_ids)
         steps, shape = self._made[env_ids], (self._steps, self._num_envs)
-        for name, value in {"actions": actions, **extras}.items():
+        for name, value in values.items():
             self._recorded.put_rows(name, steps, env_ids, value, shape)
 
 

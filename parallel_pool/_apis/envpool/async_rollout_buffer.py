@@ -72,9 +72,10 @@ class AsyncRolloutBuffer(RolloutBuffer):
                 the present ones. To be given after `set_state`.
 
         Raises:
-            TypeError: the policy returned what is none of these.
-            ValueError: actions are wrong, arrays have another number of rows; or observations are
-                no stacks, and frames=True.
+            TypeError: the policy returned what is none of these, or now texts and now numbers; or
+                observations have a dtype of another kind.
+            ValueError: actions are wrong, arrays have another number of rows or another shape than
+                before; or observations are no stacks, and frames=True, or have another shape.
             NotResetError: environments were never reset.
             StateError: the policy has stepped; or observations are given, and results are in
                 flight.

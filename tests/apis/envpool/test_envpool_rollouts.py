@@ -272,6 +272,44 @@ def test_frames_are_kept_once(batch_size: int) -> None:
             assert_same(np.array(stacks), array, "held")
 
 
+@pytest.mark.parametrize("batch_size", [2, 5])
+def test_extras_are_exact_and_those_of_this_rollout(batch_size: int) -> None:
+    with make("array", batch_size=batch_size) as envs:
+        begin(envs)
+        buffer = envs.rollout(4)
+
+        def collect(values: Callable[[int, Any], dict[str, Any]]) -> dict[str, Any]:
+            """Extras that depend on the number of the call, and on how many rows it asks for."""
+            calls = iter(range(100))
+
+            def policy(seen: Any, ids: Any = None) -> Any:
+                return np.zeros(len(seen), np.int64), values(next(calls), len(seen))
+
+            rollout = buffer.collect(policy)
+            return {name: array.copy() for name, array in rollout.extras.items()}
+
+        def mixed(call: int, count: int) -> dict[str, Any]:
+            text = np.array(["hello" if call else "a"] * count)
+            return {"value": np.full(count, 0.7 if call else 0), "text": text}
+
+        for _ in range(2):
+            whole = collect(lambda call, count: {"value": np.full(count, 7), "old": np.ones(count)})
+            assert whole["value"].dtype == np.int64 and (whole["value"] == 7).all()
+            assert list(collect(lambda call, count: {})) == []
+            found = collect(mixed)
+            assert found["value"].dtype == np.float64 and found["text"].dtype == "<U5"
+            assert np.unique(found["value"]).tolist() == [0, 0.7]
+            assert np.unique(found["text"]).tolist() == ["a", "hello"]
+            # what is left out is 0
+            late = collect(lambda call, count: {"old": np.full(count, 3.0)} if call % 2 else {})
+            assert np.unique(late["old"]).tolist() == [0, 3]
+        with pytest.raises(TypeError, match="extra value of"):
+            collect(lambda call, count: {"value": np.array(["a" if call else 0] * count)})
+        with pytest.raises(ValueError, match="extra value of shape"):
+            collect(lambda call, count: {"value": np.zeros((count, call + 1))})
+        assert envs.pool.in_flight == 0
+
+
 # --------------------------------------------------------------------------------- failures --
 
 
@@ -292,6 +330,9 @@ def test_refusals(batch_size: int) -> None:
         envs.reset(np.arange(NUM_ENVS))
         receive_all(envs)
         first = envs.pool.observe().obs
+        for wrong in (first[:1], first[0], first[:, :2]):
+            with pytest.raises(ValueError, match=r"give \(5, 4\)"):
+                envs.rollout(2).collect(act, wrong)
         with pytest.raises(MemoryError, match="choose fewer steps"):
             envs.rollout(10**9).collect(act)
         with pytest.raises(TypeError, match="returned None"):

@@ -14,7 +14,10 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool.compat.gymnasium import Rollout
+from parallel_pool._apis.common import rollout_storage
+from parallel_pool._engine import frames, rollouts
+from parallel_pool._engine.trees import map_leaves
+from parallel_pool.compat.gymnasium import ProcessVectorEnv, Rollout
 from parallel_pool.errors import ClosedError, NotResetError
 from tests.support.rollout_steps import check_step
 from tests.support.same import assert_same, leaves
@@ -122,6 +125,10 @@ def zeros(observations: Any) -> Any:
     return np.zeros(len(observations), np.int64)
 
 
+def zeros_of_tuple(observations: Any) -> Any:
+    return zeros(observations[0])
+
+
 @pytest.mark.parametrize("case", ["array", "process"])
 def test_rollouts_that_are_held_never_change(case: str) -> None:
     with made(case, 3) as envs:
@@ -202,6 +209,28 @@ def test_given_observations_are_the_first() -> None:
         np.testing.assert_array_equal(rollout.observations[0], first)
 
 
+def test_given_observations_must_have_the_shape_of_those_of_a_step() -> None:
+    for case in ("array", "process"):
+        with made(case, 3) as envs:
+            first, _ = envs.reset(seed=1)
+            buffer = envs.rollout(2)
+            for wrong in (np.zeros(4, np.float32), first[:1], first[:, :2]):
+                with pytest.raises(ValueError, match=r"give \(3, 4\)"):
+                    buffer.collect(zeros, wrong)
+            with pytest.raises(ValueError, match="tree"):
+                buffer.collect(zeros, {"position": first})
+            with pytest.raises(TypeError, match="give float32"):
+                buffer.collect(zeros, first.astype(np.complex64))
+            rollout = buffer.collect(zeros, first.astype(np.float64))
+            assert_same(rollout.observations[0], first, case)
+    with made("process tuple", 3) as envs:
+        first, _ = envs.reset(seed=1)
+        with pytest.raises(ValueError, match=r"give \(3,\)"):
+            envs.rollout(2).collect(zeros_of_tuple, (*first[:2], first[2][:1]))
+        rollout = envs.rollout(2).collect(zeros_of_tuple, first)
+        assert_same(tuple(array[0] for array in rollout.observations), first, "tuple")
+
+
 def test_map_changes_arrays_only() -> None:
     with made("array", 3) as envs:
         envs.reset(seed=1)
@@ -213,7 +242,174 @@ def test_map_changes_arrays_only() -> None:
         assert lists.final_observations is None
 
 
+# ----------------------------------------------------------------------------------- extras --
+
+
+def acts(values: list[dict[str, Any]]) -> Any:
+    """Returns a policy that returns these extras, one dict at each step."""
+    each = iter(values)
+    return lambda observations: (zeros(observations), next(each))
+
+
+def collected(*rollouts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the extras of rollouts, all of which use the same memory."""
+    with made("array", 3) as envs:
+        envs.reset(seed=1)
+        buffer = envs.rollout(len(rollouts[0]))
+        found = []
+        for values in rollouts:
+            rollout = buffer.collect(acts(values))
+            found.append(map_leaves(np.ndarray.copy, rollout.extras))
+            del rollout
+        return found
+
+
+def test_extras_are_those_of_this_rollout() -> None:
+    ones = np.ones(3)
+    found = collected(
+        [{"value": ones, "old": ones}] * 4,
+        [{"value": 2 * ones}] * 4,
+        [{}, {"old": 3 * ones}, {}, {"value": ones, "old": 4 * ones}],
+    )
+    assert [list(extras) for extras in found] == [["value", "old"], ["value"], ["old", "value"]]
+    np.testing.assert_array_equal(found[1]["value"], np.full((4, 3), 2.0))
+    # what was left out is 0
+    np.testing.assert_array_equal(found[2]["old"], np.outer([0, 3, 0, 4], ones))
+    np.testing.assert_array_equal(found[2]["value"], np.outer([0, 0, 0, 1], ones))
+
+
+def test_texts_and_trees_that_are_left_out_are_empty() -> None:
+    row: dict[str, Any] = {"text": np.array(["on"] * 3), "tree": {"a": np.ones(3)}, "none": None}
+    _, last = collected([row] * 3, [row, {}, row])
+    assert last["text"].tolist() == [["on"] * 3, [""] * 3, ["on"] * 3]
+    np.testing.assert_array_equal(last["tree"]["a"], np.outer([1, 0, 1], np.ones(3)))
+    assert last["none"].tolist() == [None, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype"),
+    [
+        ([np.zeros(3, np.int64), np.full(3, 0.7), np.full(3, 2**53)], np.float64),
+        ([np.full(3, 0.7), np.zeros(3, np.int64), np.ones(3, np.bool_)], np.float64),
+        ([np.full(3, 0.7, np.float32), np.full(3, 0.7), np.zeros(3, np.int8)], np.float64),
+        ([np.zeros(3, np.uint8), np.full(3, -1), np.full(3, 2**40)], np.int64),
+        ([0, 0.7, 1], np.float64),
+        ([np.array(["a", "b", "c"]), np.array(["hello"] * 3), np.array(["d"] * 3)], "<U5"),
+        ([np.zeros(3), np.array([None, "a", 1], object), np.ones(3)], object),
+    ],
+)
+def test_extras_are_exact_whatever_their_dtypes(rows: list[Any], dtype: Any) -> None:
+    floats = [np.full(3, 0.5)] * 3
+    each = [[{"value": row} for row in one] for one in (rows, floats, rows)]
+    first, second, third = collected(*each)
+    assert second["value"].dtype == np.float64
+    for found in (first, third):
+        assert found["value"].dtype == dtype
+        assert found["value"].tolist() == [np.asarray(row).tolist() for row in rows]
+    np.testing.assert_array_equal(second["value"], floats)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "match"),
+    [
+        ([np.zeros(3), np.array(["a"] * 3)], TypeError, "extra value of <U1 after float64"),
+        ([np.full(3, 2**53 + 1), np.zeros(3)], ValueError, "integers beyond 2\\*\\*53"),
+        ([np.zeros(3), np.full(3, -(2**53) - 1)], ValueError, "integers beyond 2\\*\\*53"),
+        ([np.zeros(3), 0.0], ValueError, "extra value of shape \\(\\) .* of \\(3,\\) before"),
+        ([np.zeros(3), np.zeros((1, 3))], ValueError, "of shape \\(1, 3\\)"),
+        ([{"a": np.zeros(3)}, {"b": np.zeros(3)}], ValueError, "give the same keys"),
+        ([np.zeros(3), (np.zeros(3), np.zeros(3))], ValueError, "give the same keys"),
+    ],
+)
+def test_extras_that_do_not_belong_together_are_refused(
+    rows: list[Any], error: type[Exception], match: str
+) -> None:
+    with made("array", 3) as envs:
+        envs.reset(seed=1)
+        buffer = envs.rollout(2)
+        with pytest.raises(error, match=match):
+            buffer.collect(acts([{"value": row} for row in rows]))
+        # the next one may have others
+        for row in rows:
+            buffer.collect(acts([{"value": row}] * 2))
+
+
 # ----------------------------------------------------------------------------------- frames --
+
+
+class Pictures(gymnasium.Env[Any, Any]):
+    """Shows pictures, none of which shares a frame with another, in episodes of a length."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (3, 8, 8), np.uint8)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length: int) -> None:
+        self.length, self.left, self.shown = length, 0, 0
+
+    def _picture(self) -> Any:
+        self.shown += 1
+        return np.random.default_rng(self.shown).integers(0, 256, (3, 8, 8), np.uint8)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.left = self.length
+        return self._picture(), {}
+
+    def step(self, action: Any) -> Any:
+        self.left -= 1
+        return self._picture(), 1.0, self.left == 0, False, {}
+
+
+def pictures(length: int, mode: AutoresetMode) -> Any:
+    return closing(
+        ProcessVectorEnv([partial(Pictures, length)] * 2, num_workers=0, autoreset_mode=mode)
+    )
+
+
+@pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
+@pytest.mark.parametrize("length", [1, 3])
+def test_stacks_that_share_no_frames_have_the_bits_of_arrays(
+    length: int, mode: AutoresetMode
+) -> None:
+    with pictures(length, mode) as envs, pictures(length, mode) as twin:
+        envs.reset(seed=1)
+        twin.reset(seed=1)
+        rollout, wanted = (
+            envs.rollout(16, frames=True).collect(zeros),
+            twin.rollout(16).collect(zeros),
+        )
+        for name in ("observations", "next_observations"):
+            assert_same(np.array(getattr(rollout, name)), getattr(wanted, name), name)
+        if mode is SAME:
+            ended = np.nonzero(wanted.terminations)
+            final = wanted.final_observations[ended]
+            assert_same(rollout.final_observations[ended], final, "final")
+
+
+def test_frames_may_take_all_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of Pong fit in a third of the memory of all stacks; of pictures that do not follow
+    each other there are more."""
+    with closing(parallel_pool.PoolVectorEnv("Pong-v5", 2, autoreset_mode=SAME)) as envs:
+        envs.reset(seed=1)
+        whole = envs.rollout(30).collect(zeros).observations.nbytes
+        limit(monkeypatch, whole // 3)
+        stacks = envs.rollout(30, frames=True).collect(zeros).observations
+        assert stacks.frames.nbytes < 0.3 * whole
+        limit(monkeypatch, whole // 5)
+        with pytest.raises(MemoryError, match="choose fewer steps"):
+            envs.rollout(30, frames=True).collect(zeros)
+    with pictures(3, NEXT) as envs:
+        envs.reset(seed=1)
+        limit(monkeypatch, 16 * 2 * 3 * 8 * 8 // 2)
+        buffer = envs.rollout(16, frames=True)
+        for _ in range(2):
+            with pytest.raises(MemoryError, match="choose fewer steps"):
+                buffer.collect(zeros)
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Lets rollouts use so many bytes."""
+    for module in (frames, rollouts, rollout_storage):
+        monkeypatch.setattr(module, "usable_memory", lambda: size)
 
 
 @pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
