@@ -279,6 +279,31 @@ def _arrays_of(value: Any) -> Any:
     return objects
 
 
+def checked_observations(given: Any, like: Any) -> Any:
+    """Returns observations that a user has given, as a tree of arrays.
+
+    Args:
+        given: of all environments.
+        like: observations as they should be.
+
+    Raises:
+        TypeError: their dtype is of another kind.
+        ValueError: they have another shape, or are another tree.
+    """
+    given, like = _arrays_of(given), _arrays_of(like)
+    if _form_of(given) != _form_of(like):
+        raise ValueError(f"observations are a tree {_form_of(given)}: give {_form_of(like)}")
+    return map_leaves(_checked_observation, given, like)
+
+
+def _checked_observation(given: Array, like: Array) -> Array:
+    if given.shape != like.shape:
+        raise ValueError(f"observations have shape {given.shape}: give {like.shape}")
+    if not np.can_cast(given.dtype, like.dtype, "same_kind"):
+        raise TypeError(f"observations are of {given.dtype}: give {like.dtype}")
+    return given.astype(like.dtype, copy=False)
+
+
 def _checked_rows(name: str, count: int, array: Array) -> Array:
     if array.shape[:1] != (count,):
         raise ValueError(
