@@ -40,25 +40,38 @@ class FrameLog:
         """
         num_envs, self.stack, *shape = observations.shape
         self._overwrites = overwrites
-        frame_bytes = observations[:1, :1].nbytes
-        capacity = max(capacity, 4 * num_envs * self.stack)
-        size = capacity * frame_bytes
-        if size > usable_memory() or capacity > INT32_MAX:
-            raise MemoryError(
-                f"no memory for {capacity} frames, {size / 1e9:.3g} GB: choose a smaller capacity"
-            )
-        self.frames = np.zeros((capacity, *shape), observations.dtype)
+        self.frames = np.zeros((0, *shape), observations.dtype)
         self._last = np.full((num_envs, self.stack), -1, np.int32)
         self._log = ffi.new("pp_frames *")
-        self._log.memory = ffi.cast("void *", ffi.from_buffer(self.frames))
-        self._log.capacity = capacity
-        self._log.frame_bytes = frame_bytes
+        self._log.frame_bytes = observations[:1, :1].nbytes
+        self.grow(max(capacity, 4 * num_envs * self.stack))
         self._log.last = ffi.cast("int32_t *", ffi.from_buffer(self._last))
         self._log.stack = self.stack
 
     @property
     def count(self) -> int:
         return int(self._log.count)
+
+    def grow(self, capacity: int) -> None:
+        """Takes memory for more frames; those that are there keep their places.
+
+        Args:
+            capacity: frames for which there shall be room: no fewer than now. None may have been
+                overwritten yet.
+
+        Raises:
+            MemoryError: there is not so much memory.
+        """
+        size = capacity * self._log.frame_bytes
+        if size > usable_memory() or capacity > INT32_MAX:
+            raise MemoryError(
+                f"no memory for {capacity} frames, {size / 1e9:.3g} GB: choose a smaller capacity"
+            )
+        frames = np.zeros((capacity, *self.frames.shape[1:]), self.frames.dtype)
+        frames[: self.count] = self.frames[: self.count]
+        self.frames = frames
+        self._log.memory = ffi.cast("void *", ffi.from_buffer(frames))
+        self._log.capacity = capacity
 
     def clear(self) -> None:
         """Forgets all frames."""

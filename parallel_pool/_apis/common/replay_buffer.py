@@ -64,7 +64,8 @@ class ReplayBuffer(Uncopied):
     Each frame is stored once, so a million transitions of Atari games take 7.4 GB. Memory is
     touched as it fills. Steps that only reset their environment (NEXT_STEP) are left out. With more
     resets than one in about 75 steps, each of which stores a whole stack, there are fewer
-    transitions than `capacity`, for which memory is fixed.
+    transitions than `capacity`, for which memory is fixed. Observations that turn out to be no
+    stacks, such as single pictures, are stored whole, in as much memory as they need.
 
     Attributes:
         envs: the environments.
@@ -104,10 +105,16 @@ class ReplayBuffer(Uncopied):
         num_envs = envs.num_envs
         self._rows = max(2, -(-check_count("capacity", capacity, 1) // num_envs))
         self.capacity = self._rows * num_envs
-        like = np.empty((num_envs, *shape), space.dtype)
-        room = int(self.capacity * (1 + SLACK)) + 2 * num_envs * (shape[0] + 1)
-        self._log = FrameLog(like, room)
-        places = (self._rows, num_envs, shape[0])
+        like, stack = np.empty((num_envs, *shape), space.dtype), shape[0]
+        frames = int(self.capacity * (1 + SLACK))
+        # for observations that share no frames
+        self._whole_room = (frames + 8 * num_envs) * stack
+        # the newest transitions are there even if every step ends episodes
+        least = min(2 * num_envs * stack * (stack + 1), self._whole_room)
+        self._log = FrameLog(like, max(frames + 2 * num_envs * (stack + 1), least))
+        # steps whose observations shared no frames with those before, less those that did
+        self._unshared = 0
+        places = (self._rows, num_envs, stack)
         self._places, self._next_places = np.zeros(places, np.int32), np.zeros(places, np.int32)
         self._actions: Array | None = None
         rows = self._rows, num_envs
@@ -117,7 +124,7 @@ class ReplayBuffer(Uncopied):
         # of the log, before the oldest frame of a row was stored
         self._counts = np.zeros(self._rows, np.int64)
         # the same for the last rows, of which the newest will need older frames
-        self._recent = [0] * (shape[0] + 1)
+        self._recent = [0] * (stack + 1)
         # rows stored so far, and the first of them whose frames are all there
         self._end = self._first = 0
         # transitions in these rows
@@ -183,6 +190,8 @@ class ReplayBuffer(Uncopied):
             TypeError: result is no such tuple.
             ValueError: arrays have other shapes or dtypes.
             StateError: result is not of the last step.
+            MemoryError: observations share no frames, and there is not so much memory for whole
+                ones.
         """
         if not isinstance(result, tuple) or len(result) != 5:
             raise TypeError(f"result is {a_type(result)}: give what step() has returned")
@@ -190,32 +199,72 @@ class ReplayBuffer(Uncopied):
         elapsed = last_batch(self.envs.pool)[self._elapsed]
         if len(elapsed) != self.envs.num_envs:
             raise StateError("the last results are of a part of the environments")
+        actions = np.asarray(actions)
+        self._check_actions(actions)
+        self._make_room()
         row = self._end % self._rows
         if observations is not self._seen:
-            self._note_count()
-            self._seen_places = self._log.put(observations)
+            self._seen_places = self._put_all(observations)
         if self._end - self._first == self._rows:
             self._drop_row()
         self._places[row] = self._seen_places
         self._counts[row] = self._recent[0]
         finals = self._put_finals(infos.get("final_obs"))
-        self._note_count()
-        self._seen_places = self._log.put(following)
+        count, is_real = self._log.count, elapsed != 0
+        num_real = int(is_real.sum())
+        self._seen_places = self._put_all(following)
         self._seen = following
+        self._note_shared(self._log.count - count, num_real - len(finals))
         self._next_places[row] = self._seen_places
         for env_id, places in finals:
             self._next_places[row, env_id] = places
-        self._put_action(row, np.asarray(actions))
+        if self._actions is None:
+            self._actions = np.zeros((self._rows, *actions.shape), actions.dtype)
+        self._actions[row] = actions
         self._rewards[row], self._terminated[row] = rewards, terminated
-        self._truncated[row], self._is_real[row] = truncated, elapsed != 0
+        self._truncated[row], self._is_real[row] = truncated, is_real
         self._batches = count_batches(self.envs.pool)
         self._end += 1
-        self._num_real += int(self._is_real[row].sum())
+        self._num_real += num_real
         self._expire()
 
-    def _note_count(self) -> None:
-        """Notes that each environment will store a frame, so that older ones are needed no more."""
-        self._recent = [*self._recent[1:], self._log.count]
+    def _check_actions(self, actions: Array) -> None:
+        """Refuses actions that are not like the first ones."""
+        if self._actions is None:
+            return
+        shape, dtype = self._actions.shape[1:], self._actions.dtype
+        if actions.shape != shape or not np.can_cast(actions.dtype, dtype):
+            raise ValueError(f"actions of {actions.dtype} {actions.shape}: give {dtype} {shape}")
+
+    def _put_all(self, stacks: Array) -> Array:
+        """Stores a stack of each environment; returns the places of their frames."""
+        count = self._log.count
+        places = self._log.put(stacks)
+        # older frames are needed for as many steps as a stack has frames, or not at all
+        is_whole = self._log.count - count == places.size
+        self._recent = [count] * len(self._recent) if is_whole else [*self._recent[1:], count]
+        return places
+
+    def _note_shared(self, frames: int, continued: int) -> None:
+        """Notes how many frames were stored for what followed a step, in so many environments in
+        whose episodes it did."""
+        others = self.envs.num_envs - continued
+        if self._log.stack > 1:
+            whole = (frames - self.envs.num_envs) // (self._log.stack - 1)
+            self._unshared += 2 * max(0, whole - others) - continued
+
+    def _make_room(self) -> None:
+        """Takes memory for whole observations if most share no frames with those before."""
+        is_full = self._log.count > len(self._log.frames)
+        if self._unshared <= 0 or is_full or len(self._log.frames) >= self._whole_room:
+            return
+        try:
+            self._log.grow(self._whole_room)
+        except MemoryError as error:
+            raise MemoryError(
+                f"observations share no frames with those before, so all are stored whole: {error},"
+                " or stacks of frames as observations"
+            ) from None
 
     def _put_finals(self, final: Array | None) -> list[tuple[int, Array]]:
         """Stores the last observations of the episodes that have ended (SAME_STEP)."""
@@ -225,15 +274,10 @@ class ReplayBuffer(Uncopied):
         stacks = np.stack([final[i] for i in ended])
         return list(zip(ended, self._log.put(stacks, np.array(ended)), strict=True))
 
-    def _put_action(self, row: int, actions: Array) -> None:
-        if self._actions is None:
-            self._actions = np.zeros((self._rows, *actions.shape), actions.dtype)
-        self._actions[row] = actions
-
     def _expire(self) -> None:
         """Drops rows of which a frame was overwritten."""
         oldest = self._log.count - len(self._log.frames)
-        while self._counts[self._first % self._rows] < oldest:
+        while self._first < self._end and self._counts[self._first % self._rows] < oldest:
             self._drop_row()
 
     def _drop_row(self) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool.compat.gymnasium import ReplayBuffer
+from parallel_pool._engine import frames
+from parallel_pool.compat.gymnasium import ProcessVectorEnv, ReplayBuffer
 from parallel_pool.errors import NotResetError, StateError
 
 NEXT, SAME = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
@@ -75,6 +78,95 @@ def test_samples_are_the_last_transitions(mode: AutoresetMode, capacity: int) ->
         assert drawn <= found
         assert len(drawn) > 0.9 * len(found)
         assert len({a for (a, _), _, _ in found}) > len(known) // 2
+
+
+class Shows(gymnasium.Env[Any, Any]):
+    """Shows pictures that are all different, or stacks of them, in episodes of a length."""
+
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, shape: tuple[int, ...], length: int, is_stack: bool) -> None:
+        self.observation_space = gymnasium.spaces.Box(0, 255, shape, np.uint8)
+        self.length, self.is_stack = length, is_stack
+        self.shown = self.left = 0
+        self.stack: Any = None
+
+    def _show(self, is_first: bool) -> Any:
+        self.shown += 1
+        shape = self.observation_space.shape or ()
+        drawn = np.random.default_rng(self.shown).integers(0, 256, shape, np.uint8)
+        if self.is_stack:
+            older = np.zeros(shape, np.uint8) if is_first else self.stack
+            drawn = np.concatenate([older[1:], drawn[:1]])
+        self.stack = drawn
+        return drawn.copy()
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.left = self.length
+        return self._show(True), {}
+
+    def step(self, action: Any) -> Any:
+        self.left -= 1
+        return self._show(False), float(self.shown), self.left == 0, False, {}
+
+
+def shows(num_envs: int, mode: AutoresetMode, *args: Any) -> Any:
+    make = partial(Shows, *args)
+    return closing(ProcessVectorEnv([make] * num_envs, num_workers=0, autoreset_mode=mode))
+
+
+def check_transitions(envs: Any, buffer: ReplayBuffer, steps: int) -> None:
+    """Adds steps; after each one, compares a sample with what was added."""
+    known = {}
+    before = envs.reset(seed=1)[0]
+    for _ in range(steps):
+        result = envs.step(np.zeros(envs.num_envs, np.int64))
+        buffer.add(before, np.zeros(envs.num_envs, np.int64), result)
+        finals = result[4].get("final_obs", [None] * envs.num_envs)
+        for i in range(envs.num_envs):
+            following = result[0][i] if finals[i] is None else finals[i]
+            known[before[i].tobytes()] = following.tobytes(), result[1][i]
+        before = result[0]
+        assert len(buffer) > 0
+        batch = buffer.sample(8)
+        for i in range(8):
+            after = batch.next_observations[i].tobytes(), batch.rewards[i]
+            assert known[batch.observations[i].tobytes()] == after
+
+
+@pytest.mark.parametrize("mode", [NEXT, SAME], ids=["next", "same"])
+@pytest.mark.parametrize("shape", [(24, 8, 3), (4, 8, 8)])
+def test_observations_that_are_no_stacks_are_stored_whole(
+    shape: tuple[int, ...], mode: AutoresetMode
+) -> None:
+    with shows(2, mode, shape, 20, False) as envs:
+        buffer = ReplayBuffer(envs, 60, seed=0)
+        check_transitions(envs, buffer, 100)
+        # all of them but resets
+        assert len(buffer) >= 54
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+@pytest.mark.parametrize("length", [1, 2])
+@pytest.mark.parametrize("capacity", [1, 4, 40])
+def test_episodes_of_a_step_leave_the_newest_transitions(
+    capacity: int, length: int, num_envs: int
+) -> None:
+    with shows(num_envs, SAME, (4, 8, 8), length, True) as envs:
+        check_transitions(envs, ReplayBuffer(envs, capacity, seed=0), 60)
+
+
+def test_memory_that_whole_observations_need_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with shows(2, NEXT, (4, 8, 8), 20, False) as envs:
+        envs.reset(seed=1)
+        buffer = ReplayBuffer(envs, 4000)
+        monkeypatch.setattr(frames, "usable_memory", lambda: 4000 * 3 * 64)
+        act = lambda observations: np.zeros(2, np.int64)  # noqa: E731
+        buffer.collect(act, 1)
+        for _ in range(2):
+            with pytest.raises(MemoryError, match=r"share no frames .* or stacks"):
+                buffer.collect(act, 1)
+        assert len(buffer) == 2
 
 
 def test_collect_goes_on() -> None:
@@ -142,6 +234,9 @@ def test_refusals() -> None:
             buffer.sample(0)
         with pytest.raises(MemoryError, match="smaller capacity"):
             ReplayBuffer(envs, 2**31 - 1)
+        for wrong in ([0.5] * 3, [0]):
+            with pytest.raises(ValueError, match=r"give int64 \(3,\)"):
+                buffer.add(observations, wrong, result)
     vectors = parallel_pool.PoolVectorEnv("CartPole-v1", 3)
     with closing(vectors), pytest.raises(ValueError, match="no arrays"):
         ReplayBuffer(vectors, 30)
