@@ -26,8 +26,8 @@ class Rollout:
         next_observations: of the same shape and dtype, after each step, in the same memory: row i
             is row i + 1 of `observations`. After a step that ended an episode: the last
             observation of that episode; with SAME_STEP the first one of the next.
-        actions: (steps, n, *action shape), of the dtype that the policy returned; a tree if its
-            actions are one.
+        actions: (steps, n, *action shape), of the dtype that the policy returned, or the common one
+            if that differs between steps; a tree if its actions are one.
         rewards: float64 (steps, n); in EnvPool's API float32 (steps, rows), with a row for each
             player.
         terminations: bool (steps, n).
@@ -37,7 +37,8 @@ class Rollout:
         final_observations: with SAME_STEP (steps, n, *shape) of the space's dtype, the last
             observation of the episode in rows that ended one, arbitrary values in others; else
             None, as `next_observations` has them.
-        extras: what else the policy returned, (steps, n, ...) of its dtype, by name.
+        extras: what else the policy returned, (steps, n, ...) of its dtype or the common one, by
+            name; 0, or an empty text, at steps at which it was left out.
         infos: the infos of each step, as `step` returns them.
 
     Example:
