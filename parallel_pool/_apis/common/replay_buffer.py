@@ -204,17 +204,17 @@ class ReplayBuffer(Uncopied):
         self._make_room()
         row = self._end % self._rows
         if observations is not self._seen:
-            self._seen_places = self._put_all(observations)
+            self._seen_places, _ = self._put_all(observations)
         if self._end - self._first == self._rows:
             self._drop_row()
         self._places[row] = self._seen_places
         self._counts[row] = self._recent[0]
         finals = self._put_finals(infos.get("final_obs"))
-        count, is_real = self._log.count, elapsed != 0
+        is_real = elapsed != 0
         num_real = int(is_real.sum())
-        self._seen_places = self._put_all(following)
+        self._seen_places, stored = self._put_all(following)
         self._seen = following
-        self._note_shared(self._log.count - count, num_real - len(finals))
+        self._note_shared(stored, num_real - len(finals))
         self._next_places[row] = self._seen_places
         for env_id, places in finals:
             self._next_places[row, env_id] = places
@@ -233,30 +233,35 @@ class ReplayBuffer(Uncopied):
         if self._actions is None:
             return
         shape, dtype = self._actions.shape[1:], self._actions.dtype
-        if actions.shape != shape or not np.can_cast(actions.dtype, dtype):
+        fits = actions.dtype == dtype or np.can_cast(actions.dtype, dtype)
+        if actions.shape != shape or not fits:
             raise ValueError(f"actions of {actions.dtype} {actions.shape}: give {dtype} {shape}")
 
-    def _put_all(self, stacks: Array) -> Array:
-        """Stores a stack of each environment; returns the places of their frames."""
+    def _put_all(self, stacks: Array) -> tuple[Array, int]:
+        """Stores a stack of each environment; returns the places of their frames, and how many
+        frames were stored."""
         count = self._log.count
         places = self._log.put(stacks)
+        stored = self._log.count - count
         # older frames are needed for as many steps as a stack has frames, or not at all
-        is_whole = self._log.count - count == places.size
+        is_whole = stored == places.size
         self._recent = [count] * len(self._recent) if is_whole else [*self._recent[1:], count]
-        return places
+        return places, stored
 
     def _note_shared(self, frames: int, continued: int) -> None:
         """Notes how many frames were stored for what followed a step, in so many environments in
         whose episodes it did."""
-        others = self.envs.num_envs - continued
-        if self._log.stack > 1:
-            whole = (frames - self.envs.num_envs) // (self._log.stack - 1)
-            self._unshared += 2 * max(0, whole - others) - continued
+        count, stack = len(self._seen_places), self._log.stack
+        if stack > 1:
+            whole = (frames - count) // (stack - 1)
+            self._unshared += 2 * max(0, whole - (count - continued)) - continued
 
     def _make_room(self) -> None:
         """Takes memory for whole observations if most share no frames with those before."""
-        is_full = self._log.count > len(self._log.frames)
-        if self._unshared <= 0 or is_full or len(self._log.frames) >= self._whole_room:
+        if self._unshared <= 0:
+            return
+        room = len(self._log.frames)
+        if self._log.count > room or room >= self._whole_room:
             return
         try:
             self._log.grow(self._whole_room)
