@@ -6,12 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._apis.common.rollout import Rollout
-from parallel_pool._apis.common.rollout_storage import (
-    Recorded,
-    Storage,
-    checked_observations,
-    make_storage,
-)
+from parallel_pool._apis.common.rollout_storage import Recorded, Storage, make_storage
 from parallel_pool._engine.arguments import a_type, check_count, quote
 from parallel_pool._engine.rollouts import count_batches
 from parallel_pool._engine.trees import map_leaves
@@ -158,7 +153,7 @@ class RolloutBuffer(Uncopied):
         """Returns those with which a rollout begins; raises if it can't."""
         self.envs._check_idle("collect")
         if given is not None:
-            return checked_observations(given, self.envs._present_observations())
+            return given
         if self._batches == count_batches(self.envs.pool):
             return self._next
         return self.envs._present_observations()

@@ -321,7 +321,11 @@ class Storage(Protocol):
         ...
 
     def begin(self, observations: Any) -> Any:
-        """Stores the observations before the first step; returns views of them."""
+        """Stores the observations before the first step; returns views of them.
+
+        Raises:
+            TypeError, ValueError: they are not like those of a step.
+        """
         ...
 
     def observations(self) -> Any:
@@ -367,7 +371,7 @@ class WrittenStorage:
 
     def begin(self, observations: Any) -> Any:
         first = map_leaves(lambda array: array[0], self.observations())
-        map_leaves(np.copyto, first, observations)
+        map_leaves(np.copyto, first, checked_observations(observations, first))
         return first
 
     def put(self, step: int, result: Any) -> None:
@@ -404,7 +408,11 @@ class CopiedStorage:
         return nullcontext()
 
     def begin(self, observations: Any) -> Any:
-        self._put("observations", 0, observations)
+        if self._arrays.names():
+            like = self._arrays.row("observations", 0)
+        else:
+            like = self._envs._present_observations()
+        self._put("observations", 0, checked_observations(observations, like))
         return self._arrays.row("observations", 0)
 
     def _put(self, name: str, row: int, value: Any) -> None:
@@ -467,6 +475,7 @@ class FrameStorage(CopiedStorage):
 
     def begin(self, observations: Any) -> Any:
         if self._log is None:
+            observations = checked_observations(observations, self._envs._present_observations())
             self._log = make_log(observations, self._steps, self._is_same_step)
             self._frames = Held(self._log.frames)
             self._frames.settle()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._apis.common.rollout_storage import make_log
+from parallel_pool._apis.common.rollout_storage import checked_observations, make_log
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.frames import Stacks
 from parallel_pool._engine.held import Held
@@ -61,7 +61,7 @@ class SortedStorage:
 
     def begin(self, observations: Any) -> Any:
         first = map_leaves(lambda array: array[0], self.observations())
-        map_leaves(np.copyto, first, observations)
+        map_leaves(np.copyto, first, checked_observations(observations, first))
         return first
 
     def put(self, steps: Array, env_ids: Array, batch: Sequence[Array]) -> None:

@@ -223,6 +223,14 @@ def test_given_observations_must_have_the_shape_of_those_of_a_step() -> None:
                 buffer.collect(zeros, first.astype(np.complex64))
             rollout = buffer.collect(zeros, first.astype(np.float64))
             assert_same(rollout.observations[0], first, case)
+    with pictures(3, NEXT) as envs:
+        first, _ = envs.reset(seed=1)
+        buffer = envs.rollout(2, frames=True)
+        for _ in range(2):
+            for wrong in (first[:1], first[:, :2], first[..., None]):
+                with pytest.raises(ValueError, match=r"give (\(2, )?\(?3, 8, 8\)|give 2"):
+                    buffer.collect(zeros, wrong)
+            buffer.collect(zeros, first)
     with made("process tuple", 3) as envs:
         first, _ = envs.reset(seed=1)
         with pytest.raises(ValueError, match=r"give \(3,\)"):
