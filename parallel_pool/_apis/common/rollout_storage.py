@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 # kinds of dtypes whose values may be stored together
-NUMBERS, TEXTS = "biufc", ("U", "S")
+NUMBERS, TEXTS = "biufc", "US"
 
 
 class Column(Held):
