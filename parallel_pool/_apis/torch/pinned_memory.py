@@ -6,14 +6,16 @@ import mmap
 import os
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parallel_pool._engine.buffers import memory_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.torch.device import Device
+    from parallel_pool._apis.torch.uploads import Uploads
     from parallel_pool._engine.buffers import Array
 
 # Smaller memory is not locked. CUDA copies so few bytes aside at once; and memory of less than a
@@ -66,6 +68,10 @@ class Pin:
             self.device.unregister(self.address)
         self.is_registered = False
 
+    def lock_again(self) -> None:
+        self.unlock()
+        self.lock()
+
 
 class PinnedMemory:
     """All memory of batches and rollouts that this process has locked.
@@ -77,12 +83,14 @@ class PinnedMemory:
     """
 
     def __init__(self) -> None:
+        # taken before those of `Uploads`, of which its holder alone may have several
         self._lock = threading.Lock()
         # by address
         self._pins: dict[int, Pin] = {}
-        self._devices: set[Device] = set()
+        # to all devices that may read the memory
+        self._uploads: set[Uploads] = set()
 
-    def pin(self, arrays: Iterable[Array], device: Device) -> list[Pin]:
+    def pin(self, arrays: Iterable[Array], uploads: Uploads) -> list[Pin]:
         """Locks the memory of C's that arrays lie in; returns what is locked, or was refused.
 
         To be called before each upload: after a fork it locks the memory again, since the pages of
@@ -90,44 +98,46 @@ class PinnedMemory:
 
         Args:
             arrays: of a result, all in this process.
-            device: to which they are uploaded.
+            uploads: to the device that will read them.
         """
         owners = {id(owner): owner for owner in map(memory_of, arrays) if owner is not None}
         return [
-            self._pin(owner, device) for owner in owners.values() if owner.nbytes >= LEAST_BYTES
+            self._pin(owner, uploads) for owner in owners.values() if owner.nbytes >= LEAST_BYTES
         ]
 
-    def _pin(self, owner: Array, device: Device) -> Pin:
+    def _pin(self, owner: Array, uploads: Uploads) -> Pin:
         address: int = owner.__array_interface__["data"][0]
         with self._lock:
-            self._devices.add(device)
+            self._uploads.add(uploads)
             pin = self._pins.get(address)
             if pin is not None and pin.forks == _forks:
                 return pin
             self._sweep()
             if pin is None:
                 size = -(-owner.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
-                pin = Pin(owner.base, weakref.ref(owner), address, size, device)
+                pin = Pin(owner.base, weakref.ref(owner), address, size, uploads.device)
                 self._pins[address] = pin
+                pin.lock()
             else:
-                self._finish()
-                pin.unlock()
-            pin.lock()
+                self._when_unread(pin.lock_again)
             return pin
 
     def _sweep(self) -> None:
         """Unlocks memory that is about to be freed."""
-        for pin in [each for each in self._pins.values() if each.owner() is None]:
-            self._drop(pin)
+        self._drop([each for each in self._pins.values() if each.owner() is None])
 
-    def _drop(self, pin: Pin) -> None:
-        pin.unlock()
-        del self._pins[pin.address]
+    def _drop(self, pins: Iterable[Pin]) -> None:
+        for pin in pins:
+            pin.unlock()
+            del self._pins[pin.address]
 
-    def _finish(self) -> None:
-        """Waits for uploads of memory that may still be read."""
-        for device in self._devices:
-            device.finish()
+    def _when_unread(self, act: Callable[[], None]) -> None:
+        """Waits for uploads of memory that may still be read, and calls a function before others
+        begin: another thread may be about to start one, for which it has called `pin`."""
+        # nested calls, as Ctrl-C in a context manager in Python could leave a lock behind
+        for uploads in self._uploads:
+            act = partial(uploads.when_done, act)
+        act()
 
     def drop(self, pins: Iterable[Pin]) -> None:
         """Unlocks memory, and all other memory that is about to be freed."""
@@ -135,9 +145,7 @@ class PinnedMemory:
             self._sweep()
             there = [pin for pin in pins if self._pins.get(pin.address) is pin]
             if there:
-                self._finish()
-            for pin in there:
-                self._drop(pin)
+                self._when_unread(partial(self._drop, there))
 
 
 # of this process

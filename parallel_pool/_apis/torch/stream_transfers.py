@@ -38,7 +38,7 @@ class StreamTransfers:
         map_leaves(lambda leaf: found.append(leaf) if has_tensor(leaf) else None, value)
         if not found:
             return value
-        for pin in pinned.pin(found, self._uploads.device):
+        for pin in pinned.pin(found, self._uploads):
             self._pins[pin.address] = weakref.ref(pin)
         sources = [torch.from_numpy(np.asarray(array, order="C")) for array in found]
         copies = iter(self._uploads.start(sources))

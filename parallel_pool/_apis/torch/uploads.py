@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class Uploads:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        # held while uploads are started; the last lock to take, after that of `PinnedMemory`
         self._lock = threading.Lock()
         # in the order in which they are done
         self._flights: deque[Flight] = deque()
@@ -84,11 +85,16 @@ class Uploads:
                 return
             flights.popleft()
 
-    def finish(self) -> None:
-        """Waits until all uploads are done."""
+    def when_done(self, act: Callable[[], None]) -> None:
+        """Waits until all uploads are done, and calls a function before another one begins."""
         with self._lock:
             self.device.finish()
             self._flights.clear()
+            act()
+
+    def finish(self) -> None:
+        """Waits until all uploads are done."""
+        self.when_done(lambda: None)
 
     def are_here(self) -> bool:
         """Returns whether this is the process that uploads: in a forked child CUDA does not work,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -20,9 +21,10 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool._apis.torch import stream_transfers, transfers, uploads
+from parallel_pool._apis.torch import pinned_memory, stream_transfers, transfers, uploads
 from parallel_pool._apis.torch.cuda_device import CudaDevice
 from parallel_pool._apis.torch.pinned_memory import LEAST_BYTES, PinnedMemory
+from parallel_pool._apis.torch.stream_transfers import StreamTransfers
 from parallel_pool._apis.torch.transfers import WaitingTransfers
 from parallel_pool._apis.torch.uploads import MAX_FLIGHTS
 from parallel_pool._engine.pool import Pool
@@ -347,6 +349,50 @@ def test_one_of_two_users_of_a_pool_closes_it(names: tuple[str, str], late: Late
     theirs.close()
     assert not devices[0].registered and not devices[1].registered
     check(kept, "closed")
+
+
+@pytest.mark.parametrize("how", ["closed", "locked again"])
+def test_no_upload_begins_while_memory_is_unlocked(
+    how: str, late: Late, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread, which has seen to it that the memory is locked, is about to begin one."""
+    device = late()
+    one, other = StreamTransfers(device), StreamTransfers(device)
+    start, finish = other._uploads.start, device.finish
+    is_locked, may_start = threading.Event(), threading.Event()
+
+    def start_late(sources: Any) -> Any:
+        is_locked.set()
+        assert may_start.wait(10)
+        return start(sources)
+
+    def finish_and_go_on() -> None:
+        finish()
+        if stream_transfers.pinned._lock.locked():
+            may_start.set()
+            # it ends only if nothing keeps it from starting
+            thread.join(0.1)
+
+    with closing(MAKERS["vector"]()) as envs:
+        observations, _ = envs.reset(seed=1)
+        one.tensors(observations)
+        monkeypatch.setattr(other._uploads, "start", start_late)
+        monkeypatch.setattr(device, "finish", finish_and_go_on)
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(other.tensors(observations)))
+        thread.start()
+        assert is_locked.wait(10)
+        if how == "closed":
+            one.close()
+        else:
+            # as after a fork
+            monkeypatch.setattr(pinned_memory, "_forks", pinned_memory._forks + 1)
+            one.tensors(observations)
+        thread.join()
+        assert may_start.is_set() and device.violations == []
+        other.close()
+        assert_same(numbers(found[0]), observations, "observations")
+        assert not device.registered
 
 
 def test_after_a_fork_memory_is_locked_again(late: Late) -> None:
