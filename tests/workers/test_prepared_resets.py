@@ -19,14 +19,15 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo import ParallelEnv
 
 from parallel_pool import ProcessPool
+from parallel_pool._workers.run import worker
 from parallel_pool._workers.run.episode_seeds import of_episode
 from parallel_pool._workers.start import orphans
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.errors import EnvError, WorkerError
+from parallel_pool.errors import EnvError, PoolError, WorkerError
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
-from tests.support.timeouts import has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -436,15 +437,31 @@ def deaf() -> Episodes:
     return Episodes()
 
 
+class Helped(Episodes):
+    """It forks a process, which inherits all that the environment's process has open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.helper = os.fork()
+        if not self.helper:
+            time.sleep(2 * TEST_TIMEOUT)
+            os._exit(0)
+
+    def close(self) -> None:
+        os.kill(self.helper, signal.SIGKILL)
+        os.waitpid(self.helper, 0)
+
+
 @pytest.mark.quick(1)
+@pytest.mark.parametrize("make", [deaf, Helped])
 @pytest.mark.parametrize("victim", ["plays", "stands by"])
 def test_a_killed_process_takes_the_other_with_it(
-    victim: str, monkeypatch: pytest.MonkeyPatch
+    victim: str, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # else the pool ends the other after two seconds
     monkeypatch.setattr(orphans, "GRACE", 20.0)
     options: dict[str, Any] = {"on_error": "restart", "start_method": "fork"}
-    with ProcessPool([deaf], episode_seeds=True, prepare_resets=True, **options) as pool:
+    with ProcessPool([make], episode_seeds=True, prepare_resets=True, **options) as pool:
         pool.reset(seed=1)
         first = pool.call("pid")[0]
         until_reset(pool)
@@ -483,6 +500,35 @@ def test_a_function_that_fails_the_second_time_is_reported(tmp_path: Path) -> No
 
     with pytest.raises(ValueError, match="only one at a time"):
         ProcessPool([make], episode_seeds=True, prepare_resets=True, start_method="fork")
+
+
+def test_an_eof_error_of_a_function_is_no_end_of_the_worker() -> None:
+    parent = os.getpid()
+
+    def make() -> Any:
+        if os.getppid() != parent:
+            raise EOFError("planted in the second process")
+        return Episodes()
+
+    with pytest.raises(EOFError, match="planted in the second process"):
+        ProcessPool([make], episode_seeds=True, prepare_resets=True, start_method="fork")
+
+
+def test_a_worker_that_can_not_start_ends_with_the_other_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It closes its end of their connection, which a process of its environment still has."""
+
+    class Leaves(Helped):
+        def close(self) -> None:
+            pass
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise MemoryError("planted")
+
+    monkeypatch.setattr(worker, "PreparedRunner", fail)
+    with pytest.raises(PoolError, match="planted"):
+        ProcessPool([Leaves], episode_seeds=True, prepare_resets=True, start_method="fork")
 
 
 @pytest.mark.parametrize(

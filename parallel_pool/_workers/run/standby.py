@@ -88,6 +88,8 @@ class Standby:
 
     def join(self) -> None:
         """Waits for its end, after the pool was closed or the worker has given up."""
+        # a process that an environment of this one forked may have this end, too
+        self.connection.shut_down()
         self.connection.close()
         self._thread.join()
 
@@ -98,7 +100,11 @@ def _follow(pid: int, ended: int) -> None:
     # the environment may wait for any child
     with contextlib.suppress(ChildProcessError):
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    is_regular = os.read(ended, 1) != b""
+    # what it wrote is there; a process that its environment forked may still have the other end
+    os.set_blocking(ended, False)
+    is_regular = False
+    with contextlib.suppress(BlockingIOError):
+        is_regular = os.read(ended, 1) != b""
     os.close(ended)
     if is_regular:
         return
@@ -134,11 +140,12 @@ def _serve(task: Task, other: Connection) -> None:
         try:
             envs.append(make_env(task.env_fns[0]))
             stray_forks.exit_if_forked(pid, "its constructor")
-            other.send(("made",))
-            (_, assignment), fds = other.recv(None)
+            try:
+                other.send(("made",))
+                (_, assignment), fds = other.recv(None)
+            except EOFError:  # the worker has given up the start
+                return
             runner = PreparedRunner(envs, task.env_fns, assignment, other, fds, plays=False)
-        except EOFError:  # the worker has given up the start
-            return
         except BaseException as error:
             stray_forks.exit_if_forked(pid, "its constructor")
             other.send(("failed", Failure.of(error, other.dumps)))

@@ -284,6 +284,16 @@ class Connection:
             (pid,) = PID.unpack(self._socket.getsockopt(SOL_LOCAL, LOCAL_PEERPID, PID.size))
         return pid
 
+    def shut_down(self) -> None:
+        """Ends the connection for every process that has one of its ends.
+
+        Without it the other end raises EOFError only after all copies of this one are closed, which
+        forked processes inherit.
+        """
+        # the other end may be closed
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Closes this end; the other end raises EOFError after it has received what was sent."""
         self._socket.close()
