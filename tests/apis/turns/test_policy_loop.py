@@ -17,6 +17,7 @@ from gymnasium.error import NoAsyncCallError
 from gymnasium.vector import AsyncVectorEnv
 
 import parallel_pool
+from parallel_pool._apis.turns import policy_loop, trial
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool.errors import ClosedError, EnvError, NotResetError
 from parallel_pool.turns import PolicyLoop, Turn
@@ -406,6 +407,19 @@ def test_depth_is_chosen_by_a_trial() -> None:
         assert len(list(loop.play(2))) == 2 * loop.depth
     with PolicyLoop(maker(), 1, balance) as loop:
         assert (loop.depth, loop.gain) == (1, None)
+
+
+def test_resets_without_a_seed_differ_after_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_loop, "MIN_GAIN", np.inf)
+    for name in ("SECONDS", "POLICY_SECONDS"):
+        monkeypatch.setattr(trial, name, 0.0)
+    firsts: list[Any] = []
+    for _ in range(2):
+        with PolicyLoop(maker(), 4, balance) as loop:
+            assert loop.depth == 1
+            loop.reset()
+            firsts += [turn.observations for turn in loop.play(1)]
+    assert not np.array_equal(*firsts)
 
 
 def test_a_trial_needs_a_trace() -> None:
