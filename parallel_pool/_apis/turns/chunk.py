@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,14 +39,14 @@ class Decision(NamedTuple):
 class Chunk:
     """Environments of a loop that are stepped together.
 
-    It is idle, with observations for the policy, or in flight. A finished turn stays here until the
-    loop has delivered it, so that no exception loses it.
+    It is idle, with observations for the policy, or in flight. Finished turns stay here until the
+    loop has delivered them, so that no exception loses one.
 
     Attributes:
         envs: the vector environment.
         rows: its environments in the loop.
         is_in_flight: whether a step was sent and not received.
-        turn: that was received and not delivered yet.
+        turns: that were received and not delivered yet, in order.
         observations: for the policy; None if there are none.
     """
 
@@ -65,7 +66,7 @@ class Chunk:
         self.envs = envs
         self.rows = slice(rows.start, rows.stop)
         self.is_in_flight = False
-        self.turn: Turn | None = None
+        self.turns: deque[Turn] = deque()
         self.observations: Observations | None = None
         self._decision = Decision(None, NO_EXTRAS)
         # whether a step in flight was sent for certain: Ctrl-C may come in the middle of a send
@@ -73,13 +74,12 @@ class Chunk:
         self._acts_are_tuples = isinstance(envs.single_action_space, Tuple)
 
     def reset(self, seed: Any, options: dict[str, Any] | None) -> None:
-        """Starts new episodes; drops the turn that is in flight or was not delivered."""
-        self.drop()
+        """Starts new episodes; nothing may be in flight."""
         self.observations = None
         self.observations, _ = self.envs.reset(seed=seed, options=options)
 
     def drop(self) -> None:
-        """Waits for the turn in flight, and drops it and what was not delivered."""
+        """Waits for the turn in flight, and drops it and those that were not delivered."""
         while self.is_in_flight:
             try:
                 self.receive()
@@ -87,14 +87,14 @@ class Chunk:
                 # environments failed, or the step can't be waited for
                 if self.is_in_flight:
                     raise
-        self.turn = None
+        self.turns.clear()
 
     def act(self, policy: Callable[[Any], Any]) -> None:
         """Asks the policy for actions, and sends them; after an exception nothing has changed."""
         if self.observations is None:
             raise NotResetError(
                 f"environments {self.rows.start} to {self.rows.stop - 1} have no observations: call"
-                " reset() first, as also after an error of environments"
+                " reset() first, or reset(only_failed=True) after an error of environments"
             )
         self._decision = self._read(policy(self.observations))
         self._is_sure, self.is_in_flight = False, True
@@ -134,15 +134,14 @@ class Chunk:
                 self.is_in_flight, self.observations = False, None
             raise
         outcome = (rewards, terminations, truncations, infos)
-        self.turn = Turn(self.rows, self.observations, *self._decision, *outcome, received)
+        turn = Turn(self.rows, self.observations, *self._decision, *outcome, received)
+        self.turns.append(turn)
         self.observations = received
         self.is_in_flight = False
 
     def deliver(self) -> Turn:
-        """Returns the turn that was received, which then is the caller's."""
-        turn, self.turn = self.turn, None
-        assert turn is not None
-        return turn
+        """Returns the first turn that was received, which then is the caller's."""
+        return self.turns.popleft()
 
     def close(self) -> None:
         """Closes the environments."""

@@ -128,13 +128,22 @@ class PolicyLoop(Uncopied):
         if isinstance(pool, BasePool) and len(rows) < self.num_envs:
             stop_spinning(pool)
 
-    def reset(self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
+    def reset(
+        self,
+        *,
+        seed: seeds.Seed = None,
+        options: dict[str, Any] | None = None,
+        only_failed: bool = False,
+    ) -> None:
         """Starts new episodes; drops turns that are in flight or were not delivered.
 
         Args:
             seed: an integer of any size: environment i gets seed + i; a sequence of num_envs
                 integers or Nones: one for each environment; None: the generators continue.
             options: reset options of the environments.
+            only_failed: resets only the chunks that have no observations, as environments of theirs
+                have failed or were never reset. No turn is dropped: the next `play` goes on with
+                those of the other chunks. Seeds of the other chunks are not used.
 
         Raises:
             TypeError, ValueError: the seed or an option is wrong.
@@ -144,8 +153,13 @@ class PolicyLoop(Uncopied):
         """
         self._check_open()
         each = seeds.spread(seed, self.num_envs)
-        self._next = 0
+        if not only_failed:
+            self._next = 0
         for chunk in self._chunks:
+            if not only_failed:
+                chunk.drop()
+            elif chunk.observations is not None:
+                continue
             chunk.reset(None if seed is None else each[chunk.rows], options)
 
     def play(self, steps: int) -> Iterator[Turn]:
@@ -165,8 +179,9 @@ class PolicyLoop(Uncopied):
                 was sent; the policy is asked again by the next `play`).
             NotResetError: environments were never reset, or failed since.
             ClosedError: the loop is closed.
-            EnvError: environments failed: call `reset`. Turns of other chunks are still there until
-                then.
+            EnvError: environments failed: call `reset` for the next episodes of all, or
+                `reset(only_failed=True)` to go on with the turns of the other chunks, which are
+                still there.
             Exception: raised by the policy, or by a Python environment.
         """
         self._check_open()
@@ -174,25 +189,29 @@ class PolicyLoop(Uncopied):
 
     def _turns(self, steps: int) -> Iterator[Turn]:
         self._check_open()
-        # turns to begin, of each chunk
-        left = [steps - (it.is_in_flight or it.turn is not None) for it in self._chunks]
+        # Turns to begin, of each chunk. There may be too many already: Ctrl-C may have come when a
+        # chunk had a turn and stepped again.
+        left = [steps - it.is_in_flight - len(it.turns) for it in self._chunks]
         order = itertools.islice(itertools.cycle(range(self.depth)), self._next, None)
         for k in itertools.islice(order, self.depth if steps else 0):
             chunk = self._chunks[k]
-            if chunk.turn is None and not chunk.is_in_flight:
+            if not chunk.turns and not chunk.is_in_flight:
                 self._act(chunk)
                 left[k] -= 1
         for k in itertools.islice(order, steps * self.depth):
             self._check_open()
             chunk = self._chunks[k]
             # once, unless Ctrl-C has ended a send
-            while chunk.turn is None:
+            while not chunk.turns:
                 if not chunk.is_in_flight:
                     self._act(chunk)
                 chunk.receive()
             if left[k] > 0 and not chunk.is_in_flight:
                 self._act(chunk)
                 left[k] -= 1
+            elif left[k] < 0 and chunk.is_in_flight:
+                # for the next play
+                chunk.receive()
             self._next = (k + 1) % self.depth
             yield chunk.deliver()
 

@@ -213,6 +213,20 @@ def test_ctrl_c_around_a_send_loses_nothing(call: int, before: bool) -> None:
     played(lambda loop: interrupted(loop, "step_async", call, before=before))
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_nothing_is_in_flight_after_a_play_that_follows_ctrl_c(steps: int) -> None:
+    """It came when the second chunk had a turn and stepped again."""
+
+    def interrupt(loop: PolicyLoop) -> list[Turn]:
+        found = interrupted(loop, "step_async", 2, before=False)
+        found += loop.play(steps)
+        assert len(found) == 1 + 2 * steps
+        assert not any(envs.pool.in_flight for envs in loop.chunks)
+        return found
+
+    played(interrupt)
+
+
 @pytest.mark.parametrize("call", [1, 2, 5])
 def test_ctrl_c_during_a_wait_loses_nothing(call: int) -> None:
     played(lambda loop: interrupted(loop, "step_wait", call, before=True))
@@ -545,3 +559,41 @@ def test_a_failed_turn_leaves_those_of_other_chunks() -> None:
         del envs.step_wait
         loop.reset(seed=1)
         assert len(list(loop.play(1))) == 2
+
+
+@pytest.mark.parametrize("failed", [0, 1])
+def test_a_reset_of_failed_environments_keeps_the_turns_of_others(failed: int) -> None:
+    with PolicyLoop(maker(), 4, balance, depth=2) as loop:
+        loop.reset(seed=1)
+        rows = [slice(0, 2), slice(2, 4)]
+        expected = [tuple(turn) for turn in loop.play(6) if turn.rows != rows[failed]]
+        loop.reset(seed=1)
+        envs, calls = loop.chunks[failed], itertools.count(1)
+        wait = envs.step_wait
+
+        def fail() -> Any:
+            result = wait()
+            if next(calls) == 3:
+                raise EnvError("planted", [0], ())
+            return result
+
+        envs.step_wait = fail
+        found: list[Turn] = []
+        with pytest.raises(EnvError, match="planted"):
+            for turn in loop.play(6):
+                found.append(turn)
+        with pytest.raises(NotResetError, match=r"reset\(only_failed=True\)"):
+            list(loop.play(3))
+        loop.reset(seed=7, only_failed=True)
+        later = list(loop.play(3))
+        assert len(later) == 6 and not any(envs.pool.in_flight for envs in loop.chunks)
+        kept = [tuple(turn) for turn in found + later if turn.rows != rows[failed]]
+        assert_same(kept, expected[: len(kept)], "others")
+        first = next(turn for turn in later if turn.rows == rows[failed])
+        plain = maker()(range(4))
+        begun = plain.reset(seed=7)[0][rows[failed]]
+        plain.close()
+        assert_same(first.observations, begun, "failed")
+        # nothing has failed since
+        loop.reset(seed=1, only_failed=True)
+        assert not np.array_equal(next(loop.play(1)).observations, begun)

@@ -14,7 +14,7 @@ def make(rows: range) -> Any:
 
 
 with PolicyLoop(make, 8, lambda observations: observations, depth=2) as loop:
-    loop.reset(seed=[1, None] * 4, options={})
+    loop.reset(seed=[1, None] * 4, options={}, only_failed=True)
     assert_type(loop.depth, int)
     assert_type(loop.gain, float | None)
     assert_type(loop.rows, slice)
