@@ -131,6 +131,8 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
         self._pool: GymnasiumEnvPool = env
         # the last action of each environment; made at the first send
         self._actions: Array | None = None
+        # the dtypes that these were sent with; None if all had the same
+        self._dtypes: Array | None = None
         # by environment: seed and options of a reset whose result has not come, or of the first
         self._resets = _first_resets(env)
         # one thread sends while another receives: actions are kept before their results are used
@@ -180,12 +182,27 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
     def _keep_actions(self, action: Any, env_id: Any) -> None:
         """Keeps the actions that were sent, until the results come."""
         given, ids, _, _ = unpack(action, env_id)
-        rows, shape = np.asarray(given), self._pool.spec.action_space.shape
+        rows = np.asarray(given)
+        rows = rows.reshape(-1, *(self._pool.spec.action_space.shape or ()))
         if self._actions is None:
-            self._actions = np.zeros((self.num_envs, *(shape or ())), rows.dtype)
-        rows = rows.reshape(-1, *self._actions.shape[1:])
-        kept = rows.astype(self._actions.dtype, casting="same_kind", copy=False)
-        self._actions[slice(None) if ids is None else np.ravel(ids)] = kept
+            self._actions = np.zeros((self.num_envs, *rows.shape[1:]), rows.dtype)
+        kept, where = self._actions, slice(None) if ids is None else np.ravel(ids)
+        if rows.dtype != kept.dtype and self._dtypes is None:
+            self._dtypes = np.full(self.num_envs, kept.dtype, object)
+        if self._dtypes is not None:
+            self._dtypes[where] = rows.dtype
+            kept = kept.astype(np.promote_types(kept.dtype, rows.dtype), copy=False)
+        kept[where] = rows
+        self._actions = kept
+
+    def _kept_actions(self, env_ids: Array) -> Array:
+        """Returns the last actions of environments, with the dtype that they were sent with."""
+        assert self._actions is not None
+        actions = self._actions[env_ids]
+        if self._dtypes is None or not len(env_ids):
+            return actions
+        sent = set(self._dtypes[env_ids].tolist())
+        return actions.astype(np.result_type(*sent), copy=False)
 
     def _keep_reset(self, env_id: Any, seed: Any, options: Mapping[str, Any] | None) -> None:
         """Keeps the seeds and options of a reset that was sent, until the results come."""
@@ -339,7 +356,7 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
         episodes.end(env_ids[begun].tolist())
         if self._actions is not None:
             episodes.add(
-                self._actions[env_ids],
+                self._kept_actions(env_ids),
                 observations,
                 {},
                 rewards[results],

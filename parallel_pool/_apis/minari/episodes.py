@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     # of one environment, or of one agent
     Info = Mapping[str, Any]
+    # dtypes of the columns of a step
+    Kind = tuple[np.dtype[Any], ...]
 
 # bytes of the steps that all environments share; longer episodes have arrays of their own
 BLOCK_BYTES = 4_000_000
@@ -42,12 +44,14 @@ class Episode:
         first: the columns of its first observation, one row each.
         pieces: of the columns, its steps that are no longer in the block.
         infos: its infos, the first ones included; none if they are not recorded.
+        kinds: the dtypes that its steps came with; none if those of all episodes have the same.
     """
 
     start: Start
     first: list[Array]
     pieces: list[list[Array]] = field(default_factory=list)
     infos: list[Info] = field(default_factory=list)
+    kinds: set[Kind] = field(default_factory=set)
 
 
 class Episodes:
@@ -56,6 +60,9 @@ class Episodes:
     Steps go to a block, one array for each part of the spaces. Each environment has as many rows of
     it, and its own next row, as it may make more steps than others. An episode that ends takes its
     rows.
+
+    The block has dtypes that hold all steps. An episode gets those that NumPy finds for its own
+    steps, as in a dataset of Minari's collector: actions have the dtype that the agent gave them.
     """
 
     def __init__(
@@ -83,6 +90,9 @@ class Episodes:
         self._block: list[Array] = []
         # of each environment: those of i begin at i * rows
         self._rows = 0
+        # dtypes of the last step, and whether others came before
+        self._kind: Kind = ()
+        self._is_mixed = False
         # by environment: the row of its next step; 0 if it has no episode
         self._next: Array = np.zeros(num_envs, np.intp)
 
@@ -149,19 +159,22 @@ class Episodes:
         seen = _columns(self._observation_space, observations)
         done = _columns(self._action_space, self._batched(actions))
         columns = [*seen, *done, np.asarray(rewards, np.float64), terminations, truncations]
-        if not self._block:
-            self._make_block(columns)
+        kind = tuple(column.dtype for column in columns)
+        if kind != self._kind:
+            self._change_kind(kind, columns)
         for i in ids[self._next[ids] == self._rows].tolist():
             self._cut(i)
         # one index is several times as fast as two
         places = ids * self._rows + self._next[ids]
         for array, column in zip(self._block, columns, strict=True):
-            array[places] = column.astype(array.dtype, casting="same_kind", copy=False)
+            array[places] = column
         for row, final in finals.items():
             parts = _parts(self._observation_space, final)
             for array, part in zip(self._block[: len(parts)], parts, strict=True):
                 array[places[row]] = part
         self._next[ids] += self._is_open[ids]
+        if self._is_mixed:
+            self._note_kind(ids)
         if self._names:
             for i, info in zip(ids.tolist(), infos, strict=True):
                 episode = self._open[i]
@@ -200,12 +213,38 @@ class Episodes:
             return actions
         return map_space(lambda _, *each: list(each), space, *actions)
 
-    def _make_block(self, columns: Sequence[Array]) -> None:
-        """Makes the block, for columns of this form."""
-        size = sum(column.nbytes // len(column) for column in columns) * self._num_envs
+    def _change_kind(self, kind: Kind, columns: Sequence[Array]) -> None:
+        """Makes the block hold columns of these dtypes, too."""
+        if self._block:
+            if not self._is_mixed:
+                self._is_mixed = True
+                self._note_kind(self._all)
+            held = [array.dtype for array in self._block]
+            both = [np.promote_types(*each) for each in zip(held, kind, strict=True)]
+            if both != held:
+                for i in range(self._num_envs):
+                    self._cut(i)
+                self._make_block(columns, both)
+        else:
+            self._make_block(columns, kind)
+        self._kind = kind
+
+    def _note_kind(self, env_ids: Array) -> None:
+        """Notes the dtypes of the last step in the episodes of environments that have steps."""
+        for i in env_ids.tolist():
+            episode = self._open[i]
+            if episode is not None and (self._next[i] or episode.pieces):
+                episode.kinds.add(self._kind)
+
+    def _make_block(self, columns: Sequence[Array], dtypes: Sequence[np.dtype[Any]]) -> None:
+        """Makes the block, for columns of this form, with these dtypes."""
+        rows = [
+            np.empty(column.shape[1:], dtype) for column, dtype in zip(columns, dtypes, strict=True)
+        ]
+        size = sum(row.nbytes for row in rows) * self._num_envs
         self._rows = max(8, min(256, BLOCK_BYTES // size))
         count = self._rows * self._num_envs
-        self._block = [np.empty((count, *one.shape[1:]), one.dtype) for one in columns]
+        self._block = [np.empty((count, *row.shape), row.dtype) for row in rows]
 
     def _cut(self, i: int) -> None:
         """Copies the steps of an environment's episode in the block to arrays of its own."""
@@ -218,6 +257,9 @@ class Episodes:
     def _buffer(self, episode: Episode) -> EpisodeBuffer:
         """Returns an episode as Minari has it."""
         columns = [np.concatenate(pieces) for pieces in zip(*episode.pieces, strict=True)]
+        if episode.kinds:
+            dtypes = [np.result_type(*each) for each in zip(*episode.kinds, strict=True)]
+            columns = [c.astype(own, copy=False) for c, own in zip(columns, dtypes, strict=True)]
         rewards, terminations, truncations = columns[-ENGINE_COLUMNS:]
         if not terminations[-1]:
             truncations[-1] = True
@@ -290,7 +332,8 @@ def _columns(space: Space[Any], batch: Any) -> list[Array]:
 def _column(values: Any) -> Array:
     """Returns one value for each environment as an array."""
     if isinstance(values, np.ndarray):
-        return values
+        # HDF5 takes strings of Python's, not NumPy's texts
+        return values.astype(object) if values.dtype.kind in "TU" else values
     if len(values) and isinstance(values[0], str):
         texts: Array = np.empty(len(values), object)
         texts[:] = values

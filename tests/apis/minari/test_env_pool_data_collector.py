@@ -425,14 +425,28 @@ def test_what_is_wrong_is_refused(datasets: Path, monkeypatch: pytest.MonkeyPatc
     envs.close()
 
 
-def test_actions_of_another_kind_are_refused() -> None:
-    """Numbers of a first send decide how actions are stored; none is rounded in silence."""
-    envs = EnvPoolDataCollector(make_gymnasium("MountainCarContinuous-v0", num_envs=1), "kinds-v0")
-    envs.reset()
-    envs.step([[0]])
-    with pytest.raises(TypeError, match="Cannot cast"):
-        envs.step([[0.5]])
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_actions_have_the_dtypes_that_the_agent_gave(batch_size: int, datasets: Path) -> None:
+    """Also if these change, in an episode or after it."""
+    task = "MountainCarContinuous-v0"
+    made = make_gymnasium(task, num_envs=3, batch_size=batch_size, **TASKS[task])
+    envs = EnvPoolDataCollector(made, "kinds-v0", write_every=20)
+    player = Player(envs, Singles([single(task)] * 3))
+    player.expect_reset(5)
+    envs.async_reset(seed=5)
+    for turn in range(100):
+        env_ids = player.see(envs.recv()[4])
+        actions = player.actions(env_ids)
+        if turn < 40 or turn % 17 == 0:
+            actions = actions.astype(np.int8)
+            player.sent |= dict(zip(env_ids.tolist(), actions, strict=True))
+        envs.send(actions, env_ids)
+    envs.finish()
     envs.close()
+    found = contents(datasets / "kinds-v0")
+    assert_same_episodes(found, player.singles.finish(datasets))
+    forms = {episode["actions"]["form"][0] for episode in found}
+    assert forms == {"int8", "float32"}
 
 
 def test_close_completes_the_dataset_and_closes() -> None:

@@ -227,6 +227,57 @@ def test_long_episodes_cross_blocks(datasets: Path, monkeypatch: pytest.MonkeyPa
     assert_same_episodes(contents(datasets / "long-v0"), singles.finish(datasets))
 
 
+class Patient(gymnasium.Env[Any, Any]):
+    """Takes every action; an episode has three steps."""
+
+    observation_space = spaces.Box(-9, 9, (2,), np.float32)
+
+    def __init__(self, action_space: Any) -> None:
+        self.action_space = action_space
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return np.full(2, self.steps, np.float32), 1.0, self.steps == 3, False, {}
+
+
+NUMBERS = spaces.Box(-1000, 1000, (2,), np.float32)
+# actions of two environments
+BATCHES: dict[str, tuple[Any, Any]] = {
+    "ints_then_floats": (np.zeros((2, 2), int), np.full((2, 2), 0.5, np.float32)),
+    "small_ints_then_large_ones": (np.zeros((2, 2), np.int8), np.full((2, 2), 300)),
+    "floats_then_ints": (np.full((2, 2), 0.5, np.float32), np.full((2, 2), 2**30)),
+    "short_texts_then_long_ones": (np.array(["a", "b"]), np.array(["hello", "worlds"])),
+}
+
+
+@pytest.mark.parametrize("kind", BATCHES)
+def test_actions_have_the_dtypes_that_the_agent_gave(kind: str, datasets: Path) -> None:
+    """Also if these change, in an episode or after it: nothing is rounded, cut or refused."""
+    space = spaces.Text(9) if "texts" in kind else NUMBERS
+    makers = [lambda: Patient(space)] * 2
+    envs = VectorDataCollector(SyncVectorEnv(makers), "kinds-v0", write_every=4)
+    singles = Singles(makers)
+    envs.reset(seed=1)
+    for i in range(2):
+        singles.reset(i, 1 + i)
+    for step, which in enumerate([0, 0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0]):
+        actions = BATCHES[kind][which]
+        envs.step(actions)
+        for i in range(2):
+            # every fourth step only resets
+            if step % 4 == 3:
+                singles.reset(i)
+            else:
+                singles.step(i, actions[i])
+    envs.close()
+    assert_same_episodes(contents(datasets / "kinds-v0"), singles.finish(datasets))
+
+
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name.lower())
 def test_episode_seeds_are_recorded(mode: AutoresetMode) -> None:
     made = PoolVectorEnv([Zoo] * 2, autoreset_mode=mode, num_workers=0, episode_seeds=True)
