@@ -218,9 +218,9 @@ def test_resets_of_some_have_their_seeds_and_options(datasets: Path) -> None:
     envs = EnvPoolDataCollector(make_gymnasium(POLE, num_envs=4, batch_size=2), "some-v0")
     envs.async_reset(np.arange(2), seed=7, options={"low": -0.01, "high": 0.01})
     envs.async_reset(np.arange(2, 4))
-    for _ in range(2):
-        *_, infos = envs.recv()
-        envs.send(np.zeros(2, int), infos["env_id"])
+    first = [envs.recv()[4]["env_id"] for _ in range(2)]
+    for env_ids in first:
+        envs.send(np.zeros(2, int), env_ids)
     for _ in range(2):
         envs.recv()
     # all are idle
