@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._apis.minari.dataset_stream import WRITE_EVERY, DatasetStream, check
-from parallel_pool._apis.minari.episodes import Episodes, rows_of_infos
+from parallel_pool._apis.minari.dataset_stream import (
+    WRITE_EVERY,
+    DatasetStream,
+    check,
+    check_stored,
+)
+from parallel_pool._apis.minari.episodes import Episodes, check_infos, rows_of_infos
 from parallel_pool._apis.minari.starts import Start, Starts
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
@@ -86,20 +91,27 @@ class AgentDataCollector(Uncopied):
             raise StateError("the environments are asynchronous: leave batch_size out")
         self.env = env
         self.dataset_ids = {agent: _id_of(dataset_id, agent) for agent in env.possible_agents}
+        infos = check_infos(record_infos)
         for agent, own_id in self.dataset_ids.items():
             check(own_id, env.observation_space(agent), env.action_space(agent))
         self._streams: dict[Any, DatasetStream] = {}
         self._episodes: dict[Any, Episodes] = {}
-        for agent, own_id in self.dataset_ids.items():
-            spaces = env.observation_space(agent), env.action_space(agent)
-            self._streams[agent] = stream = DatasetStream(
-                own_id,
-                *spaces,
-                write_every=write_every,
-                jpeg_encoding=jpeg_encoding,
-                metadata=metadata,
-            )
-            self._episodes[agent] = Episodes(stream, env.num_envs, *spaces, record_infos)
+        try:
+            for agent, own_id in self.dataset_ids.items():
+                spaces = env.observation_space(agent), env.action_space(agent)
+                self._streams[agent] = stream = DatasetStream(
+                    own_id,
+                    *spaces,
+                    write_every=write_every,
+                    jpeg_encoding=jpeg_encoding,
+                    metadata=metadata,
+                )
+                self._episodes[agent] = Episodes(stream, env.num_envs, *spaces, infos)
+        except BaseException:
+            # all datasets, or none
+            for stream in self._streams.values():
+                stream.remove()
+            raise
         self._starts = Starts(env.num_envs, seeds_episodes=seeds_episodes(env.pool))
         # environments whose present episode is not recorded
         self._is_lost: Array = np.zeros(env.num_envs, np.bool_)
@@ -119,9 +131,10 @@ class AgentDataCollector(Uncopied):
 
         Raises:
             StateError: the datasets are finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._check_unfinished("reset")
+        self._check_call("reset")
         # the environments remove the mask
         own = None if options is None else dict(options)
         try:
@@ -150,9 +163,10 @@ class AgentDataCollector(Uncopied):
 
         Raises:
             StateError: the datasets are finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._check_unfinished("step")
+        self._check_call("step")
         try:
             acted = np.any(list(self.env.live.values()), axis=0)
             result: Step = self.env.step(actions)
@@ -229,23 +243,30 @@ class AgentDataCollector(Uncopied):
         self._starts.forget(env_ids)
         self._is_lost[list(env_ids)] = True
 
-    def _check_unfinished(self, what: str) -> None:
+    def _check_call(self, what: str) -> None:
+        """Refuses calls as `Recording.check_call` does."""
         if self._datasets is not None:
             raise StateError(
                 f"{what}() after finish(): the datasets are complete; go on with `env`, or record"
                 " others"
             )
+        check_stored(self._streams.values(), what)
 
     def finish(self) -> dict[Any, minari.MinariDataset]:
         """Completes the datasets; episodes that have not ended are recorded as truncated.
 
         Returns:
             By agent, the dataset, as `minari.load_dataset` loads it.
+
+        Raises:
+            ValueError: episodes were dropped, as they can't be stored; the next call returns what
+                this would have.
         """
         if self._datasets is None:
             for episodes in self._episodes.values():
                 episodes.end(range(self.env.num_envs))
             self._datasets = {agent: stream.finish() for agent, stream in self._streams.items()}
+            check_stored(self._streams.values(), "finish")
         return self._datasets
 
     def close(self, timeout: float | None = None) -> None:

@@ -4,6 +4,8 @@ Minari's own files are changed in place, so a program that dies may leave one th
 Here each group of episodes is a file of its own, `part_<n>.hdf5`, and Minari's main file links to
 them. Files appear, and change, by renaming only: at any time the dataset holds whole episodes, the
 first so many that were added. `finish` makes the main file out of the parts.
+
+Episodes that HDF5 can't store are dropped, and `check_stored` tells the caller of the collector.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,59 +78,124 @@ class DatasetStream:
         self._write_every = check_count("write_every", write_every, 1)
         self._spaces = {"observation_space": observation_space, "action_space": action_space}
         self._form = {"data_format": "hdf5", "jpeg_encoding": jpeg_encoding}
-        made = self._library.minari.create_dataset_from_buffers(
-            dataset_id,
-            [],
-            env=_Described(observation_space, action_space, env_spec),
-            **self._form,
-            **metadata,
-        )
+        env = _Described(observation_space, action_space, env_spec)
+        made = _make(dataset_id, env=env, **self._form, **metadata)
+        self._dataset_id = dataset_id
         self._storage = made.storage
         self._folder = Path(made.storage.data_path)
         self._describe = self._library.minari.EpisodeMetadataCallback()
-        # not written yet
-        self._waiting: list[EpisodeBuffer] = []
+        # not written yet, each with its environment
+        self._waiting: list[tuple[int, EpisodeBuffer]] = []
         self._waiting_steps = 0
+        self._has_tried = False
+        # dropped: how many since the last `take_refusal`, and why the first of these
+        self._dropped = 0
+        self._refusal: tuple[str, Exception] | None = None
         # written: how many, their steps, and the parts with the number of episodes in each
         self._episodes = self._steps = 0
         self._parts: list[tuple[Path, int]] = []
 
-    def add(self, episodes: Sequence[EpisodeBuffer]) -> None:
-        """Adds episodes; writes them if enough steps wait."""
+    def add(self, episodes: Sequence[tuple[int, EpisodeBuffer]]) -> None:
+        """Adds episodes, each with its environment; writes them if enough steps wait.
+
+        The first ones are written at once: what HDF5 can't store is found early.
+        """
         self._waiting += episodes
-        self._waiting_steps += sum(map(len, episodes))
-        if self._waiting_steps >= self._write_every:
+        self._waiting_steps += _steps(episodes)
+        if self._waiting_steps >= self._write_every or not self._has_tried:
             self.write()
 
     def write(self) -> None:
-        """Writes the episodes that wait."""
+        """Writes the episodes that wait; drops those that HDF5 can't store."""
         if not self._waiting:
             return
+        self._has_tried = True
+        with tempfile.TemporaryDirectory(dir=self._folder.parent) as name:
+            folder = Path(name)
+            try:
+                written = self._put(folder / "all")
+            except MemoryError:
+                raise
+            except Exception:
+                self._drop_refused(folder / "each")
+                if not self._waiting:
+                    return
+                written = self._put(folder / "rest")
+            self._append(written, folder)
+
+    def _put(self, folder: Path) -> Any:
+        """Returns a new storage in a folder, with the episodes that wait."""
+        storage = self._library.storage.new(folder, **self._spaces, **self._form)
+        storage.update_episodes([episode for _, episode in self._waiting])
+        return storage
+
+    def _append(self, storage: Any, spare: Path) -> None:
+        """Makes a storage, which has the episodes that wait, a part of the dataset.
+
+        Args:
+            storage: of `_put`.
+            spare: a folder for files that are not complete.
+        """
         part = self._folder / f"part_{len(self._parts)}.hdf5"
         first, count = self._episodes, len(self._waiting)
-        with tempfile.TemporaryDirectory(dir=self._folder.parent) as folder:
-            storage = self._library.storage.new(folder, **self._spaces, **self._form)
-            storage.update_episodes(self._waiting)
-            described = [
-                {**self._describe({"rewards": episode.rewards}), "id": first + i}
-                for i, episode in enumerate(self._waiting)
-            ]
-            storage.update_episode_metadata(described)
-            os.replace(Path(folder) / MAIN, part)
-            changed = shutil.copyfile(self._folder / MAIN, Path(folder) / "links")
-            with self._library.h5py.File(changed, "a", track_order=True) as file:
-                for i in range(count):
-                    name = f"episode_{first + i}"
-                    if name in file:
-                        # an exception came before the last lines of this method
-                        del file[name]
-                    file[name] = self._library.h5py.ExternalLink(part.name, f"episode_{i}")
-            os.replace(changed, self._folder / MAIN)
+        described = [
+            {**self._describe({"rewards": episode.rewards}), "id": first + i}
+            for i, (_, episode) in enumerate(self._waiting)
+        ]
+        storage.update_episode_metadata(described)
+        os.replace(storage.data_path / MAIN, part)
+        changed = shutil.copyfile(self._folder / MAIN, spare / "links")
+        with self._library.h5py.File(changed, "a", track_order=True) as file:
+            for i in range(count):
+                name = f"episode_{first + i}"
+                if name in file:
+                    # an exception came before the last lines of this method
+                    del file[name]
+                file[name] = self._library.h5py.ExternalLink(part.name, f"episode_{i}")
+        os.replace(changed, self._folder / MAIN)
         self._parts.append((part, count))
         self._episodes, self._steps = first + count, self._steps + self._waiting_steps
         self._waiting, self._waiting_steps = [], 0
         # only now are they part of the dataset
         self._write_metadata()
+
+    def _drop_refused(self, folder: Path) -> None:
+        """Drops those of the episodes that wait that HDF5 can't store, and notes why.
+
+        Args:
+            folder: for a storage in which each is tried.
+
+        Raises:
+            OSError: the disk is to blame, not an episode; none is dropped.
+        """
+        trial = self._library.storage.new(folder, **self._spaces, **self._form)
+        kept: list[tuple[int, EpisodeBuffer]] = []
+        refusals: list[tuple[str, Exception]] = []
+        for i, episode in self._waiting:
+            error = _try(trial, episode)
+            if error is None:
+                kept.append((i, episode))
+                continue
+            # the first is enough for the message
+            if not refusals or isinstance(error, OSError):
+                refusals.append((f"of environment {i}, {_fault(trial, episode, error)}", error))
+        dropped = len(self._waiting) - len(kept)
+        self._waiting, self._waiting_steps = kept, _steps(kept)
+        if dropped:
+            self._dropped += dropped
+            self._refusal = self._refusal or refusals[0]
+
+    def take_refusal(self) -> tuple[str, Exception] | None:
+        """Returns once which episodes were dropped, and the first one's error; None for none."""
+        if self._refusal is None:
+            return None
+        (which, error), count = self._refusal, self._dropped
+        self._refusal, self._dropped = None, 0
+        return (
+            f"{count} {'episode was' if count == 1 else 'episodes were'} dropped, as HDF5 can't"
+            f" store {'it' if count == 1 else 'them'} in the dataset {self._dataset_id}:"
+            f" {'that' if count == 1 else 'the first'} {which} ({type(error).__name__}: {error})"
+        ), error
 
     def _write_metadata(self) -> None:
         known = self._storage.read_raw_metadata(self._folder)
@@ -164,6 +232,82 @@ class DatasetStream:
         parts, self._parts = self._parts, []
         for part, _ in parts:
             part.unlink()
+
+    def remove(self) -> None:
+        """Removes the dataset, to which nothing has been added."""
+        shutil.rmtree(self._folder.parent)
+
+
+def _make(dataset_id: str, **arguments: Any) -> minari.MinariDataset:
+    """Makes a dataset without episodes; of one that Minari refuses nothing is left."""
+    known = library.load()
+    folder = known.path_of(dataset_id)
+    was_there = folder.exists()
+    try:
+        return known.minari.create_dataset_from_buffers(dataset_id, [], **arguments)
+    except BaseException as error:
+        # another program may make the same one in this moment
+        is_ours = not isinstance(error, FileExistsError) and "already exists" not in str(error)
+        if is_ours and not was_there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _steps(episodes: Sequence[tuple[int, EpisodeBuffer]]) -> int:
+    return sum(len(episode) for _, episode in episodes)
+
+
+def _try(storage: Any, episode: EpisodeBuffer) -> Exception | None:
+    """Writes an episode to a storage; returns the error if that fails, else None."""
+    try:
+        storage.update_episodes([episode])
+    except MemoryError:
+        raise
+    except Exception as error:
+        return error
+    return None
+
+
+def _fault(storage: Any, episode: EpisodeBuffer, error: Exception) -> str:
+    """Returns for which part an episode is refused, and what helps.
+
+    Args:
+        storage: in which parts are tried.
+        episode: which is refused.
+        error: of the episode.
+
+    Raises:
+        OSError: the error, if the disk is to blame: it refuses all.
+    """
+    bare = replace(episode, options=None, infos={})
+    stored = "numbers, texts, and arrays of these"
+    if _try(storage, bare) is None:
+        infos = episode.infos or {}
+        names = [n for n in infos if _try(storage, replace(bare, infos={n: infos[n]})) is not None]
+        if names:
+            return f"for the infos {names}: record {stored} only, by record_infos=[...]"
+        return f"for the options {quote(episode.options)} of its reset: give {stored}"
+    if isinstance(error, OSError):
+        raise error
+    return "for its observations, actions or seed: give spaces and seeds that fit"
+
+
+def check_stored(streams: Iterable[DatasetStream], what: str) -> None:
+    """Raises once for episodes that were dropped.
+
+    Args:
+        streams: which may have dropped some.
+        what: the method whose caller is told.
+
+    Raises:
+        ValueError: which were dropped, why, and what helps.
+    """
+    refusals = [found for stream in streams if (found := stream.take_refusal()) is not None]
+    if refusals:
+        raise ValueError(
+            f"{'; '.join(message for message, _ in refusals)}; all others are kept: call {what}()"
+            " again to go on"
+        ) from refusals[0][1]
 
 
 def check(dataset_id: str, *spaces: Space[Any]) -> None:

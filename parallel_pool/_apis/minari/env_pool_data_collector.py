@@ -149,9 +149,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the pool raises.
         """
-        self._recording.check_unfinished("send")
+        self._recording.check_call("send")
         with self._lock:
             self._pool.send(action, env_id)
             self._keep_actions(action, env_id)
@@ -172,9 +173,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the pool raises.
         """
-        self._recording.check_unfinished("async_reset")
+        self._recording.check_call("async_reset")
         with self._lock:
             self._pool.async_reset(env_id, seed=seed, options=options)
             self._keep_reset(env_id, seed, options)
@@ -232,9 +234,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the pool raises.
         """
-        self._recording.check_unfinished("step")
+        self._recording.check_call("step")
         try:
             step = self._pool.step(action, env_id, timeout=timeout)
         except PoolTimeoutError:
@@ -271,9 +274,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the pool raises.
         """
-        self._recording.check_unfinished("recv")
+        self._recording.check_call("recv")
         try:
             step = self._pool.recv(timeout=timeout, min_rows=min_rows)
         except PoolTimeoutError:
@@ -307,9 +311,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the pool raises.
         """
-        self._recording.check_unfinished("reset")
+        self._recording.check_call("reset")
         try:
             step = self._pool._rows.results(self._pool._reset(env_id, seed, options, timeout))
         except PoolTimeoutError:
@@ -394,6 +399,10 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Returns:
             The dataset, as `minari.load_dataset` loads it.
+
+        Raises:
+            ValueError: episodes were dropped, as they can't be stored; the next call returns what
+                this would have.
         """
         with self._lock:
             return self._recording.finish()

@@ -71,19 +71,19 @@ class Episodes:
         num_envs: int,
         observation_space: Space[Any],
         action_space: Space[Any],
-        infos: bool | Sequence[str],
+        infos: bool | tuple[str, ...],
     ) -> None:
         """
         Args:
             stream: gets the episodes that have ended.
             num_envs: environments, n.
             observation_space, action_space: of one environment.
-            infos: whether infos are recorded, or the names of those that are.
+            infos: what `check_infos` returns.
         """
         self._stream = stream
         self._num_envs = num_envs
         self._observation_space, self._action_space = observation_space, action_space
-        self._names = _checked(infos)
+        self._names = infos
         self._open: list[Episode | None] = [None] * num_envs
         self._is_open: Array = np.zeros(num_envs, np.bool_)
         self._all: Array = np.arange(num_envs)
@@ -194,7 +194,7 @@ class Episodes:
                 self._cut(i)
                 self.drop([i])
                 if episode.pieces:
-                    ended.append(self._buffer(episode))
+                    ended.append((i, self._buffer(episode)))
         self._stream.add(ended)
 
     def drop(self, env_ids: Iterable[int]) -> None:
@@ -306,8 +306,12 @@ class Episodes:
         episode.infos.append(chosen)
 
 
-def _checked(infos: Any) -> bool | tuple[str, ...]:
-    """Returns whether infos are recorded, or the names of those that are."""
+def check_infos(infos: Any) -> bool | tuple[str, ...]:
+    """Returns whether infos are recorded, or the names of those that are.
+
+    Raises:
+        TypeError: it is something else.
+    """
     if isinstance(infos, (bool, np.bool_)):
         return bool(infos)
     if isinstance(infos, str) or not isinstance(infos, Sequence):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool._apis.minari.dataset_stream import DatasetStream
-from parallel_pool._apis.minari.episodes import Episodes
+from parallel_pool._apis.minari.dataset_stream import DatasetStream, check_stored
+from parallel_pool._apis.minari.episodes import Episodes, check_infos
 from parallel_pool._apis.minari.starts import Starts
 from parallel_pool._engine.arguments import quote
 from parallel_pool._workers.process_pool import seeds_episodes
@@ -66,6 +66,8 @@ class Recording:
         if hasattr(env, "agents"):
             raise TypeError(AGENTS)
         _check_one_task(pool)
+        # all that can be refused, before there is a dataset
+        infos = check_infos(record_infos)
         self.dataset_id, self.num_envs = dataset_id, num_envs
         self._stream = DatasetStream(
             dataset_id,
@@ -75,7 +77,7 @@ class Recording:
             jpeg_encoding=jpeg_encoding,
             metadata=metadata,
         )
-        self.episodes = Episodes(self._stream, num_envs, *spaces, record_infos)
+        self.episodes = Episodes(self._stream, num_envs, *spaces, infos)
         self.starts = Starts(num_envs, seeds_episodes=seeds_episodes(pool))
         self._dataset: minari.MinariDataset | None = None
 
@@ -85,23 +87,31 @@ class Recording:
         self.episodes.drop(env_ids)
         self.starts.forget(env_ids)
 
-    def check_unfinished(self, what: str) -> None:
-        """Refuses a call after `finish`.
+    def check_call(self, what: str) -> None:
+        """Refuses a call after `finish`, and once that which follows on episodes that were dropped.
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored.
         """
         if self._dataset is not None:
             raise StateError(
                 f"{what}() after finish(): the dataset {self.dataset_id} is complete; step the"
                 " environments without the collector, or record another"
             )
+        check_stored([self._stream], what)
 
     def finish(self) -> minari.MinariDataset:
-        """Returns the complete dataset; episodes that have not ended are recorded as truncated."""
+        """Returns the complete dataset; episodes that have not ended are recorded as truncated.
+
+        Raises:
+            ValueError: episodes were dropped, as they can't be stored; the next call returns the
+                dataset.
+        """
         if self._dataset is None:
             self.episodes.end(range(self.num_envs))
             self._dataset = self._stream.finish()
+            check_stored([self._stream], "finish")
         return self._dataset
 
 

@@ -128,10 +128,11 @@ class VecEnvDataCollector(Uncopied, VecEnvWrapper):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
         recording = self._recording
-        recording.check_unfinished("reset")
+        recording.check_call("reset")
         inner = self.venv.unwrapped
         # the reset forgets them
         seeds, options = list(inner._seeds), list(inner._options)
@@ -160,9 +161,10 @@ class VecEnvDataCollector(Uncopied, VecEnvWrapper):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._recording.check_unfinished("step_async")
+        self._recording.check_call("step_async")
         try:
             self.venv.step_async(actions)
         except BaseException:
@@ -182,9 +184,10 @@ class VecEnvDataCollector(Uncopied, VecEnvWrapper):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._recording.check_unfinished("step_wait")
+        self._recording.check_call("step_wait")
         try:
             result: Any = self.venv.step_wait()
             self._record(*result)
@@ -234,6 +237,10 @@ class VecEnvDataCollector(Uncopied, VecEnvWrapper):
 
         Returns:
             The dataset, as `minari.load_dataset` loads it.
+
+        Raises:
+            ValueError: episodes were dropped, as they can't be stored; the next call returns what
+                this would have.
         """
         return self._recording.finish()
 

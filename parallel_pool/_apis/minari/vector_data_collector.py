@@ -45,6 +45,9 @@ class VectorDataCollector(Uncopied, Wrapper):
     exception of `step` or `reset` drops the episodes that have not ended, and so does a worker that
     was restarted the episodes of its environments.
 
+    An episode that HDF5 can't store, one with an info None, say, is dropped alone. A ValueError
+    says so once: of the next call, before that does anything, or of `finish`.
+
     Attributes:
         env: the vector environment.
         dataset_id: of the dataset.
@@ -143,9 +146,10 @@ class VectorDataCollector(Uncopied, Wrapper):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._recording.check_unfinished("reset")
+        self._recording.check_call("reset")
         # the environments remove the mask
         own = None if options is None else dict(options)
         try:
@@ -174,9 +178,10 @@ class VectorDataCollector(Uncopied, Wrapper):
 
         Raises:
             StateError: the dataset is finished.
+            ValueError: episodes were dropped, as they can't be stored; nothing else was done.
             Exception: what the environments raise.
         """
-        self._recording.check_unfinished("step")
+        self._recording.check_call("step")
         try:
             result = self.env.step(actions)
             self._record(actions, *result)
@@ -230,6 +235,10 @@ class VectorDataCollector(Uncopied, Wrapper):
 
         Returns:
             The dataset, as `minari.load_dataset` loads it.
+
+        Raises:
+            ValueError: episodes were dropped, as they can't be stored; the next call returns what
+                this would have.
         """
         return self._recording.finish()
 

@@ -291,6 +291,46 @@ def test_episodes_that_failed_are_dropped(on_error: str, mode: AutoresetMode) ->
             assert counts == list(range(first, first + len(ends) + 1))
 
 
+def test_episodes_that_cannot_be_stored_are_dropped_alone() -> None:
+    """One exception tells of all agents; the dataset of each has all else."""
+    made = PoolParallelEnv([Guests] * 2, num_workers=0)
+    envs = AgentDataCollector(made, "dropped-v0")
+    rng = np.random.default_rng(1)
+
+    def step() -> None:
+        envs.step({agent: batch_of(made, agent, rng) for agent in made.possible_agents})
+
+    envs.reset(seed=1, options={"name": None})
+    step()
+    # cuts the episodes of all agents off
+    envs.reset()
+    with pytest.raises(ValueError, match=r"dropped/host-v0: .* dropped/guest-v0: .*call step\(\)"):
+        step()
+    for _ in range(20):
+        step()
+    datasets = envs.finish()
+    envs.close()
+    assert min(dataset.total_episodes for dataset in datasets.values()) > 2
+
+
+def test_a_refused_argument_leaves_no_dataset(datasets: Path) -> None:
+    """Nor does an agent whose dataset exists leave those of the others."""
+    minari.create_dataset_from_buffers(
+        "spread/agent_1-v0",
+        [],
+        observation_space=spaces.Discrete(2),
+        action_space=spaces.Discrete(2),
+    )
+    with PoolParallelEnv("mpe/simple_spread_v3", 2) as made:
+        with pytest.raises(TypeError, match="record_infos=4"):
+            AgentDataCollector(made, "spread-v0", record_infos=4)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="agent_1-v0 already exists"):
+            AgentDataCollector(made, "spread-v0")
+        assert list(minari.list_local_datasets()) == ["spread/agent_1-v0"]
+        minari.delete_dataset("spread/agent_1-v0")
+        AgentDataCollector(made, "spread-v0").finish()
+
+
 def test_what_is_wrong_is_refused(datasets: Path) -> None:
     with PoolParallelEnv("mpe/simple_spread_v3", 2) as made:
         with pytest.raises(ValueError, match="a name with a version"):

@@ -23,6 +23,8 @@ from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
 minari = pytest.importorskip("minari", reason="recording needs Minari")
 pytest.importorskip("h5py", reason="recording needs h5py")
 
+from minari.dataset._storages.hdf5_storage import HDF5Storage  # noqa: E402
+
 from parallel_pool.compat.minari import EnvPoolDataCollector, VectorDataCollector  # noqa: E402
 from tests.support.minari_files import (  # noqa: E402
     Singles,
@@ -447,6 +449,43 @@ def test_actions_have_the_dtypes_that_the_agent_gave(batch_size: int, datasets: 
     assert_same_episodes(found, player.singles.finish(datasets))
     forms = {episode["actions"]["form"][0] for episode in found}
     assert forms == {"int8", "float32"}
+
+
+def test_an_episode_that_cannot_be_stored_is_dropped_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call that follows says so, whichever it is, and does nothing else."""
+    store = HDF5Storage.update_episodes
+
+    def refuse(self: Any, episodes: Any) -> None:
+        if any(episode.seed == 13 for episode in episodes):
+            raise TypeError("thirteen")
+        store(self, episodes)
+
+    monkeypatch.setattr(HDF5Storage, "update_episodes", refuse)
+    made = make_gymnasium(POLE, num_envs=2, max_episode_steps=3)
+    envs = EnvPoolDataCollector(made, "dropped-v0", write_every=6)
+    zeros = np.zeros(2, int)
+    calls: dict[str, Callable[[], Any]] = {
+        "recv": envs.recv,
+        "send": lambda: envs.send(zeros),
+        "step": lambda: envs.step(zeros),
+        "async_reset": envs.async_reset,
+        "reset": envs.reset,
+    }
+    for name, call in calls.items():
+        envs.reset(seed=[12, 13])
+        for _ in range(3):
+            envs.step(zeros)
+        if name == "recv":
+            made.send(zeros)
+        message = rf"^1 .* of environment 1, .*thirteen.* call {name}\(\) again to go on$"
+        with pytest.raises(ValueError, match=message):
+            call()
+        call()
+        if name in {"send", "async_reset"}:
+            envs.recv()
+    dataset = envs.finish()
+    envs.close()
+    assert seeds_of(dataset) == [12] * len(calls)
 
 
 def test_close_completes_the_dataset_and_closes() -> None:

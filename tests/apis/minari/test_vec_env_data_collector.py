@@ -353,6 +353,29 @@ def test_close_completes_the_dataset_and_closes() -> None:
     assert envs.finish().total_steps == 2
 
 
+def test_an_episode_that_cannot_be_stored_is_dropped_alone() -> None:
+    """The next step says so, before it is begun."""
+    envs = VecEnvDataCollector(dummy(2), "dropped-v0", record_infos=KEPT, write_every=1)
+    envs.seed(1)
+    envs.set_options([{"low": 0.5, "name": None}, {"low": 0.5}])
+    envs.reset()
+    taken = 0
+    with pytest.raises(ValueError, match=r"for the options .*'name': None.* call step_async\(\)"):
+        for _ in range(20):
+            envs.step(sampled(envs))
+            taken += 1
+    assert {env.taken for env in envs.get_attr("unwrapped")} == {taken}
+    for _ in range(20):
+        envs.step(sampled(envs))
+        taken += 1
+    dataset = envs.finish()
+    envs.close()
+    # all but the first of one
+    first = 2 * taken - dataset.total_steps
+    assert 2 <= first <= 8
+    assert len(dataset) > 2
+
+
 def test_infos_that_come_and_go_are_refused() -> None:
     envs = VecEnvDataCollector(dummy(1), "infos-v0", record_infos=True)
     envs.reset()

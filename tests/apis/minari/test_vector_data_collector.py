@@ -23,6 +23,8 @@ from parallel_pool.errors import StateError
 minari = pytest.importorskip("minari", reason="recording needs Minari")
 pytest.importorskip("h5py", reason="recording needs h5py")
 
+from minari.dataset._storages.hdf5_storage import HDF5Storage  # noqa: E402
+
 from parallel_pool.compat.minari import VectorDataCollector  # noqa: E402
 from tests.support.minari_files import (  # noqa: E402
     Singles,
@@ -228,21 +230,22 @@ def test_long_episodes_cross_blocks(datasets: Path, monkeypatch: pytest.MonkeyPa
 
 
 class Patient(gymnasium.Env[Any, Any]):
-    """Takes every action; an episode has three steps."""
+    """Takes every action; an episode has three steps, and the info x in each."""
 
     observation_space = spaces.Box(-9, 9, (2,), np.float32)
 
-    def __init__(self, action_space: Any) -> None:
-        self.action_space = action_space
+    def __init__(self, action_space: Any, info: Any = 1.0) -> None:
+        self.action_space, self.info = action_space, info
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.steps = 0
-        return np.zeros(2, np.float32), {}
+        return np.zeros(2, np.float32), {"x": self.info}
 
     def step(self, action: Any) -> Any:
         self.steps += 1
-        return np.full(2, self.steps, np.float32), 1.0, self.steps == 3, False, {}
+        shown = np.full(2, self.steps, np.float32)
+        return shown, 1.0, self.steps == 3, False, {"x": self.info}
 
 
 NUMBERS = spaces.Box(-1000, 1000, (2,), np.float32)
@@ -353,8 +356,18 @@ def test_what_is_wrong_is_refused(datasets: Path) -> None:
     made = cart_pole(2, MODES[0])
     with pytest.raises(TypeError, match="record_infos='kind'"):
         VectorDataCollector(made, "a-v0", record_infos="kind")
-    with pytest.raises(ValueError, match="already exists"):
-        VectorDataCollector(made, "a-v0")
+    # nothing is left, so that the same call with other arguments is taken
+    assert not (datasets / "a-v0").exists()
+    with pytest.raises(gymnasium.error.NameNotFound):
+        VectorDataCollector(made, "a-v0", eval_env="Nothing-v0")
+    with pytest.raises(AssertionError):
+        # Minari takes a text, or a set
+        VectorDataCollector(made, "a-v0", author=["one", "other"])
+    VectorDataCollector(made, "a-v0").finish()
+    for wrong in ({}, {"authors": "me"}, {"author": ["me"]}):
+        with pytest.raises((TypeError, ValueError), match=r"already exists|unexpected keyword"):
+            VectorDataCollector(made, "a-v0", **wrong)
+    assert minari.load_dataset("a-v0").total_episodes == 0
     with pytest.raises(ValueError, match="dataset_id='b': give a name with a version"):
         VectorDataCollector(made, "b")
     with pytest.raises(ValueError, match="Malformed dataset ID"):
@@ -427,6 +440,87 @@ def test_infos_that_come_and_go_are_refused() -> None:
     envs = VectorDataCollector(PoolVectorEnv([Zoo], num_workers=0), "b-v0", record_infos=["last"])
     with pytest.raises(ValueError, match="names 'last'"):
         envs.reset(seed=1)
+    envs.close()
+
+
+def patients(*infos: Any) -> Any:
+    return SyncVectorEnv(
+        [lambda info=info: Patient(spaces.Discrete(3), info) for info in infos],
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+
+
+@pytest.mark.parametrize("write_every", [4, 100_000])
+def test_an_episode_that_cannot_be_stored_is_dropped_alone(write_every: int) -> None:
+    """The next call says so, once and before it steps; no step and no other episode is lost."""
+    made = patients(None, 1.0, 2.0)
+    envs = VectorDataCollector(made, "dropped-v0", record_infos=True, write_every=write_every)
+    envs.reset(seed=1)
+    for step in range(1, 4):
+        # of the third info on
+        made.envs[0].unwrapped.info = None if step < 3 else 0.0
+        # the first episodes that end are written at once
+        assert (envs.step([0, 0, 0])[0] == step % 3).all()
+    message = (
+        r"1 episode was dropped, as HDF5 can't store it in the dataset dropped-v0: that of"
+        r" environment 0, for the infos \['x'\]: record .* by record_infos=\[\.\.\.\] \(TypeError:"
+        r" .*\); all others are kept: call step\(\) again"
+    )
+    with pytest.raises(ValueError, match=message):
+        envs.step([1, 1, 1])
+    for step in range(1, 9):
+        assert (envs.step([1, 1, 1])[0] == step % 3).all()
+    dataset = envs.finish()
+    envs.close()
+    assert dataset.total_steps == 2 * 3 + 3 * 8
+    for episode in dataset:
+        assert (episode.actions == episode.actions[0]).all()
+        assert (episode.infos["x"] == episode.infos["x"][0]).all()
+
+
+@pytest.mark.parametrize("level", [None, np.zeros(100_000)], ids=["none", "large"])
+def test_options_that_cannot_be_stored_drop_their_episodes(level: Any) -> None:
+    envs = VectorDataCollector(patients(1.0, 2.0), "options-v0")
+    envs.reset(seed=1, options={"level": level})
+    for _ in range(3):
+        envs.step([0, 0])
+    message = r"2 episodes were .* of environment 0, for the options {'level': (None|array.*)} of"
+    with pytest.raises(ValueError, match=message):
+        envs.reset()
+    envs.reset(options={"level": 3})
+    for _ in range(4):
+        envs.step([0, 0])
+    dataset = envs.finish()
+    envs.close()
+    assert [len(episode.rewards) for episode in dataset] == [3, 3, 1, 1]
+
+
+def test_finish_says_what_was_dropped_after_the_dataset_is_complete() -> None:
+    envs = VectorDataCollector(patients(None, 1.0), "last-v0", record_infos=True)
+    envs.reset(seed=1)
+    envs.step([0, 0])
+    with pytest.raises(ValueError, match=r"1 episode was .* call finish\(\) again"):
+        envs.close()
+    assert envs.env.closed
+    assert minari.load_dataset("last-v0").total_episodes == 1
+    assert envs.finish() is envs.finish()
+    envs.close()
+
+
+def test_a_full_disk_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Any, episodes: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    envs = VectorDataCollector(patients(1.0, 2.0), "full-v0", record_infos=True)
+    envs.reset(seed=1)
+    for _ in range(10):
+        envs.step([0, 0])
+    with monkeypatch.context() as patched:
+        patched.setattr(HDF5Storage, "update_episodes", fail)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                envs.finish()
+    assert envs.finish().total_steps == 20
     envs.close()
 
 
