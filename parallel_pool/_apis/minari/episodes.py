@@ -159,7 +159,7 @@ class Episodes:
         seen = _columns(self._observation_space, observations)
         done = _columns(self._action_space, self._batched(actions))
         columns = [*seen, *done, np.asarray(rewards, np.float64), terminations, truncations]
-        kind = tuple(column.dtype for column in columns)
+        kind = tuple([column.dtype for column in columns])
         if kind != self._kind:
             self._change_kind(kind, columns)
         for i in ids[self._next[ids] == self._rows].tolist():
