@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import tracemalloc
 from typing import Any
 
+import numpy as np
 import pytest
+from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +119,29 @@ def test_long_messages_take_no_long_time(text: str) -> None:
     with pytest.raises(RequestError):
         raise RequestError("", str(messages.read(text)))
     assert time.process_time() - start < 2
+
+
+BOX = spaces.Box(-1, 1, (3,), np.float32)
+LARGE_ACTIONS: list[Any] = [
+    ["a" * 50_000] + [""] * 200,
+    [["a" * 50_000]] + [[""]] * 200,
+    [1, ["a" * 50_000] + [""] * 200],
+    {"base64": "", "dtype": "f4," * 300_000, "shape": [1]},
+    {"base64": "", "dtype": "f4", "shape": [9] * 150_000},
+]
+
+
+@pytest.mark.parametrize("value", LARGE_ACTIONS, ids=range(len(LARGE_ACTIONS)))
+def test_large_actions_take_no_long_time_and_no_memory(value: Any) -> None:
+    tracemalloc.start()
+    try:
+        start = time.process_time()
+        with pytest.raises(ValueError, match="action is"):
+            from_json(value, BOX, "action")
+        assert time.process_time() - start < 0.5
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_brackets_in_texts_are_not_nested() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,9 @@ from parallel_pool._engine.arguments import quote
 Reader = Callable[[Any, Any, str, bool], Any]
 # by kind of a space's dtype, the kinds of arrays that may stand for it
 KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
+# Characters of a dtype's name, and dimensions of an array: NumPy's have no more. Hundreds of
+# thousands would take seconds to parse, and to multiply.
+MAX_DTYPE, MAX_DIMENSIONS = 32, 64
 
 
 def from_json(value: Any, space: spaces.Space[Any], where: str, *, is_action: bool = True) -> Any:
@@ -108,6 +112,9 @@ def _array(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any], where: str)
 
 
 def _from_lists(value: Any, where: str) -> np.ndarray[Any, Any]:
+    # NumPy would give each item the size of the longest text
+    if _has_text(value):
+        raise ValueError(f"{where} is {quote(value)}: give numbers")
     try:
         array = np.asarray(value)
     except (ValueError, OverflowError):
@@ -117,13 +124,30 @@ def _from_lists(value: Any, where: str) -> np.ndarray[Any, Any]:
     return array
 
 
+def _has_text(value: Any) -> bool:
+    """Returns whether a text is in nested lists.
+
+    It looks at all lists of a depth together, which takes less time than `np.asarray`.
+    """
+    items, kinds = [value], {type(value)}
+    while list in kinds and str not in kinds:
+        lists = items if len(kinds) == 1 else [each for each in items if type(each) is list]
+        items = list(itertools.chain.from_iterable(lists))
+        kinds = set(map(type, items))
+    return str in kinds
+
+
 def _from_base64(value: dict[str, Any], where: str) -> np.ndarray[Any, Any]:
     wrong = ValueError(f'{where} is {quote(value)}: give lists, or "base64", "dtype" and "shape"')
-    shape = value.get("shape")
-    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+    shape, name = value.get("shape"), value.get("dtype")
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS:
+        raise wrong
+    if not all(type(n) is int and n >= 0 for n in shape):
+        raise wrong
+    if not isinstance(name, str) or len(name) > MAX_DTYPE:
         raise wrong
     try:
-        dtype = np.dtype(str(value.get("dtype")))
+        dtype = np.dtype(name)
         data = base64.b64decode(value["base64"], validate=True)
     except (KeyError, TypeError, ValueError, SyntaxError, binascii.Error):
         raise wrong from None
