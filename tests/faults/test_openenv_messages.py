@@ -20,7 +20,7 @@ from parallel_pool._apis.openenv.messages import RequestError
 from parallel_pool.compat.openenv import OpenEnvApp
 from parallel_pool.leases import LeasePool
 from tests.apis.openenv.test_json_forms import SPACES
-from tests.support.asgi import Peer, request
+from tests.support.asgi import Peer, exchange, request
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -142,6 +142,41 @@ def test_large_actions_take_no_long_time_and_no_memory(value: Any) -> None:
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
+
+
+def no_memory(*_: Any, **__: Any) -> Any:
+    raise MemoryError
+
+
+@pytest.mark.parametrize("name", ["messages.json.loads", "session.from_json"])
+def test_no_memory_for_a_message_is_an_error_of_that_message(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = '{"type": "step", "data": {"action": 0}}'
+
+    async def play(app: OpenEnvApp) -> None:
+        async with Peer(app) as peer:
+            await peer.reset()
+            with monkeypatch.context() as patch:
+                patch.setattr(f"parallel_pool._apis.openenv.{name}", no_memory)
+                peer.send(step)
+                answer = await peer.receive()
+            error = json.loads(answer["text"])["data"]
+            assert error["code"] == "EXECUTION_ERROR" and "no memory" in error["message"]
+            assert (await peer.ask(step))["type"] == "observation"
+
+    with LeasePool("CartPole-v1") as pool:
+        asyncio.run(play(OpenEnvApp(pool, token=None)))
+
+
+def test_no_memory_for_a_request_is_an_error_of_that_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(messages.json, "loads", no_memory)
+    with LeasePool("CartPole-v1") as pool:
+        app = OpenEnvApp(pool, token=None)
+        status, _, answer = asyncio.run(exchange(app, "POST", "/reset", b"{}"))
+    assert status == 503 and b"no memory" in answer
 
 
 def test_brackets_in_texts_are_not_nested() -> None:

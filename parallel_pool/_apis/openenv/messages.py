@@ -45,7 +45,8 @@ def read(text: str | bytes) -> dict[str, Any]:
     """Returns the object that a message holds; `{}` for an empty one.
 
     Raises:
-        RequestError: it is no JSON, is nested too deeply, or is something else than an object.
+        RequestError: it is no JSON, is nested too deeply, is something else than an object, or there
+            is no memory for what it holds.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
@@ -54,9 +55,16 @@ def read(text: str | bytes) -> dict[str, Any]:
         found = json.loads(decoded or "{}")
     except (ValueError, RecursionError) as error:
         raise RequestError(INVALID_JSON, f"Invalid JSON: {error}", 400) from None
+    except MemoryError:
+        raise no_memory() from None
     if not isinstance(found, dict):
         raise RequestError(VALIDATION_ERROR, f"{quote(found)}: give an object")
     return found
+
+
+def no_memory() -> RequestError:
+    """Returns the error of a message that the server has no memory to read."""
+    return RequestError(EXECUTION_ERROR, "no memory is left to read this message", 503)
 
 
 def _is_deep(text: str) -> bool:

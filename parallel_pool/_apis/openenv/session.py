@@ -72,7 +72,8 @@ class Session:
         """Makes a step with the field "action"; "metadata", which all actions have, is ignored.
 
         Raises:
-            RequestError: the action is not in its space, or the environment has failed.
+            RequestError: the action is not in its space, there is no memory to read it, or the
+                environment has failed.
         """
         messages.only(data, "action", "metadata")
         if "action" not in data:
@@ -81,6 +82,8 @@ class Session:
             action = from_json(data["action"], self._lease.action_space, "action")
         except ValueError as error:
             raise RequestError(VALIDATION_ERROR, str(error)) from None
+        except MemoryError:
+            raise messages.no_memory() from None
         try:
             result = self._result(*await self._lease.step(action, timeout=self._step_timeout))
         except Exception as error:
