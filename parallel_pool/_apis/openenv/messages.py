@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parallel_pool._engine.arguments import quote
+from parallel_pool._workers.watch.failures import without_traceback
 
 # OpenEnv's codes of errors
 INVALID_JSON = "INVALID_JSON"
@@ -45,8 +46,8 @@ def read(text: str | bytes) -> dict[str, Any]:
     """Returns the object that a message holds; `{}` for an empty one.
 
     Raises:
-        RequestError: it is no JSON, is nested too deeply, is something else than an object, or there
-            is no memory for what it holds.
+        RequestError: it is no JSON, is nested too deeply, is something else than an object, or
+            there is no memory for what it holds.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
@@ -101,8 +102,11 @@ def error_frame(error: RequestError) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Returns what a client may know of an exception: its type and a text of limited length."""
-    text = f"{type(error).__name__}: {error}"
+    """Returns what a client may know of an exception: its type and a text of limited length.
+
+    The traceback of an environment is not for clients: it shows files and lines of the server.
+    """
+    text = without_traceback(f"{type(error).__name__}: {error}")
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]}..."
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool._apis.openenv import messages
 from parallel_pool._apis.openenv.json_values import to_json
 from parallel_pool._apis.openenv.messages import EXECUTION_ERROR, VALIDATION_ERROR, RequestError
+from parallel_pool._engine.arguments import quote
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ class Tasks:
 
     async def splits(self, body: Mapping[str, Any]) -> Any:
         """Returns names and types of the splits."""
-        return [_split(each) for each in await self._call("list_splits")]
+        found = await self._call("list_splits")
+        if not isinstance(found, list):
+            wrong = f"list_splits returned {quote(found)}: it must return a list"
+            raise RequestError(EXECUTION_ERROR, wrong, 500)
+        return [_split(each) for each in found]
 
     async def tasks(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Returns all tasks of a split."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # how many failed environments a message lists
 MAX_LISTED = 8
+# before the traceback in a message; with num_workers=0 there is no worker
+IN_WORKER, IN_ENVIRONMENT = "\n\nIn the worker process:\n", "\n\nIn the environment:\n"
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,9 @@ def raise_failure(
 
     Raises the `EnvError` itself if the exception could not be pickled.
     """
-    # with num_workers=0 there is none
-    where = "In the environment" if failure.pid == os.getpid() else "In the worker process"
+    where = IN_ENVIRONMENT if failure.pid == os.getpid() else IN_WORKER
     error = EnvError(
-        f"{what}: {failure.kind}: {failure.text}{more}\n\n{where}:\n{failure.traceback}",
-        env_ids,
-        batch,
+        f"{what}: {failure.kind}: {failure.text}{more}{where}{failure.traceback}", env_ids, batch
     )
     own = failure.exception()
     # SystemExit and the like, which end a program, must not end this one
@@ -109,3 +108,10 @@ def raise_failure(
         raise error
     own.add_note(what)
     raise own from error
+
+
+def without_traceback(message: str) -> str:
+    """Returns what a message of `raise_failure` says before the traceback."""
+    for where in (IN_WORKER, IN_ENVIRONMENT):
+        message = message.partition(where)[0]
+    return message

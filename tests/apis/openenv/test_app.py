@@ -9,9 +9,12 @@ from typing import Any
 import gymnasium
 import pytest
 
+from parallel_pool._apis.openenv.messages import reason
+from parallel_pool._workers.watch.failures import IN_ENVIRONMENT, IN_WORKER
 from parallel_pool.compat.openenv import OpenEnvApp
+from parallel_pool.errors import EnvError
 from parallel_pool.leases import LeasePool
-from tests.apis.openenv.served_envs import run
+from tests.apis.openenv.served_envs import Served, run
 from tests.support.asgi import LOCAL, Peer, request
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -196,6 +199,42 @@ def test_the_task_api() -> None:
         assert status == 500 and "KeyError" in found["detail"]
 
     run(play, name="Mine")
+
+
+class Odd(Served):
+    """Has tasks that fail, and no splits."""
+
+    def list_splits(self) -> Any:
+        return None
+
+    def list_tasks(self, split: str) -> Any:
+        raise SystemExit(split)
+
+
+def test_splits_that_are_no_list_are_an_error_of_the_environment() -> None:
+    async def play(app: OpenEnvApp) -> None:
+        status, found = await request(app, "GET", "/environment/splits")
+        detail = "list_splits returned None: it must return a list"
+        assert (status, found) == (500, {"detail": detail})
+
+    with LeasePool([Odd], start_method="fork") as pool:
+        asyncio.run(play(OpenEnvApp(pool, token=None)))
+
+
+def test_clients_get_no_traceback_of_an_environment() -> None:
+    async def play(app: OpenEnvApp) -> None:
+        status, found = await request(app, "POST", "/environment/tasks", b'{"split": "train"}')
+        assert status == 500 and "SystemExit: train" in found["detail"]
+        assert "Traceback" not in found["detail"] and ".py" not in found["detail"]
+
+    with LeasePool([Odd], start_method="fork") as pool:
+        asyncio.run(play(OpenEnvApp(pool, token=None)))
+
+
+@pytest.mark.parametrize("where", [IN_WORKER, IN_ENVIRONMENT])
+def test_a_reason_ends_before_the_traceback(where: str) -> None:
+    error = EnvError(f"step: ValueError: as asked{where}Traceback ...", [0], ())
+    assert reason(error) == "EnvError: step: ValueError: as asked"
 
 
 def test_environments_without_tasks() -> None:
