@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -76,6 +78,24 @@ def test_a_slow_request_is_ended(start: bytes, monkeypatch: pytest.MonkeyPatch) 
             answer = read_all(peer)
             assert time.monotonic() - begun < 10
             assert (b"408" in answer) == start.startswith(b"POST")
+        works(url, app)
+
+
+def test_a_client_that_takes_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some sixty of them would be all that the server allows, and others be refused for ever."""
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(connection, "SEND_TIMEOUT", 0.2)
+    with pool_of(1) as pool, serving(app := OpenEnvApp(pool, token=None)) as url:
+        with socket.socket() as peer:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            peer.settimeout(0.5)
+            peer.connect(port_of(url))
+            with contextlib.suppress(OSError):
+                while True:
+                    peer.sendall(b"GET /web HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+            ends = select.poll()
+            ends.register(peer, 0)
+            wait_for(lambda: ends.poll(0))
         works(url, app)
 
 

@@ -1,17 +1,22 @@
-"""Connection: one of uvicorn's, which is closed if a request does not come in time."""
+"""Connection: one of uvicorn's, which ends if a request comes late, or its answer is taken late."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 # seconds in which the head of a request must have come
 HEAD_TIMEOUT = 10.0
+# seconds after that in which the client must have taken what was sent
+SEND_TIMEOUT = 50.0
 
 
 class Connection(H11Protocol):
-    """Closes a connection that sends no request, or sends one slowly: uvicorn itself would wait."""
+    """Closes a connection that sends no request, or sends one slowly, and cuts off a client that
+    does not take its answers: uvicorn itself would wait."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -29,13 +34,37 @@ class Connection(H11Protocol):
         self._await_request()
         super().on_response_complete()
 
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        # the client takes its answers: it is not to be cut off for the time before
+        self._await_request()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        if self.flow.write_paused:
+            # The WebSocket would not know, and write on. Who waits for answers has taken them.
+            self.transport.abort()
+            return
+        super().handle_websocket_upgrade(event)
+
     def _await_request(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self.loop.call_later(HEAD_TIMEOUT, self._end_if_idle)
+        self._wait(HEAD_TIMEOUT, self._end_if_idle)
 
     def _end_if_idle(self) -> None:
         is_web_socket = self.transport.get_protocol() is not self
         is_answering = self.cycle is not None and not self.cycle.response_complete
-        if not is_web_socket and not is_answering:
-            self.transport.close()
+        if not self.transport.is_closing():
+            if is_web_socket:
+                return
+            if is_answering and not self.flow.write_paused:
+                # the app takes its time
+                self._await_request()
+                return
+            if not is_answering:
+                self.transport.close()
+        # which waits, as an answer does, for a client that takes nothing
+        self._wait(SEND_TIMEOUT, self.transport.abort)
+
+    def _wait(self, seconds: float, callback: Callable[[], object]) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(seconds, callback)
