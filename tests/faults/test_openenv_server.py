@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn", reason="needs the extra openenv")
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from parallel_pool._apis.openenv import asgi, connection
+from parallel_pool._apis.openenv import asgi, connection, server
 from parallel_pool._apis.openenv.server import Server
 from parallel_pool.compat.openenv import OpenEnvApp
 from parallel_pool.leases import LeasePool
@@ -56,6 +56,10 @@ def read_all(peer: socket.socket) -> bytes:
     return found
 
 
+HANDSHAKE = (
+    b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 SLOW = [
     b"",
     b"GET /health HTT",
@@ -96,6 +100,26 @@ def test_a_client_that_takes_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPat
             ends = select.poll()
             ends.register(peer, 0)
             wait_for(lambda: ends.poll(0))
+        works(url, app)
+
+
+def test_a_client_that_takes_no_message_loses_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PING", 0.5)
+    large = 8 << 20
+    with (
+        pool_of(1) as pool,
+        serving(app := OpenEnvApp(pool, token=None, max_message=large)) as url,
+        socket.socket() as peer,
+    ):
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        peer.connect(port_of(url))
+        peer.sendall(HANDSHAKE)
+        assert peer.recv(1) == b"H"
+        wait_for(lambda: pool.num_free == 0)
+        # the answer shows it twice
+        message = json.dumps({"type": "reset", "data": {"more": "x" * (large - 100)}}).encode()
+        peer.sendall(b"\x81\xff%b\0\0\0\0%b" % (len(message).to_bytes(8), message))
+        wait_for(lambda: pool.num_free == 1)
         works(url, app)
 
 

@@ -1,4 +1,5 @@
-"""WebConnection: stops reading only while the app is behind its client."""
+"""WebConnection: stops reading only while the app is behind its client, and waits for no client
+that takes nothing."""
 
 from __future__ import annotations
 
@@ -27,8 +28,17 @@ HEAD = (
 MESSAGE = b"\x81\x81\0\0\0\0a"
 
 
+def ping(name: bytes) -> bytes:
+    return b"\x89\x81\0\0\0\0" + name
+
+
+def pong(name: bytes) -> bytes:
+    """Returns the answer of a server."""
+    return b"\x8a\x01" + name
+
+
 class Transport(asyncio.Transport):
-    """Counts how often reading was stopped and begun again."""
+    """Counts how often reading was stopped and begun again; a close waits for ever."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,6 +53,9 @@ class Transport(asyncio.Transport):
 
     def close(self) -> None:
         pass
+
+    def abort(self) -> None:
+        self.calls.append("abort")
 
     def pause_reading(self) -> None:
         self.calls.append("pause")
@@ -121,3 +134,65 @@ def test_many_messages_at_once_stop_the_reading_once() -> None:
     transport = run(play)
     assert transport.calls == ["pause", "resume"]
     assert transport.written.endswith(b"\x81\x01b" * 9)
+
+
+def test_of_pings_whose_answers_are_not_taken_the_last_is_answered() -> None:
+    """Answers to all would fill the memory of the server."""
+
+    async def play(connection: WebConnection, transport: Transport, may_answer: Any) -> None:
+        connection.pause_writing()
+        before = len(transport.written)
+        for name in (b"a", b"b", b"c"):
+            connection.data_received(ping(name))
+        connection.data_received(ping(b"d") + ping(b"e"))
+        assert len(transport.written) == before
+        connection.resume_writing()
+        connection.data_received(ping(b"f"))
+        assert transport.written[before:] == pong(b"d") + pong(b"e") + pong(b"f")
+
+    run(play)
+
+
+def test_a_client_that_answers_no_ping_is_cut_off() -> None:
+    async def play(connection: WebConnection, transport: Transport, may_answer: Any) -> None:
+        connection.send_keepalive_ping()
+        connection.keepalive_timeout()
+
+    assert run(play).calls == ["abort"]
+
+
+def test_a_client_that_is_ahead_is_not_cut_off_for_an_answer_that_was_not_read() -> None:
+    async def play(connection: WebConnection, transport: Transport, may_answer: Any) -> None:
+        for _ in range(3):
+            connection.data_received(MESSAGE)
+            await settled()
+        connection.send_keepalive_ping()
+        connection.keepalive_timeout()
+        may_answer.set()
+        await settled()
+        assert transport.calls == ["pause", "resume"]
+        # it is read again, and has its time to answer
+        assert connection.pong_timer is not None
+        connection.keepalive_timeout()
+
+    assert run(play).calls == ["pause", "resume", "abort"]
+
+
+def test_a_client_that_sends_no_more_ends_its_session() -> None:
+    async def play(connection: WebConnection, transport: Transport, may_answer: Any) -> None:
+        (session,) = connection.tasks
+        connection.eof_received()
+        await settled()
+        assert session.done()
+
+    run(play)
+
+
+def test_a_close_does_not_wait_for_a_client_that_takes_nothing() -> None:
+    async def play(connection: WebConnection, transport: Transport, may_answer: Any) -> None:
+        connection.close_timeout = 0.01
+        connection.eof_received()
+        while transport.calls != ["abort"]:
+            await asyncio.sleep(0.001)
+
+    run(play)
