@@ -34,6 +34,8 @@ class Transport(asyncio.Transport):
         self.written = b""
         self.is_closed = self.is_cut_off = False
         self.protocol: Any = None
+        # for its protocol, which a timeout does first
+        self.was_asked = False
         # bytes of an answer after which the protocol is told to wait
         self.full_at = math.inf
 
@@ -43,6 +45,7 @@ class Transport(asyncio.Transport):
             self.protocol.pause_writing()
 
     def get_protocol(self) -> Any:
+        self.was_asked = True
         return self.protocol
 
     def set_protocol(self, protocol: Any) -> None:
@@ -135,8 +138,8 @@ def test_a_client_that_reads_on_is_not_cut_off(run: Callable[..., Transport]) ->
     async def play(made: Connection, transport: Transport) -> None:
         made.data_received(GET)
         made.pause_writing()
-        # as after its timeout
-        made._end_if_idle()
+        while not transport.was_asked:
+            await asyncio.sleep(0)
         made.resume_writing()
         await asyncio.sleep(OVER)
         assert not transport.is_closed
