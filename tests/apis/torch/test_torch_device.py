@@ -21,12 +21,12 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
-from parallel_pool._apis.torch import pinned_memory, stream_transfers, transfers, uploads
+from parallel_pool._apis.torch import stream_transfers, transfers, uploads
 from parallel_pool._apis.torch.cuda_device import CudaDevice
 from parallel_pool._apis.torch.pinned_memory import LEAST_BYTES, PinnedMemory
 from parallel_pool._apis.torch.stream_transfers import StreamTransfers
 from parallel_pool._apis.torch.transfers import WaitingTransfers
-from parallel_pool._apis.torch.uploads import MAX_FLIGHTS
+from parallel_pool._apis.torch.uploads import MAX_FLIGHTS, Uploads
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.torch import TorchEnv
 from parallel_pool.errors import EnvError, ForkedError
@@ -358,35 +358,34 @@ def test_no_upload_begins_while_memory_is_unlocked(
     """Another thread, which has seen to it that the memory is locked, is about to begin one."""
     device = late()
     one, other = StreamTransfers(device), StreamTransfers(device)
-    start, finish = other._uploads.start, device.finish
+    start, unregister = Uploads.start, device.unregister
     is_locked, may_start = threading.Event(), threading.Event()
 
-    def start_late(sources: Any) -> Any:
-        is_locked.set()
-        assert may_start.wait(10)
-        return start(sources)
+    def start_late(self: Uploads, sources: Any) -> Any:
+        if threading.current_thread() is thread:
+            is_locked.set()
+            assert may_start.wait(10)
+        return start(self, sources)
 
-    def finish_and_go_on() -> None:
-        finish()
-        if stream_transfers.pinned._lock.locked():
-            may_start.set()
-            # it ends only if nothing keeps it from starting
-            thread.join(0.1)
+    def unregister_late(address: int) -> None:
+        may_start.set()
+        # it ends only if nothing keeps it from starting
+        thread.join(0.1)
+        unregister(address)
 
     with closing(MAKERS["vector"]()) as envs:
         observations, _ = envs.reset(seed=1)
         one.tensors(observations)
-        monkeypatch.setattr(other._uploads, "start", start_late)
-        monkeypatch.setattr(device, "finish", finish_and_go_on)
         found: list[Any] = []
         thread = threading.Thread(target=lambda: found.append(other.tensors(observations)))
+        monkeypatch.setattr(Uploads, "start", start_late)
+        monkeypatch.setattr(device, "unregister", unregister_late)
         thread.start()
         assert is_locked.wait(10)
         if how == "closed":
             one.close()
         else:
-            # as after a fork
-            monkeypatch.setattr(pinned_memory, "_forks", pinned_memory._forks + 1)
+            in_child(lambda: None)
             one.tensors(observations)
         thread.join()
         assert may_start.is_set() and device.violations == []
