@@ -207,6 +207,7 @@ from tests.support.proofs import facts, kept, runs, sources, table
 sources.ROOT = Path(__file__).parent
 kept.of_proofs.path = sources.ROOT / "kept.json"
 sources.CSRC, sources.PACKAGE = sources.ROOT / "csrc", sources.ROOT / "parallel_pool"
+sources.APIS = sources.PACKAGE / "_apis"
 table.PATH = sources.ROOT / "proofs.json"
 facts.flags = lambda: "-O3"
 
