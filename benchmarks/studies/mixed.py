@@ -15,6 +15,7 @@ import argparse
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import parallel_pool
@@ -26,9 +27,12 @@ from parallel_pool._command import until_interrupted
 from parallel_pool._engine import registry
 from parallel_pool._engine.specs import Definition
 
-ENVS = (1, 4, 16)
-# steps before the first is timed, of each turn, and turns of each pair
-OPENING, STEPS, TURNS = 20, 4, 3
+ENVS = (1, 4, 8)
+# Steps before the first turn, steps of a turn, and turns. Games get slower while they are played:
+# at first most lines of the screen stand still. So all pools have played as many steps as the
+# mixture at each turn. The first step of a turn is not timed: other pools have displaced what it
+# needs.
+OPENING, STEPS, TURNS = 100, 4, 15
 BATCHES_OF_ACTIONS = 16
 # of the second table
 ALONE = ("pong", "breakout", "seaquest")
@@ -51,32 +55,43 @@ class Player:
         self._actions = [space.sample() for _ in range(BATCHES_OF_ACTIONS)]
         self._at = 0
         self.pool.reset()
-        self.play(OPENING)
+        self._play(OPENING)
 
-    def play(self, steps: int) -> float:
-        """Returns the CPU time of a step of one environment, in microseconds."""
-        before = CLOCK.cpu(())
+    def _play(self, steps: int) -> None:
         for _ in range(steps):
             self.pool.step(self._actions[self._at % BATCHES_OF_ACTIONS])
             self._at += 1
-        return (CLOCK.cpu(()) - before) / (steps * self.pool.num_envs) * 1e6
+
+    def turn(self) -> float:
+        """Returns the CPU time of a step of one environment, in microseconds."""
+        self._play(1)
+        before = CLOCK.cpu(())
+        self._play(STEPS)
+        return (CLOCK.cpu(()) - before) / (STEPS * self.pool.num_envs) * 1e6
 
 
-def beside_games(games: Sequence[str], envs: int) -> tuple[float, float]:
-    """Returns the times of a step in pools of one game, and in the mixture: means."""
+def beside_games(games: Sequence[str], envs: int) -> tuple[float, float, Spread]:
+    """Returns the times of a step in pools of one game (the mean of the games), and in the mixture:
+    medians of the turns, and the spread of their ratio."""
     definitions = {game: definition_of(game) for game in games}
     mixture = parallel_pool.mixed(f"Study{len(games)}-v0", definitions)
     count = len(games) * envs
-    mixed = Player(mixture, count)
-    alone, together = [], []
-    for definition in definitions.values():
-        player = Player(definition, count)
+    with ExitStack() as stack:
+
+        def player(definition: Definition) -> Player:
+            made = Player(definition, count)
+            stack.callback(made.pool.close)
+            return made
+
+        mixed = player(mixture)
+        players = [player(definition) for definition in definitions.values()]
+        turns = []
         for _ in range(TURNS):
-            together.append(mixed.play(STEPS))
-            alone.append(player.play(STEPS))
-        player.pool.close()
-    mixed.pool.close()
-    return statistics.mean(alone), statistics.mean(together)
+            together = mixed.turn()
+            turns.append((statistics.mean(each.turn() for each in players), together))
+    singles, mixtures = zip(*turns, strict=True)
+    ratio = Spread.of(single / together for single, together in turns)
+    return statistics.median(singles), statistics.median(mixtures), ratio
 
 
 def alone(game: str) -> Spread:
@@ -84,10 +99,15 @@ def alone(game: str) -> Spread:
     definition = definition_of(game)
     mixture = parallel_pool.mixed(f"Study-{game}-v0", {game: definition})
     players = [Player(each, ALONE_ENVS) for each in (definition, mixture)]
-    turns = [[player.play(STEPS) for player in players] for _ in range(ALONE_TURNS)]
+    turns = [[player.turn() for player in players] for _ in range(ALONE_TURNS)]
     for player in players:
         player.pool.close()
     return Spread.of(single / mixed for single, mixed in turns)
+
+
+def shown(spread: Spread) -> str:
+    """Returns a ratio with its quartiles."""
+    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,20 +122,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     lines = [
         f"{machine.cpu_name()}, commit {machine.commit()}\n",
-        "| games | environments of each | one game, µs | mixture, µs | ratio |",
+        "| games | environments of each | one game, µs | mixture, µs | ratio, quartiles |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     print("\n".join(lines), flush=True)
     games = GAMES[:: max(1, len(GAMES) // options.games)][: options.games]
     for envs in options.envs:
-        single, mixed = beside_games(games, envs)
-        row = f"| {len(games)} | {envs} | {single:.1f} | {mixed:.1f} | {single / mixed:.2f} |"
+        single, mixed, ratio = beside_games(games, envs)
+        row = f"| {len(games)} | {envs} | {single:.1f} | {mixed:.1f} | {shown(ratio)} |"
         lines.append(row)
         print(row, flush=True)
     second = ["", "| a mixture of one game | ratio, quartiles |", "| --- | ---: |"]
     for game in ALONE:
         spread = alone(game)
-        second.append(f"| {game} | {spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f}) |")
+        second.append(f"| {game} | {shown(spread)} |")
     print("\n".join(second), flush=True)
     if options.out:
         options.out.write_text("\n".join(lines + second) + "\n")

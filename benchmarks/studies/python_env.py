@@ -5,6 +5,11 @@
 Each class of python_classes.py is compiled by `parallel_pool.compile`, and stepped beside what
 python_classes.c holds of it, on one thread, by CPU time, round by round. The results of both are
 compared in every step of the first rounds. What two threads gain is by the clock.
+
+The second table says what could be reached at all. python_least.c has environments that do nothing
+but what the bits need: sine and cosine of the C library, a copy of the board, divisions of a
+window's prices. With it, and cart-pole for a block of environments at a time, the pools are timed
+in the same rounds.
 """
 
 from __future__ import annotations
@@ -15,9 +20,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -33,7 +39,9 @@ NUM_ENVS = 1024
 PRICES = str(Path(tempfile.gettempdir()) / f"prices-{os.getpid()}")
 # steps of all environments in a round of one player
 STEPS = 200
-SMALL = 64
+# a small pool's environments, and its steps in a round; the round's steps of SyncVectorEnv
+SMALL, SMALL_STEPS = 64, 3000
+SYNC_STEPS = 2
 POOLS = 10
 # the class, the id in plain C, its options, and the least shares that are asked for: of plain C's
 # speed, of SyncVectorEnv's with 1024 environments and with 64
@@ -50,6 +58,14 @@ CASES: tuple[tuple[Any, str, dict[str, Any], float, float, float], ...] = (
         80,
     ),
 )
+# what each class cannot do without, and cart-pole in stages
+LEAST = {
+    "CartPole": "least/CartPole-v0",
+    "ArrayCartPole": "least/CartPole-v0",
+    "GridWorld": "least/GridWorld-v0",
+    "Trading": "least/Trading-v0",
+}
+STAGED = {"CartPole": "staged/CartPole-v0"}
 
 
 def pool(
@@ -104,23 +120,68 @@ def compare(ours: parallel_pool.Pool, plain: parallel_pool.Pool, actions: Any) -
     return len(actions) * NUM_ENVS
 
 
-def sync_seconds(cls: Any, limit: int | None, num_envs: int, steps: int) -> float:
-    """Returns the CPU time of a step of one environment in SyncVectorEnv."""
+class Timed(NamedTuple):
+    """Something that steps environments: one round of it.
+
+    Attributes:
+        step: called with the actions of all environments.
+        actions: of the steps of a round.
+    """
+
+    step: Callable[[Any], Any]
+    actions: Sequence[Any]
+
+    def seconds(self) -> float:
+        """Returns the CPU time of a step of one environment."""
+        count = len(self.actions)
+        return cpu_seconds(self.step, self.actions, count) / count / len(self.actions[0])
+
+
+def sync(cls: Any, limit: int | None, num_envs: int) -> Any:
+    """Returns the class in SyncVectorEnv."""
 
     def make() -> Any:
         return cls() if limit is None else gymnasium.wrappers.TimeLimit(cls(), limit)
 
     envs = gymnasium.vector.SyncVectorEnv([make] * num_envs)
     envs.reset(seed=0)
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(steps)]
-    found = cpu_seconds(envs.step, actions, steps) / steps / num_envs
-    envs.close()
-    return found
+    return envs
 
 
-def measure(case: tuple[Any, str, dict[str, Any], float, float, float], rounds: int) -> list[str]:
-    """Returns the row of one class."""
+def timed(
+    makers: Mapping[str, Callable[[], parallel_pool.Pool]],
+    small_makers: Mapping[str, Callable[[], parallel_pool.Pool]],
+    syncs: Mapping[str, Timed],
+    actions: Sequence[Any],
+    rounds: int,
+) -> dict[str, list[float]]:
+    """Returns for each player the CPU time of a step of one environment, in each round.
+
+    All play in every round, as other users of the machine slow down some rounds. Pools are made
+    anew from time to time: which pages of memory one gets is chance, and counts.
+    """
+    times: dict[str, list[float]] = {}
+    small_actions = [each[:SMALL] for each in actions] * (SMALL_STEPS // len(actions))
+    for number in range(POOLS):
+        pools = {name: make() for name, make in {**makers, **small_makers}.items()}
+        players = {
+            name: Timed(each.step, small_actions if name in small_makers else actions[:STEPS])
+            for name, each in pools.items()
+        }
+        names = [*players, *syncs][:: 1 if number % 2 else -1]
+        for _ in range(rounds // POOLS):
+            for name in names:
+                times.setdefault(name, []).append((players.get(name) or syncs[name]).seconds())
+            names.reverse()
+        for each in pools.values():
+            each.close()
+    return times
+
+
+def measure(
+    case: tuple[Any, str, dict[str, Any], float, float, float], rounds: int
+) -> tuple[list[str], list[str]]:
+    """Returns the rows of one class in both tables."""
     cls, plain_id, options, share_bar, sync_bar, small_bar = case
     limit = 500 if "CartPole" in cls.__name__ else None
     begun = time.perf_counter()
@@ -129,51 +190,69 @@ def measure(case: tuple[Any, str, dict[str, Any], float, float, float], rounds: 
     begun = time.perf_counter()
     parallel_pool.compile(cls, f"python/{cls.__name__}-v0")
     again = time.perf_counter() - begun
+    print(f"{cls.__name__}: {first:.2f} s, again {again:.3f} s", file=sys.stderr)
     count = int(cls().action_space.n)
     draws = np.random.default_rng(0)
     actions = [draws.integers(count, size=NUM_ENVS) for _ in range(1000)]
     equal = compare(pool(env_id, NUM_ENVS, limit), pool(plain_id, NUM_ENVS, **options), actions)
-    times: dict[str, list[float]] = {"ours": [], "plain": []}
+    least_id = LEAST[cls.__name__]
     makers = {
         "ours": lambda threads=1: pool(env_id, NUM_ENVS, limit, threads),
         "plain": lambda threads=1: pool(plain_id, NUM_ENVS, threads=threads, **options),
+        "least": lambda threads=1: pool(least_id, NUM_ENVS, threads=threads),
     }
-    # which pages of memory a pool gets is chance, and counts
-    for number in range(POOLS):
-        names = list(makers)[:: 1 if number % 2 else -1]
-        players = {name: makers[name]() for name in names}
-        for _ in range(rounds // POOLS):
-            for name in names:
-                times[name].append(cpu_seconds(players[name].step, actions, STEPS))
-            names.reverse()
-        for each in players.values():
-            each.close()
-    ratios = [b / a for a, b in zip(times["ours"], times["plain"], strict=True)]
-    share = statistics.median(ratios)
-    own = statistics.median(times["ours"]) / STEPS / NUM_ENVS
-    sync = statistics.median(sync_seconds(cls, limit, NUM_ENVS, 5) for _ in range(5))
-    small_pool = pool(env_id, SMALL, limit)
-    small_actions = [draws.integers(count, size=SMALL) for _ in range(3000)]
-    small = statistics.median(
-        cpu_seconds(small_pool.step, small_actions, 3000) / 3000 / SMALL for _ in range(7)
+    if staged_id := STAGED.get(cls.__name__):
+        compare(pool(staged_id, NUM_ENVS), pool(plain_id, NUM_ENVS), actions)
+        makers["staged"] = lambda threads=1: pool(staged_id, NUM_ENVS, threads=threads)
+    small_makers = {
+        "small": lambda: pool(env_id, SMALL, limit),
+        "small least": lambda: pool(least_id, SMALL),
+    }
+    with closing(sync(cls, limit, NUM_ENVS)) as all_envs, closing(sync(cls, limit, SMALL)) as few:
+        syncs = {
+            "sync": Timed(all_envs.step, actions[:SYNC_STEPS]),
+            "small sync": Timed(
+                few.step, [each[:SMALL] for each in actions[: SYNC_STEPS * NUM_ENVS // SMALL]]
+            ),
+        }
+        times = timed(makers, small_makers, syncs, actions, rounds)
+
+    def ratio(slower: str, faster: str) -> float:
+        """Returns the median of the rounds' ratios."""
+        return statistics.median(a / b for a, b in zip(times[slower], times[faster], strict=True))
+
+    def ns(name: str) -> str:
+        return f"{statistics.median(times[name]) * 1e9:.1f}" if name in times else ""
+
+    share, gained, small_gained = (
+        ratio(*pair) for pair in (("plain", "ours"), ("sync", "ours"), ("small sync", "small"))
     )
-    small_sync = statistics.median(sync_seconds(cls, limit, SMALL, 60) for _ in range(5))
-    print(f"{cls.__name__}: {first:.2f} s, again {again:.3f} s", file=sys.stderr)
-    marks = [
-        mark(share, share_bar, f"{share:.2f}"),
-        mark(sync / own, sync_bar, f"{sync / own:.0f}"),
-        mark(small_sync / small, small_bar, f"{small_sync / small:.0f}"),
-    ]
-    return [
+    found = [
         cls.__name__,
-        f"{own * 1e9:.1f}",
-        *marks,
-        f"{sync * 1e6:.2f}",
-        "{:.2f} ({:.2f})".format(*(gain(each, actions) for each in makers.values())),
+        ns("ours"),
+        mark(share, share_bar, f"{share:.2f}"),
+        mark(gained, sync_bar, f"{gained:.0f}"),
+        mark(small_gained, small_bar, f"{small_gained:.0f}"),
+        f"{statistics.median(times['sync']) * 1e6:.2f}",
+        "{:.2f} ({:.2f})".format(*(gain(makers[name], actions) for name in ("ours", "plain"))),
         f"{equal:,}",
         f"{first:.2f}",
         f"{again:.3f}",
     ]
+    reachable = [
+        cls.__name__,
+        *(ns(name) for name in ("ours", "plain", "staged", "least")),
+        f"{ratio('sync', 'least'):.0f} (bar {sync_bar})",
+        *(ns(name) for name in ("small", "small least")),
+        f"{ratio('small sync', 'small least'):.0f} (bar {small_bar})",
+    ]
+    return found, reachable
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table; all columns but the first are numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def mark(value: float, bar: float, text: str) -> str:
@@ -194,7 +273,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["XDG_CACHE_HOME"] = tempfile.tempdir = cache
             parallel_pool.load_source(HERE / "python_classes.c")
-            rows = [measure(case, options.rounds) for case in CASES]
+            parallel_pool.load_source(HERE / "python_least.c")
+            rows, reachable = zip(*(measure(case, options.rounds) for case in CASES), strict=True)
     finally:
         os.unlink(PRICES)
     heads = [
@@ -203,7 +283,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *("two threads, times one (plain C's)", "equal steps"),
         *("first use, s", "again, s"),
     ]
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    most = "times SyncVectorEnv that the least is"
+    second = [
+        *("class", f"ns a step, {NUM_ENVS}", "plain C", "in stages", "the least", most),
+        *(f"ns a step, {SMALL}", "the least", most),
+    ]
     report = "\n".join(
         [
             "# Environments in Python, translated to C",
@@ -212,7 +296,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f" `python -m benchmarks.studies.python_env`: CPU time, one thread, {NUM_ENVS}"
             f" environments, {options.rounds} interleaved rounds, medians.",
             "",
-            *(f"| {' | '.join(line)} |" for line in lines),
+            *table(heads, rows),
+            "",
+            "What no C can leave out if its bits shall be the same (python_least.c), ns a step:",
+            "",
+            *table(second, reachable),
             "",
         ]
     )

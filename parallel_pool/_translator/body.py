@@ -126,8 +126,8 @@ class Body:
         # the attributes whose parts it returns
         self.returns_of: set[tuple[str, str]] = set()
         self.returned_orders: list[tuple[int, ...]] = []
-        # the name that the only return statement returns: its memory is that of the result
-        self.returned_name = _returned_name(function)
+        # its memory is that of the result
+        self.returned_name = function.returned_name
         # where the result of the next call goes, and its type
         self.call_target: tuple[Type, str] | None = None
         self.labels = 0
@@ -1014,13 +1014,6 @@ def _by_pointer(line: str, large: Sequence[str]) -> str:
     names = "|".join(large)
     pattern = rf'"(?:[^"\\]|\\.)*"|\b({names})\b'
     return re.sub(pattern, lambda found: f"(*{found[1]})" if found[1] else found[0], line)
-
-
-def _returned_name(function: Function) -> str:
-    results = [each for each in ast.walk(function.tree) if isinstance(each, ast.Return)]
-    if len(results) == 1 and isinstance(results[0].value, ast.Name):
-        return results[0].value.id
-    return ""
 
 
 def _flat(lines: Sequence[Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,8 @@ def returned_infos(tree: ast.FunctionDef) -> list[ast.expr]:
     return [each.elts[-1] for each in found if isinstance(each, ast.Tuple) and each.elts]
 
 
+# a class is translated several times, until its types are known
+@functools.lru_cache(256)
 def infos_of(tree: ast.FunctionDef, makers: frozenset[str]) -> frozenset[str]:
     """Returns the names of infos in a function, which it writes and returns, and does not read.
 

@@ -40,9 +40,16 @@ class Function:
     kind: str
     defaults: dict[str, Any]
 
-    @property
+    @functools.cached_property
     def is_generator(self) -> bool:
         return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(self.tree))
+
+    @functools.cached_property
+    def returned_name(self) -> str:
+        """The name that the only return statement returns; empty if there is none."""
+        found = [each for each in ast.walk(self.tree) if isinstance(each, ast.Return)]
+        only = found[0].value if len(found) == 1 else None
+        return only.id if isinstance(only, ast.Name) else ""
 
     @functools.cached_property
     def locals(self) -> frozenset[str]:

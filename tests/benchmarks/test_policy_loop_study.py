@@ -59,11 +59,12 @@ def test_rows_and_verdict() -> None:
 
     scene = study.Scene("Env", 100, 4, study.push)
     took = {study.PLAIN: 15.0, study.TURNS: 11.0, study.POLICY: 10.0, study.ENVS: 9.0}
+    took[study.BESIDE] = 10.0
     times = {name: samples(each) for name, each in took.items()}
     row, share = study.row_of(scene, "numpy", 3, times)
     assert share == pytest.approx(1.1)
-    expected = "| 100 Env | numpy | 3 | 15 | 11 | 10 | 9 | 1.10 (1.10-1.10) | 1.36 (1.36-1.36) |"
-    expected += " 0.73 (0.73-0.73) |"
+    expected = "| 100 Env | numpy | 3 | 15 | 11 | 10 | 9 | 10 | 1.10 (1.10-1.10) |"
+    expected += " 1.10 (1.10-1.10) | 1.36 (1.36-1.36) | 0.73 (0.73-0.73) |"
     assert row == expected
     assert "in 1 of 2 rows (at most 1.30)" in study.verdict([1.05, 1.3])
 
