@@ -4,7 +4,7 @@ A pool of 57 Atari games, N environments of each, beside pools of one game with 
 environments in all, one thread, turn by turn: CPU time of a step, as a mean over the games. A ratio
 of 1 means that the mixture is as fast as the mean of its games.
 
-The mixture itself costs nothing: that is the second table, a mixture of one game beside a pool of
+The mixture itself costs little: that is the second table, a mixture of one game beside a pool of
 it. What is lost in the first is the processor's: each game has a program of its own, and with few
 environments of a game its code is in no cache when its turn comes.
 """
