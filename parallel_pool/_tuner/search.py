@@ -101,7 +101,7 @@ class Search:
         for all."""
         if time.monotonic() + 2 * self._longest > self._deadline:
             return False
-        base = self._once(self._base) or 0.0
+        before = self._once(self._base)
         found: dict[Setting, float] = {}
         for setting in self._left:
             rate = self._once(setting)
@@ -110,11 +110,12 @@ class Search:
             found[setting] = rate
         is_whole = len(found) == len(self._left)
         after = self._once(self._base) if len(self._left) > 1 else None
-        # what the machine does else may change during a round
-        reference = base if after is None else (base + after) / 2
+        # What the machine does else may change during a round. A run that failed says nothing of
+        # the speed.
+        known = [rate for rate in (before, after) if rate]
         for setting, rate in found.items():
-            if rate > 0 and reference > 0:
-                self.gains.setdefault(setting, []).append(rate / reference)
+            if rate > 0 and known:
+                self.gains.setdefault(setting, []).append(rate * len(known) / sum(known))
         self._left = [setting for setting in self._left if setting not in self.failed]
         return is_whole
 
