@@ -49,19 +49,24 @@ class Search:
     """
 
     def __init__(
-        self, run: Callable[[Setting], Outcome], settings: Sequence[Setting], deadline: float
+        self,
+        run: Callable[[Setting], Outcome],
+        settings: Sequence[Setting],
+        deadline: float,
+        longest: float = 0.0,
     ) -> None:
         """
         Args:
             run: runs the script with a setting.
             settings: the script as it is first.
             deadline: of `time.monotonic`, after which no run begins.
+            longest: seconds that a run takes, as far as that is known.
         """
         self._run, self._base = run, settings[0]
         self._left = list(settings[1:])
         self._deadline = deadline
         # seconds of the longest run
-        self._longest = 0.0
+        self._longest = longest
         self.gains: dict[Setting, list[float]] = {}
         self.failed: dict[Setting, str] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ SKIPPED = 0.4
 CYCLES = 2.5
 # A first run that has no whole cycles is made again, so many times as long, up to these seconds.
 LONGER, LONGEST = 3.0, 30.0
+# seconds that a script may take to step its first batch even if the limit has nearly passed
+LEAST_START = 1.0
 
 
 class FailedScriptError(Exception):
@@ -63,41 +66,62 @@ def tune(
         FailedScriptError: the script fails as it is.
     """
     deadline = time.monotonic() + limit
-    script, first = measured(path, arguments, seconds, min(START, limit))
+    script, first = measured(path, arguments, seconds, min(START, limit), deadline)
     say(_first_lines(first))
     settings = grid.singles(grid.settings(first.facts, numbers_of(arguments)))
     count = len(settings) - 1
     say(f"{count} other setting{'s' * (count != 1)}, and the script as it is:")
 
     def run(setting: Setting) -> Outcome:
-        outcome = script.run(setting)
+        # one that hangs must not take the time of all
+        left = deadline - time.monotonic() - script.seconds - script.skipped
+        outcome = script.run(setting, limit=min(START, max(left, LEAST_START)))
         rate = f"{outcome.rate:,.0f} steps/s" if outcome.rate else f"failed: {outcome.error}"
         say(f"  {setting}: {rate}")
         return outcome
 
-    search = Search(run, settings, deadline)
+    search = Search(run, settings, deadline, first.seconds)
     setting, gain = search.best()
     return Result(setting, gain, first.facts)
 
 
 def measured(
-    path: Path, arguments: Sequence[str], seconds: float, limit: float = START
+    path: Path,
+    arguments: Sequence[str],
+    seconds: float,
+    limit: float = START,
+    deadline: float = math.inf,
 ) -> tuple[Script, Outcome]:
     """Runs a script as it is; returns what runs it, long enough for its cycles, and the outcome.
 
-    Raises FailedScriptError.
+    Args:
+        path, arguments: of the script.
+        seconds: of a run.
+        limit: seconds beside those, after which a run has failed.
+        deadline: of `time.monotonic`, which no further run may pass.
+
+    Returns:
+        What runs it; and the outcome of the last run, whose `seconds` are those that a run will
+        take.
+
+    Raises:
+        FailedScriptError: it can't be measured.
     """
     script = Script(path, arguments, seconds, SKIPPED * seconds)
     first = script.run(Setting(), asks=True, limit=limit)
-    while _pace(first).is_part_of_a_cycle(script.seconds) and script.seconds <= LONGEST / LONGER:
+    while (
+        _pace(first).is_part_of_a_cycle(script.seconds)
+        and script.seconds <= LONGEST / LONGER
+        and time.monotonic() + first.seconds + (LONGER - 1) * script.seconds <= deadline
+    ):
         script.seconds *= LONGER
         first = script.run(Setting(), asks=True, limit=limit)
     if not first.rate:
         raise FailedScriptError(first.error)
-    cycle = _pace(first).cycle
+    cycle, ran = _pace(first).cycle, script.seconds
     if cycle:
         script.seconds = max(seconds, CYCLES * cycle)
-    return script, first
+    return script, first._replace(seconds=first.seconds + script.seconds - ran)
 
 
 def _pace(outcome: Outcome) -> Pace:

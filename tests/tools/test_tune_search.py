@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
-from parallel_pool._tuner.run import Outcome
+from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.search import Search
 from parallel_pool._tuner.setting import Setting
+from parallel_pool._tuner.tune import measured, tune
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("failed", [0, 1])
@@ -27,3 +31,57 @@ def test_a_failed_run_of_the_script_as_it_is_is_no_gain_of_others(failed: int) -
     _, gain = found.best()
     assert gain.median == pytest.approx(0.9) and gain.high == pytest.approx(0.9)
     assert not gain.is_worth_it
+
+
+# hangs if the file is there
+SCRIPT = """
+import os, sys, time
+import numpy as np
+import parallel_pool
+if os.path.exists(sys.argv[1]):
+    time.sleep(60)
+envs = parallel_pool.make_vec("CartPole-v1", 4, num_threads=1)
+envs.reset(seed=0)
+open(sys.argv[1], "w").close()
+while True:
+    envs.step(np.zeros(4, int))
+"""
+
+
+@pytest.mark.slow
+def test_settings_that_hang_do_not_pass_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    script, mark = tmp_path / "script.py", tmp_path / "ran"
+    script.write_text(SCRIPT)
+    began = time.monotonic()
+    tune(script, [str(mark), "{num_envs:4}"], 0.2, 8.0, lambda text: None)
+    assert time.monotonic() - began < 25
+
+
+def test_a_longer_first_run_does_not_pass_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def run(self: Script, *_: object, **__: object) -> Outcome:
+        asked.append(self.seconds)
+        pace = {"cycle": 0.0, "cycles": 0, "longest": self.seconds}
+        return Outcome(100.0, "", pace, self.seconds)
+
+    monkeypatch.setattr(Script, "run", run)
+    measured(Path("script.py"), [], 3.0, 5.0, time.monotonic() + 10.0)
+    assert asked == [3.0, 9.0]
+    asked.clear()
+    measured(Path("script.py"), [], 3.0, 5.0, time.monotonic() + 5.0)
+    assert asked == [3.0]
+
+
+def test_no_round_begins_for_which_the_first_run_was_too_long() -> None:
+    ran: list[Setting] = []
+
+    def run(setting: Setting) -> Outcome:
+        ran.append(setting)
+        return Outcome(1.0, "", {}, 5.0)
+
+    found = Search(run, [Setting(), Setting(num_threads=1)], time.monotonic() + 8, 5.0)
+    assert found.best()[1].rounds == 0 and not ran
