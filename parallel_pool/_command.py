@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
@@ -25,6 +27,20 @@ def until_interrupted(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Lets SIGTERM end the block as an exception does, so that processes are ended."""
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def missing(name: str, command: str, extra: str | None = None) -> int:

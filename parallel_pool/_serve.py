@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import resource
-import signal
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from parallel_pool._command import count, positive, read_options
+from parallel_pool._command import count, ended_by_sigterm, positive, read_options
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import quote
 from parallel_pool.errors import PoolError
@@ -153,20 +150,6 @@ def greet(app: OpenEnvApp, url: str) -> None:
     """Says where clients connect, and with which token if nobody knows it yet."""
     secret = "" if app.token is None or VARIABLE in os.environ else f"  token {app.token}"
     print(f"serving {app.name} to {app.pool.num_envs} sessions at {url}{secret}", flush=True)
-
-
-@contextlib.contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Lets SIGTERM end the block as an exception does, so that the pool is closed."""
-
-    def end(number: int, frame: Any) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def raise_limit(sessions: int) -> None:

@@ -1,21 +1,26 @@
 """Child: runs the script in a process of its own, with overrides, until it has been measured.
 
+It ends with the process that tunes, whatever it is doing.
+
 `python -m parallel_pool._tuner.child REQUEST.json SCRIPT ...`
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import runpy
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine import overrides
+from parallel_pool._native import lib
 from parallel_pool._tracing import opened, profile
 from parallel_pool._tracing.record import Record
 from parallel_pool._tracing.report import Report
@@ -80,14 +85,20 @@ class Watch:
             # in a forked child of the script
             return
         with self._lock:
-            found = self._measured()
-            found["error"] = error
-            partial = self._out.with_suffix(".part")
-            partial.write_text(json.dumps(found))
-            partial.replace(self._out)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)
+            try:
+                found = self._measured()
+                found["error"] = error or found.pop("refused", "")
+                partial = self._out.with_suffix(".part")
+                partial.write_text(json.dumps(found))
+                partial.replace(self._out)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                # the script may have put anything in their place
+                for stream in (sys.stdout, sys.stderr):
+                    with contextlib.suppress(Exception):
+                        stream.flush()
+                os._exit(0)
 
     def _measured(self) -> dict[str, Any]:
         """Returns the facts of the pool with the most steps; no rate if there is none."""
@@ -100,9 +111,15 @@ class Watch:
         if not reports:
             return {"rate": 0.0}
         report, place, whole = max(reports, key=lambda found: found[0].steps)
+        facts = _facts(report)
+        wanted = overrides.num_workers
+        keeps = wanted is not None and facts["count"] != min(wanted, facts["num_envs"])
+        if keeps and facts["unit"] == "worker":
+            # such as one whose resets are prepared
+            return {**facts, "rate": 0.0, "refused": f"the pool keeps {facts['count']} workers"}
         advice = report.advice if self._asks else None
         return {
-            **_facts(report),
+            **facts,
             "place": place,
             "advice": advice.text if advice else "",
             "change": dict(advice.change) if advice else {},
@@ -134,6 +151,8 @@ def _facts(report: Report) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> None:
     """Runs a script; see above."""
     request = json.loads(Path(arguments[0]).read_text())
+    if lib.pp_worker_exit_with(request["parent"]) < 0:
+        sys.exit(f"process {request['parent']} has ended, or too many threads run to wait for it")
     overrides.num_threads = request["num_threads"]
     overrides.num_workers = request["num_workers"]
     sys.argv = list(arguments[1:])
@@ -144,6 +163,8 @@ def main(arguments: Sequence[str]) -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as error:
         watch.end(f"the script exits: {error}" if error.code else "")
+        # in a forked child of the script
+        raise
     except BaseException as error:
         watch.end(f"{type(error).__name__}: {error}")
         raise

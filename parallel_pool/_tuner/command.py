@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from parallel_pool._command import positive
+from parallel_pool._command import ended_by_sigterm, positive
 from parallel_pool._tuner.search import LEAST, Gain
 from parallel_pool._tuner.tune import FailedScriptError, Result, tune
 
@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     """Tunes a script; returns the exit status."""
     say = partial(print, flush=True)
     try:
-        result = tune(options.script, options.arguments, options.seconds, options.limit, say)
+        with ended_by_sigterm():
+            result = tune(options.script, options.arguments, options.seconds, options.limit, say)
     except FailedScriptError as error:
         print(f"parallel_pool tune: {options.script}: {error}", file=sys.stderr)
         return 1

@@ -72,6 +72,7 @@ class Script:
                 "seconds": self.seconds,
                 "skipped": self.skipped,
                 "asks": asks,
+                "parent": os.getpid(),
             }
             Path(folder, "request.json").write_text(json.dumps(request))
             command = [sys.executable, "-m", "parallel_pool._tuner.child"]
