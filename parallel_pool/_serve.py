@@ -119,6 +119,11 @@ def make_pool(options: argparse.Namespace) -> LeasePool:
     is_native = target in registry.definitions()
     if backend == "native" or (backend == "auto" and is_native):
         registry.find(target)
+        if options.workers is not None:
+            raise ValueError(
+                f"--workers {options.workers}: {quote(target)} is stepped by threads: leave it out,"
+                " or choose --backend process"
+            )
         return LeasePool(target, sessions, grace=GRACE, **given)
     make = function_of(target)
     if make is not target:
