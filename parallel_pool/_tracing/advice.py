@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parallel_pool._engine.buffers import Array
+from parallel_pool._tracing.record import WORK
 
 if TYPE_CHECKING:
     from parallel_pool._tracing.report import Report
@@ -237,6 +238,12 @@ def _advise_pool(report: Report) -> Advice:
     if lost:
         return lost
     model = model_of(report)
+    if model is None and (left_out := _left_out(report)):
+        stepped = setting.num_envs - left_out
+        return Advice(
+            f"Only {stepped} of {setting.num_envs} environments were stepped while the trace ran,"
+            " so nothing is predicted: step all of them meanwhile."
+        )
     if model is None:
         return Advice(
             f"Steps are too short to be worth more threads: {1 - own:.0%} of the time is in calls;"
@@ -268,6 +275,14 @@ def _advise_pool(report: Report) -> Advice:
             f" {setting.unit}s busy: only more cores or cheaper environments make this faster."
         )
     return Advice("No other setting of this pool is expected to be faster by 5 % or more.")
+
+
+def _left_out(report: Report) -> int:
+    """Returns how many environments were not stepped, if the others were stepped one by one."""
+    works = report.record.of_kinds((WORK,))
+    if not len(report.single_steps) or (works["count"] > 1).any():
+        return 0
+    return report.record.setting.num_envs - len(np.unique(report.single_steps["env_id"]))
 
 
 def _lost_cores(report: Report) -> Advice | None:
