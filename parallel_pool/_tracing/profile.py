@@ -14,6 +14,7 @@ import numpy as np
 from parallel_pool._tracing import chrome, opened
 from parallel_pool._tracing.record import CALLS, RECEIVER, SENDER, Record, clipped, clipped_names
 from parallel_pool._tracing.report import Report
+from parallel_pool._tracing.trace import begin_shared
 
 if TYPE_CHECKING:
     from parallel_pool._engine.base_pool import BasePool
@@ -37,29 +38,35 @@ def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
     traces: list[Trace] = []
 
     def trace(pool: BasePool) -> None:
-        traces.append(pool.trace().__enter__())
+        traces.append(begin_shared(pool.trace()))
 
-    before, pid = (sys.argv, sys.path[0]), os.getpid()
-    sys.argv, sys.path[0] = [str(script), *arguments], str(script.resolve().parent)
+    before, pid = (sys.argv, list(sys.path)), os.getpid()
+    sys.argv = [str(script), *arguments]
+    add_folder(script)
     opened.listeners.append(trace)
     try:
-        runpy.run_path(str(script), run_name="__main__")
+        # absolute, as `__file__` is that of a script that Python itself runs
+        runpy.run_path(os.path.abspath(script), run_name="__main__")
     finally:
         opened.listeners.remove(trace)
-        sys.argv, sys.path[0] = before
-        # a forked child of the script has nothing to report
-        if os.getpid() == pid:
-            try:
+        try:
+            # a forked child of the script has nothing to report
+            if os.getpid() == pid:
                 for each in traces:
                     each.__exit__(None, None, None)
                 records = [record for each in traces if (record := used(each.record)) is not None]
-                show(records, out)
-            except OSError as error:
-                # and what the script has raised goes on
-                reason = error.strerror or error
-                print(f"parallel_pool profile: --out can't be written: {reason}", file=sys.stderr)
-                status = 1
+                status = show(records, out)
+        finally:
+            # not before: a report imports the classes of environments
+            sys.argv, sys.path[:] = before
     return status
+
+
+def add_folder(script: Path) -> None:
+    """Puts a script's folder where Python would: in place of the current one, or nowhere with the
+    option -P."""
+    if not sys.flags.safe_path:
+        sys.path[0] = str(script.resolve().parent)
 
 
 def used(record: Record) -> Record | None:
@@ -84,13 +91,22 @@ def used(record: Record) -> Record | None:
     )
 
 
-def show(records: Sequence[Record], out: Path | None) -> None:
-    """Prints reports, and writes the traces."""
+def show(records: Sequence[Record], out: Path | None) -> int:
+    """Prints reports, and writes the traces; returns the exit status, 1 if one can't be written."""
+    status = 0
     if not records:
         print("parallel_pool profile: the script has stepped no pool", file=sys.stderr)
     for i, record in enumerate(records):
         print(f"\n{Report(record)}")
         if out is not None:
             path = out if i == 0 else out.with_stem(f"{out.stem}-{i + 1}")
-            chrome.write(path, record)
-            print(f"\n{path}: open it in ui.perfetto.dev")
+            try:
+                chrome.write(path, record)
+            except OSError as error:
+                # and what the script has raised goes on
+                reason = error.strerror or error
+                print(f"parallel_pool profile: --out can't be written: {reason}", file=sys.stderr)
+                status = 1
+            else:
+                print(f"\n{path}: open it in ui.perfetto.dev")
+    return status

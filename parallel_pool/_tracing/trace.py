@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -112,6 +113,12 @@ class Trace:
         self._stopped = threading.Event()
         self._reader = threading.Thread(target=self._read_on, name="pp-trace", daemon=True)
         self._record: Record | None = None
+        # the trace of a whole script, of which this is a part; and held by such a part
+        self._host: Trace | None = None
+        self._part = threading.Lock()
+        # of each track, and when they were read, at the last time that all were
+        self._lost_by_now: list[int] = []
+        self._read_at = 0
         self._error = new_error()
         self._spans = np.zeros(ROOM, SPAN)
         self._room = ffi.cast("pp_span *", ffi.from_buffer(self._spans))
@@ -120,7 +127,12 @@ class Trace:
         if self._start:
             raise StateError("a trace records once: make another with pool.trace()")
         if not self._lock.acquire(blocking=False):
-            raise StateError("another trace of this pool is running: let it end first")
+            host = _shared.get(self._lock)
+            is_here = host is not None and host._pid == os.getpid()
+            if host is None or not is_here or not host._part.acquire(blocking=False):
+                raise StateError("another trace of this pool is running: let it end first")
+            self._begin_within(host)
+            return self
         try:
             self._core_waits.begin()
             self._worker_cpu.begin()
@@ -139,9 +151,7 @@ class Trace:
             lib.pp_pool_trace_stop(self._handle)
             self._lock.release()
             raise
-        self._pid = os.getpid()
-        self._thread = threading.get_ident()
-        self._start, self._cpu, self._own_cpu = start, time.process_time(), time.thread_time()
+        self._note_start(start)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -161,18 +171,55 @@ class Trace:
             " trace.record or trace.report()"
         )
 
+    def _note_start(self, start: int) -> None:
+        self._pid = os.getpid()
+        self._thread = threading.get_ident()
+        self._start, self._cpu, self._own_cpu = start, time.process_time(), time.thread_time()
+
+    def _begin_within(self, host: Trace) -> None:
+        """Begins a part of another trace, which reads the tracks."""
+        try:
+            self._core_waits.begin()
+            self._worker_cpu.begin()
+            self._lost = list(host._lost_by_now)
+        except BaseException:
+            host._part.release()
+            raise
+        self._host = host
+        self._note_start(time.monotonic_ns())
+
+    def _end_within(self, host: Trace, end: int) -> list[int]:
+        """Ends a part of another trace; takes its spans, and returns what tracks have lost."""
+        try:
+            # the last read of a closed pool has all that there is
+            while host._reader.is_alive() and host._read_at < end:
+                time.sleep(PERIOD / 10)
+            self._core_waits.look()
+            self._worker_cpu.look()
+            ended = host._record
+            self._parts = [[track] for track in ended.tracks] if ended else list(host._parts)
+            self._damaged, self._cut_at = set(host._damaged), host._cut_at
+            self.num_spans = sum(len(spans) for parts in self._parts for spans in parts)
+            return list(host._lost_by_now)
+        finally:
+            host._part.release()
+
     def _end(self, end: int) -> None:
         """Ends the trace at a time, and writes its file."""
-        try:
-            lib.pp_pool_trace_stop(self._handle)
-            self._stopped.set()
-            self._reader.join()
-            lost = self._read()
-        finally:
-            self._lock.release()
+        if self._host is not None:
+            lost = self._end_within(self._host, end)
+        else:
+            try:
+                lib.pp_pool_trace_stop(self._handle)
+                self._stopped.set()
+                self._reader.join()
+                lost = self._read()
+            finally:
+                _shared.pop(self._lock, None)
+                self._lock.release()
         self._record = self._recorded(end, lost)
         # the spans and the pool need not live as long as the report
-        self._parts, self._handle = [], ffi.NULL
+        self._parts, self._handle, self._host = [], ffi.NULL, None
         if self._path is not None:
             chrome.write(self._path, self._record)
 
@@ -275,4 +322,19 @@ class Trace:
         if self.num_spans > self._max_spans and self._cut_at is None:
             # later spans are dropped; what is recorded up to here is whole
             self._cut_at = began
+        self._lost_by_now, self._read_at = list(lost), began
         return list(lost)
+
+
+# the running traces of whole scripts, by the lock of their pool
+_shared: weakref.WeakKeyDictionary[threading.Lock, Trace] = weakref.WeakKeyDictionary()
+
+
+def begin_shared(trace: Trace) -> Trace:
+    """Begins a trace of a whole script, which may trace the same pool itself; returns the trace.
+
+    One such trace of the script's at a time takes its spans from this one.
+    """
+    trace.__enter__()
+    _shared[trace._lock] = trace
+    return trace

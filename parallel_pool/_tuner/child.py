@@ -24,6 +24,7 @@ from parallel_pool._native import lib
 from parallel_pool._tracing import opened, profile
 from parallel_pool._tracing.record import Record
 from parallel_pool._tracing.report import Report
+from parallel_pool._tracing.trace import begin_shared
 from parallel_pool._tuner.pace import Pace, pace_of
 
 if TYPE_CHECKING:
@@ -58,9 +59,7 @@ class Watch:
         self._thread.start()
 
     def _open(self, pool: BasePool) -> None:
-        trace = pool.trace()
-        trace.__enter__()
-        self._traces.append((pool, trace, self._place()))
+        self._traces.append((pool, begin_shared(pool.trace()), self._place()))
 
     def _place(self) -> str:
         """Returns the file and line of the script that makes a pool."""
@@ -156,11 +155,12 @@ def main(arguments: Sequence[str]) -> None:
     overrides.num_threads = request["num_threads"]
     overrides.num_workers = request["num_workers"]
     sys.argv = list(arguments[1:])
-    sys.path[0] = os.path.dirname(os.path.realpath(sys.argv[0]))
+    profile.add_folder(Path(sys.argv[0]))
     watch = Watch(request, sys.argv[0])
     watch.start()
     try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        # absolute, as `__file__` is that of a script that Python itself runs
+        runpy.run_path(os.path.abspath(sys.argv[0]), run_name="__main__")
     except SystemExit as error:
         watch.end(f"the script exits: {error}" if error.code else "")
         # in a forked child of the script
