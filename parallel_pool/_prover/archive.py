@@ -6,6 +6,7 @@ and holds one episode; it is continued by being played again.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -118,7 +119,8 @@ class Archive:
         """
         rows = [leaves(self._space, result["observation"]) for result in results]
         flat = [
-            np.concatenate([leaf.reshape(len(leaf), -1) for _, leaf in row], axis=1) for row in rows
+            np.concatenate([_numbers(leaf.reshape(len(leaf), -1)) for _, leaf in row], axis=1)
+            for row in rows
         ]
         if flat[0].shape[1] > MOST_NUMBERS:
             return {}
@@ -161,7 +163,7 @@ def leaves(space: Any, value: Any) -> list[tuple[Any, Array]]:
 
 def _coarse(space: Any, rows: Array, bins: int) -> Array:
     """Returns some small numbers for each row, of shape (rows, numbers)."""
-    flat = rows.reshape(len(rows), -1)
+    flat = _numbers(rows.reshape(len(rows), -1))
     if flat.dtype.kind in "iub" and flat.shape[1] <= MOST_NUMBERS:
         return flat.astype(np.int64).astype(np.int16)
     values = _blocks(flat.astype(np.float64))
@@ -178,6 +180,14 @@ def _coarse(space: Any, rows: Array, bins: int) -> Array:
         binned = np.where(is_bounded, places, _signed_logs(values * (bins / BINS)))
     cells: Array = np.clip(binned, -1000, 1000).astype(np.int16)
     return cells
+
+
+def _numbers(flat: Array) -> Array:
+    """Returns rows with texts as numbers, the same for equal ones."""
+    if flat.dtype.kind != "U":
+        return flat
+    codes = [[zlib.crc32(text.encode()) for text in row] for row in flat.tolist()]
+    return np.array(codes, np.int64)
 
 
 def _blocks(flat: Array) -> Array:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parallel_pool._prover.match import CHUNK
-from parallel_pool._prover.player import PROCESS
+from parallel_pool._prover.player import ERROR, PROCESS
 from parallel_pool._prover.remote import Remote
 from parallel_pool._prover.script import Script
 from parallel_pool._prover.target import Native
@@ -94,8 +94,12 @@ def _play(target: Native, scripts: Sequence[Script], timeout: float, deadline: f
                 continue
             for start in range(0, len(script.events), CHUNK):
                 side.begin(script.events[start : start + CHUNK])
-                if PROCESS in side.finish()[-1]:
+                last = side.finish()[-1]
+                if PROCESS in last:
                     return "the process ended before it had written its counters"
+                if ERROR in last:
+                    # on both sides: the rest was not played either
+                    break
     finally:
         side.close()
     return ""

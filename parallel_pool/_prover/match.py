@@ -86,7 +86,7 @@ class Match:
                 return found
             if see is not None:
                 see(part, theirs)
-            if ERROR in theirs[-1]:
+            if ERROR in theirs[-1] or PROCESS in theirs[-1]:
                 return None
         return None
 

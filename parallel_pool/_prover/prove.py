@@ -26,6 +26,7 @@ from parallel_pool._prover.shrink import Shrinker
 from parallel_pool._prover.sides import Local, Side
 from parallel_pool._prover.tally import Range
 from parallel_pool._prover.target import Native, Reference
+from parallel_pool.errors import PoolError
 
 if TYPE_CHECKING:
     import gymnasium
@@ -127,7 +128,7 @@ def write_program(text: str, path: str | os.PathLike[str] | None) -> Path:
         fd, name = tempfile.mkstemp(prefix="difference-", suffix=".py")
         os.close(fd)
         path = name
-    Path(path).write_text(text)
+    Path(path).write_text(text, "utf-8", "backslashreplace")
     return Path(path)
 
 
@@ -163,7 +164,14 @@ def _other_side(
     # of the caller's own program, which another process may not know
     if not other.env_id:
         other = replace(other, limit=ours.facts.limit)
-    return Local(other), other
+    try:
+        return Local(other), other
+    except (PoolError, ValueError):
+        raise
+    except Exception as error:
+        raise ValueError(
+            f"{other.place or 'the reference'} can't be made: {type(error).__name__}: {error}"
+        ) from error
 
 
 class _Run:
@@ -321,6 +329,8 @@ class _Run:
             for kind in ("terminated", "truncated")
             if not tally.ends[kind]
         ]
+        if kinds := sorted(surface.not_compared(theirs.observation_space)):
+            found.append(f"what spaces of these kinds hold: {', '.join(kinds)}")
         if ours.reset_options:
             found.append(f"the options of reset: {', '.join(ours.reset_options)}")
         if not (ours.draws and theirs.draws):

@@ -34,6 +34,8 @@ ROUNDS = 6
 LEAST_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
 CUT = 16
+# steps of the long run at most: they are drawn before it begins
+MOST_LONG = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ class Search:
 
     def _long_run(self) -> Finding | None:
         """Plays one environment for long, without a reset by hand."""
-        steps = int(self.plan.steps * LONG_RUN)
+        if self._is_late():
+            return None
+        steps = min(int(self.plan.steps * LONG_RUN), MOST_LONG)
         parts = []
         for start in range(0, steps, MOST):
             policy = policies.NAMES[start // MOST % len(policies.NAMES)]
@@ -197,7 +201,10 @@ class Search:
                 script = self._round()
                 results = self._explore(script)
                 if ERROR in results[-1] or PROCESS in results[-1]:
-                    return self._play(script.prefix(len(results)))
+                    # both may fail there, and elsewhere there is more to find
+                    if (found := self._play(script.prefix(len(results)))) is not None:
+                        return found
+                    break
                 columns += self._keep(script, results)
             if len(self.archive.cells) - known < FEW_NEW:
                 self.archive.refine()

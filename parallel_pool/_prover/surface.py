@@ -68,6 +68,15 @@ def space_difference(ours: Any, theirs: Any) -> Difference | None:
     return None
 
 
+def not_compared(space: Any) -> set[str]:
+    """Returns the kinds of spaces in one of which only the kind is compared, such as Text."""
+    if isinstance(space, spaces.Dict):
+        return set().union(*map(not_compared, space.spaces.values()))
+    if isinstance(space, spaces.Tuple):
+        return set().union(*map(not_compared, space.spaces))
+    return set() if type(space) in ATTRIBUTES else {type(space).__name__}
+
+
 def _of_parts(keys: Any, ours: Any, theirs: Any) -> Difference | None:
     for key in keys:
         found = space_difference(ours[key], theirs[key])

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from parallel_pool._engine.buffers import Array
 from parallel_pool._prover import archive
-from parallel_pool._prover.player import ERROR, Result
+from parallel_pool._prover.player import ERROR, PROCESS, Result
 from parallel_pool._prover.script import Reset, Script
 
 # components of an observation whose ranges are told apart
@@ -38,7 +38,7 @@ class Tally:
     """What was compared.
 
     Attributes:
-        scripts, resets, steps: how many; steps of single environments.
+        scripts, resets, steps: how many; steps of single environments, up to the first error.
         ends: of episodes, by kind.
         longest: steps of the longest episode.
         errors: results that were an error on both sides.
@@ -70,6 +70,7 @@ class Tally:
     policies: Counter[str] = field(default_factory=Counter)
     pictures: int = 0
     _lengths: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    _options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -77,31 +78,37 @@ class Tally:
         return sum(self.ends.values())
 
     def add_script(self, script: Script, options: Mapping[str, Any]) -> None:
-        """Counts a script that was played with these options, defaults included."""
+        """Counts a script that will be played with these options, defaults included."""
         self.scripts += 1
         self._lengths = np.zeros(script.num_envs, np.int64)
-        steps, case = script.steps, script.case
-        self.policies[script.policy] += steps
-        self.modes[case.mode] += steps
-        self.limits["the registration's" if case.limit is None else str(case.limit)] += steps
-        for name, value in options.items():
-            self.options.setdefault(name, Counter())[repr(value)] += steps
+        self._options = options
 
     def add(self, script: Script, results: list[Result], spaces_: tuple[Any, Any]) -> None:
         """Counts results of events from the first of a script, or of its part, on."""
         space, action_space = spaces_
-        steps = [each for each in script.events if not isinstance(each, Reset)]
-        self.resets += len(script.events) - len(steps)
+        failed = [each for each in results if ERROR in each or PROCESS in each]
+        # what follows an error was not played
+        events = script.events[: len(results) - len(failed)]
+        steps = [each for each in events if not isinstance(each, Reset)]
+        self.resets += len(events) - len(steps)
         self.steps += script.num_envs * len(steps)
+        self._add_settings(script, script.num_envs * len(steps))
         self._add_actions(action_space, [each.actions for each in steps])
-        for result in results:
-            if ERROR in result:
-                self.errors += 1
-                self.error = result[ERROR]
-                continue
+        for result in failed:
+            self.errors += 1
+            self.error = result.get(ERROR) or result[PROCESS]
+        for result in results[: len(events)]:
             self._add_result(result, script.case.mode)
         rows = [each["observation"] for each in results if "observation" in each]
         self._add_observations(space, rows)
+
+    def _add_settings(self, script: Script, steps: int) -> None:
+        case = script.case
+        self.policies[script.policy] += steps
+        self.modes[case.mode] += steps
+        self.limits["the registration's" if case.limit is None else str(case.limit)] += steps
+        for name, value in self._options.items():
+            self.options.setdefault(name, Counter())[repr(value)] += steps
 
     def _add_result(self, result: Result, mode: str) -> None:
         for key in result["info"]:
@@ -129,6 +136,9 @@ class Tally:
         for number, leaves in enumerate(zip(*parts, strict=True)):
             name = f"obs[{number}]" if len(parts[0]) > 1 else "obs"
             stacked = np.concatenate(leaves)
+            if stacked.dtype.kind == "U":
+                # texts have no range
+                continue
             flat = stacked.reshape(len(stacked), -1).astype(np.float64)
             if flat.shape[1] > MOST_COMPONENTS:
                 self.observations.setdefault(name, Range()).add(flat)
