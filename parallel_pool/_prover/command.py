@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,17 @@ from parallel_pool._prover.settings import SECONDS, STEPS, Settings
 
 if TYPE_CHECKING:
     from parallel_pool._prover.prove import Outcome
+
+# of the options that only a proof has
+DEFAULTS = {
+    "steps": STEPS,
+    "seconds": SECONDS,
+    "seed": 0,
+    "tolerance": 0.0,
+    "report": None,
+    "write_test": None,
+    "program": None,
+}
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -53,6 +66,35 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
 
 
+def check_absent(options: argparse.Namespace) -> None:
+    """Raises ValueError for options of a proof, of which there is none without a reference."""
+    for name, default in DEFAULTS.items():
+        if getattr(options, name) != default:
+            word = name.replace("_", "-")
+            raise ValueError(f"--{word}: is for a proof: name its reference with --against")
+
+
+def _check_files(files: Sequence[Path], sources: Sequence[Path]) -> None:
+    """Raises ValueError for files that can't be written, or are those to compare or one another."""
+    for path in files:
+        try:
+            outputs.check_file(path)
+        except OSError as error:
+            raise ValueError(f"{quote(str(path))}: {error}") from None
+        if any(_is_same(path, each) for each in sources):
+            raise ValueError(f"{quote(str(path))}: it is a source: name another file")
+    for one, other in itertools.combinations(files, 2):
+        if one.absolute() == other.absolute() or _is_same(one, other):
+            raise ValueError(f"{quote(str(one))} is named twice: name another file")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    # a name that the system does not allow is that of no file
+    with contextlib.suppress(OSError, ValueError):
+        return one.samefile(other)
+    return False
+
+
 def prove(options: argparse.Namespace, values: Mapping[str, Any]) -> int:
     """Proves a target; returns the exit status, 1 if there is a difference.
 
@@ -60,13 +102,13 @@ def prove(options: argparse.Namespace, values: Mapping[str, Any]) -> int:
         SourceError, MissingDependencyError, ValueError, TypeError: as `testing.prove`.
     """
     # here, because it takes Gymnasium
+    from parallel_pool._prover import target
     from parallel_pool._prover.prove import run, write_program
 
-    for path in filter(None, (options.report, options.write_test, options.program)):
-        try:
-            outputs.check_file(path)
-        except OSError as error:
-            raise ValueError(f"{quote(str(path))}: {error}") from None
+    _check_files(
+        [path for path in (options.report, options.write_test, options.program) if path],
+        [Path(target.split(each)[0]) for each in (options.target, options.against)],
+    )
     settings = Settings(
         options=values or None,
         steps=options.steps,
@@ -80,9 +122,16 @@ def prove(options: argparse.Namespace, values: Mapping[str, Any]) -> int:
         _print_proof(outcome)
     else:
         stem = re.sub(r"\W+", "_", Path(options.target).stem)
-        path = write_program(outcome.program, options.program or f"difference_{stem}.py")
+        try:
+            path = write_program(outcome.program, options.program or f"difference_{stem}.py")
+        except OSError:
+            # such as a current folder that can't be written
+            path = write_program(outcome.program, None)
         print(f"{outcome.text}\nthe program above is in {path}: python {path}")
-    _write_files(options, settings, outcome)
+    try:
+        _write_files(options, settings, outcome)
+    except OSError as error:
+        raise ValueError(f"--report, --write-test: {error}") from None
     return 0 if outcome.finding is None else 1
 
 
@@ -108,7 +157,7 @@ def _write_files(options: argparse.Namespace, settings: Settings, outcome: Outco
     from parallel_pool._prover import committed
 
     if options.report is not None:
-        options.report.write_text(outcome.proof.report)
+        options.report.write_text(outcome.proof.report, "utf-8", "backslashreplace")
         print(f"the report is in {options.report}")
     if options.write_test is not None:
         names = ("options", "steps", "seconds", "seed", "tolerance")
@@ -120,5 +169,5 @@ def _write_files(options: argparse.Namespace, settings: Settings, outcome: Outco
             outcome.proof.sequences,
             outcome.finding is not None,
         )
-        options.write_test.write_text(text)
+        options.write_test.write_text(text, "utf-8", "backslashreplace")
         print(f"the test is in {options.write_test}")

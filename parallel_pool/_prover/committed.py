@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from parallel_pool._prover.program import actions_text
+from parallel_pool._prover.target import split
 
 TEMPLATE = '''\
 """{ours} equals {against}, written by `python -m parallel_pool check --write-test`."""
@@ -72,16 +75,22 @@ def test_text(
         or_difference="; the first showed a difference" if difference else "",
         sequences=rows,
         name=re.sub(r"\W+", "_", Path(env).stem).lower(),
-        **{name: repr(value) for name, value in settings.items()},
+        **{name: _value(value) for name, value in settings.items()},
     )
     return text if "np." in rows else text.replace("import numpy as np\n\n", "")
 
 
+def _value(value: Any) -> str:
+    """Returns a setting as Python reads it."""
+    is_infinite = isinstance(value, float) and not math.isfinite(value)
+    return f'float("{value}")' if is_infinite else repr(value)
+
+
 def _constant(name: str, value: str, path: Path) -> str:
     """Returns an assignment; a file is named from the test's folder on."""
-    file, colon, rest = value.rpartition(":")
-    file, tail = (file, f":{rest}") if colon else (value, "")
-    if not Path(file).is_file():
+    file, rest = split(value)
+    tail = f":{rest}" if rest else ""
+    if not os.path.isfile(file):
         return f"{name} = {value!r}"
     where = Path(file).resolve()
     here = path.resolve().parent

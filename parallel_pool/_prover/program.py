@@ -6,6 +6,7 @@ It needs parallel_pool, Gymnasium and NumPy, and its exit status is 0 only if no
 from __future__ import annotations
 
 import base64
+import keyword
 import math
 import zlib
 from collections.abc import Sequence
@@ -43,7 +44,9 @@ def program_text(finding: Finding, ours: tuple[Native, str], theirs: Any, senten
         theirs: a `Reference`, or a native side and its id.
         sentence: what it shows, for its first line.
     """
-    head = f'"""{sentence}"""\n\n'
+    # an error of an environment may hold anything
+    said = sentence.replace("\\", "\\\\").replace('"', '\\"')
+    head = f'"""{said}"""\n\n'
     if isinstance(theirs, Reference):
         return head + _in_one_process(finding, ours, theirs)
     return head + _in_two_processes(finding, ours, theirs)
@@ -86,9 +89,17 @@ def _watch(finding: Finding) -> list[str]:
 
 
 def _import(theirs: Reference) -> str:
-    if theirs.name:
+    if theirs.name and all(map(_is_name, theirs.module.split("."))):
         return f"from {theirs.module} import {theirs.name} as Reference"
+    if theirs.name:
+        # of a file such as my-env.py
+        module = f'__import__("importlib").import_module({theirs.module!r})'
+        return f"Reference = getattr({module}, {theirs.name!r})"
     return "Reference = None  # a function that no program can import: write here what makes one"
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def _load(target: Native, env_id: str) -> list[str]:

@@ -6,7 +6,6 @@ import mmap
 import os
 import pickle
 import select
-import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from parallel_pool._prover.child import LENGTH, PROGRESS
+from parallel_pool._prover.endings import signal_name
 from parallel_pool._prover.packing import pack_events, unpack_results
 from parallel_pool._prover.player import PROCESS, Result
 from parallel_pool._prover.script import Case, Event
@@ -23,6 +23,8 @@ from parallel_pool._workers.start import anonymous_file
 
 # seconds that a process has to start and to load a library
 START = 60.0
+# seconds that the system's timeouts can count, some of them as nanoseconds
+MOST_SECONDS = 1e9
 # lines of its stderr that a message repeats
 SHOWN_LINES = 12
 
@@ -58,7 +60,8 @@ class Remote:
         Raises:
             ValueError: the environment can't be loaded, or ends the process at once.
         """
-        self._target, self._timeout, self._environment = target, timeout, environment or {}
+        self._target, self._environment = target, environment or {}
+        self._timeout = min(timeout, MOST_SECONDS)
         self._opened: tuple[Case, int] | None = None
         self._played: list[Event] = []
         self._begun: Sequence[Event] = ()
@@ -187,8 +190,8 @@ class Remote:
             status = self._process.wait()
         if status < 0:
             return (
-                f"the process ended with {signal.Signals(-status).name}: look for a wrong pointer,"
-                " an index beyond an array, or a call of abort"
+                f"the process ended with {signal_name(-status)}: look for a wrong pointer, an index"
+                " beyond an array, or a call of abort"
             )
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()

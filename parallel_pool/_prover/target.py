@@ -301,9 +301,10 @@ def reference(against: Any) -> Native | Reference:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Returns a file or a module, and the name behind its colon or ""."""
+    """Returns a file or a module, and the name behind its colon or ""; a file's name may have a
+    colon, too."""
     file, colon, name = text.rpartition(":")
-    return (file, name) if colon else (text, "")
+    return (file, name) if colon and not os.path.isfile(text) else (text, "")
 
 
 def _gymnasium_ids() -> Mapping[str, Any]:
@@ -321,7 +322,7 @@ def _in_file(file: str, name: str) -> Reference:
     if not hasattr(module, name):
         raise ValueError(f"{file} has no {quote(name)}: it has {', '.join(found)}")
     folder, stem = os.path.split(os.path.abspath(file))
-    made = getattr(module, name)
+    made = _callable(getattr(module, name), f"{file}:{name}")
     return Reference(make_one=made, folder=folder, module=stem.removesuffix(".py"), name=name)
 
 
@@ -330,9 +331,20 @@ def _in_module(module: str, name: str) -> Reference:
         loaded = importlib.import_module(module)
     except ImportError as error:
         raise ValueError(f"{module}:{name} can't be imported: {error}") from None
+    except Exception as error:
+        # it runs the module, and .module is relative to nothing
+        kind = type(error).__name__
+        raise ValueError(f"{module}:{name} can't be imported: {kind}: {error}") from error
     if not hasattr(loaded, name):
         raise ValueError(f"{module} has no {quote(name)}: give module:Class")
-    return Reference(make_one=getattr(loaded, name), **_origin(loaded, name))
+    made = _callable(getattr(loaded, name), f"{module}:{name}")
+    return Reference(make_one=made, **_origin(loaded, name))
+
+
+def _callable(made: Any, place: str) -> Any:
+    if not callable(made):
+        raise ValueError(f"{place} is {a_type(made)}: give a class, or a function that makes one")
+    return made
 
 
 def _origin(module: Any, name: str) -> dict[str, Any]:

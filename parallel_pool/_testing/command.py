@@ -18,7 +18,7 @@ from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
 from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
 from parallel_pool._testing.supervisor import Line
-from parallel_pool.errors import EnvError, MissingDependencyError, SourceError
+from parallel_pool.errors import EnvError, PoolError
 
 # seconds for one check; the slowest of them takes one for CartPole
 TIMEOUT = 60.0
@@ -62,12 +62,13 @@ def check(options: argparse.Namespace) -> int:
             raise ValueError(f"--timeout {options.timeout:g}: give seconds above 0")
         if options.against is not None:
             return proving.prove(options, read_values(options.option))
+        proving.check_absent(options)
         if Path(options.target).suffix == ".py":
             return check_python(Path(options.target), given, options.timeout)
         jobs, source = read_target(options.target, given)
         failures = [job for job in jobs if not check_one(job, source, options.timeout)]
         return 1 if failures else 0
-    except (SourceError, ValueError, MissingDependencyError) as error:
+    except (PoolError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
 
@@ -94,6 +95,10 @@ def check_python(path: Path, options: Mapping[str, Any], timeout: float) -> int:
             )
         except (ContractError, EnvError) as error:
             print_line(Line(TWINS, False, str(error)))
+            is_good = False
+        except Exception as error:
+            # of the class, or of options that it does not have
+            print_line(Line(TWINS, False, f"{type(error).__name__}: {error}"))
             is_good = False
         else:
             print_line(Line(TWINS, True))
@@ -167,10 +172,11 @@ def sanitize(job: Job, source: Path | None, timeout: float, show: Any) -> None:
         return
     compiler = toolchain.compiler(cpp=toolchain.is_cpp(source))
     runtime = compiler.runtime("libasan.so")
-    if runtime is None:
+    lacks = [name for name in ("libasan.so", "libubsan.so") if compiler.runtime(name) is None]
+    if runtime is None or lacks:
         print(
-            f"  --    sanitizers: not run, {compiler.command[0]} has no libasan.so: install it"
-            " (Debian: libgcc-dev, Fedora: libasan), or let CC name gcc",
+            f"  --    sanitizers: not run, {compiler.command[0]} has no {lacks[0]}: install it"
+            f" (Debian: libgcc-dev, Fedora: {lacks[0].removesuffix('.so')}), or let CC name gcc",
             flush=True,
         )
         return
@@ -182,13 +188,16 @@ def sanitize(job: Job, source: Path | None, timeout: float, show: Any) -> None:
     job = replace(job, library=library, sanitized=True)
     # instrumented code takes several times as long
     end = supervisor.run(job, 3 * timeout, lines.append, {**SANITIZED, **preloaded}, source)
+    if not end and lines[-1].check == LOAD:
+        show(Line(SANITIZERS, False, f"they could not look: {lines[-1].text}"))
+        return
     # other failures are those of the first child
     show(Line(SANITIZERS, not end, lines[-1].text if end else ""))
 
 
 def print_line(line: Line) -> None:
     """Prints what became of a check."""
-    if line.check == SPEED:
+    if line.check == SPEED and line.passed:
         print(f"  speed {line.text}", flush=True)
     elif line.passed:
         print(f"  ok    {line.check}", flush=True)
