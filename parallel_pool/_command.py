@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -84,7 +85,10 @@ def read_options(words: list[str]) -> dict[str, Any]:
             raise ValueError(f"--option {named(word)}: give NAME=VALUE")
         try:
             found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+            # other processes get it as JSON, which has no sets
+            json.dumps(found[name])
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            # all that texts raise that are no literals, such as {[]: 1}
             found[name] = value
     return found
 

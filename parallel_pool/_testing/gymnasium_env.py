@@ -128,7 +128,7 @@ def _play(env: Any, seed: int, steps: int = STEPS) -> Any:
     # a space may belong to the class
     space = copy.deepcopy(env.action_space)
     space.seed(1)
-    yield env.reset(seed=seed)
+    yield _checked_reset(env.reset(seed=seed))
     for _ in range(steps):
         result = env.step(space.sample())
         require(
@@ -137,7 +137,15 @@ def _play(env: Any, seed: int, steps: int = STEPS) -> Any:
         )
         yield result
         if result[2] or result[3]:
-            yield env.reset()
+            yield _checked_reset(env.reset())
+
+
+def _checked_reset(result: Any) -> Any:
+    require(
+        isinstance(result, tuple) and len(result) == 2,
+        f"reset returns {result!r}: return observation and info",
+    )
+    return result
 
 
 def _rows(make: Make, options: dict[str, Any] | None, seed: int = SEED) -> list[Any]:

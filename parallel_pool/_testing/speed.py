@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
+from parallel_pool._native import ffi, lib
 from parallel_pool._testing.guards import without_step_many
 from parallel_pool._testing.play import Run, require
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MANY = 1024
 # seconds of each measurement
 SECONDS = 0.3
+# seconds of a step of all environments, of which there are fewer if a step is long
+LONGEST = 0.5
 # seconds of a step or a reset that is too long for step_many, far more than the microseconds that
 # pp_env.h allows, so that a busy machine is no reason to refuse an environment
 TOO_LONG = 1e-3
@@ -51,24 +54,35 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 def report(definition: Definition, options: Mapping[str, Any]) -> str:
     """Returns a line with the time of a step and the steps per second on all cores."""
-    single = _rate(without_step_many(definition), options, num_threads=1)
+    count = _envs(definition, options)
+    single = _rate(without_step_many(definition), options, count)
     parts = [f"{_nanoseconds(single)} a step"]
     if definition.raw.step_many:
-        many = _rate(definition, options, num_threads=1)
+        many = _rate(definition, options, count)
         parts.append(f"{_nanoseconds(many)} with step_many")
     else:
         parts.append("no step_many")
-    rate, threads = _fastest(definition, options)
+    rate, threads = _fastest(definition, options, count)
     return f"{', '.join(parts)}; {_count(rate)} steps/s on {threads} threads"
 
 
-def _fastest(definition: Definition, options: Mapping[str, Any]) -> tuple[float, int]:
-    with Pool(definition, MANY, options=options) as pool:
+def _envs(definition: Definition, options: Mapping[str, Any]) -> int:
+    """Returns how many environments are stepped: no fewer than there are cores."""
+    run = Run(definition, 1, num_threads=1, options=options)
+    # a reset, and some steps
+    seconds = max(_seconds(run.step) for _ in range(4))
+    run.pool.close()
+    least: int = lib.pp_usable_cores(ffi.NULL)
+    return min(MANY, max(least, int(LONGEST / seconds)))
+
+
+def _fastest(definition: Definition, options: Mapping[str, Any], count: int) -> tuple[float, int]:
+    with Pool(definition, count, options=options) as pool:
         return _measured(pool), pool.num_threads
 
 
-def _rate(definition: Definition, options: Mapping[str, Any], num_threads: int) -> float:
-    with Pool(definition, MANY, options=options, num_threads=num_threads) as pool:
+def _rate(definition: Definition, options: Mapping[str, Any], count: int) -> float:
+    with Pool(definition, count, options=options, num_threads=1) as pool:
         return _measured(pool)
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import select
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from parallel_pool._prover.endings import signal_name
 from parallel_pool._testing.messages import ADD_CHECK, FORGED, LOAD, NOTE_BYTES, Job, Notes
 from parallel_pool._workers.start import anonymous_file
 
+# seconds that the system's timeouts can count, some of them as nanoseconds
+MOST_SECONDS = 1e9
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
 # bytes of it that are read, the last ones: a sanitizer's report is among them
@@ -127,6 +129,7 @@ def _follow(
         all were done.
     """
     check, rest, is_done = LOAD, b"", False
+    timeout = min(timeout, MOST_SECONDS)
     deadline = time.monotonic() + timeout
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
@@ -165,7 +168,7 @@ def crash(status: int, note: str, errors: str, source: Path | None) -> str:
         return found
     where = f" in {note}" if note else ""
     if status < 0:
-        name = signal.Signals(-status).name
+        name = signal_name(-status)
         return (
             f"the process ended with {name}{where}: look for a wrong pointer, an index beyond an"
             " array, or a call of abort; the sanitizers below name the line"
