@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shutil
 import sys
 import time
@@ -74,7 +76,7 @@ def build(options: argparse.Namespace) -> int:
         print(built.warnings, file=sys.stderr, end="")
         ids = load.load_built(path, built.library)
         if options.out is not None:
-            shutil.copyfile(built.library, options.out)
+            put(built.library, options.out)
     except (SourceError, ValueError, MissingDependencyError) as error:
         return refuse(error)
     except OSError as error:
@@ -97,6 +99,33 @@ def check_out(out: Path, source: Path) -> None:
     outputs.check_file(out)
     if out.exists() and out.samefile(source):
         raise SourceError(f"--out: {named(out)} is the source: name another file")
+
+
+def put(library: Path, out: Path) -> None:
+    """Copies a library to a file.
+
+    A program that has loaded the file goes on with what it has: to write into a library's pages
+    would end it.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    real = Path(os.path.realpath(out))
+    is_device = real.exists() and not real.is_file()
+    # a folder of others may hold a file that this user can write
+    if is_device or not os.access(real.parent, os.W_OK):
+        shutil.copyfile(library, real)
+        return
+    partial = real.with_name(f".{os.getpid()}.so")
+    try:
+        shutil.copyfile(library, partial)
+        if real.exists():
+            shutil.copymode(real, partial)
+        partial.replace(real)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
 
 
 def refuse(reason: object) -> int:

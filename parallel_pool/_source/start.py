@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import keyword
 import os
 import re
 from collections.abc import Mapping
@@ -37,11 +39,13 @@ def write(path: Path, model: Path | None = None) -> str:
         return _write_python(path)
     cpp = toolchain.is_cpp(path)
     identifier, env_id = names(path.stem)
-    text = (Path(__file__).parent / ("start.cpp" if cpp else "start.c")).read_text("utf-8")
-    text = text.replace(f"pp_env_{IDENTIFIER}", f"pp_env_{identifier}").replace(ID, env_id)
-    text = text.replace(f"{IDENTIFIER}{'.cpp' if cpp else '.c'}", named(path.name))
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    suffix = ".cpp" if cpp else ".c"
+    parts = {
+        f"pp_env_{IDENTIFIER}": f"pp_env_{identifier}",
+        ID: env_id,
+        f"{IDENTIFIER}{suffix}": named(path.name),
+    }
+    _write(path, _filled(f"start{suffix}", parts))
     return env_id
 
 
@@ -69,49 +73,59 @@ def _write_robot(path: Path, model: Path) -> str:
 
 def _write_c_robot(path: Path, model: Path, shown: str) -> str:
     identifier, env_id = names(path.stem)
-    parts = robot_header.start_parts(model)
-    text = _filled("start_robot.c", parts)
-    text = text.replace('_MODEL "MODEL"', f'_MODEL "{shown}"')
-    text = text.replace("of MODEL must", f"of {named(model.name)} must")
-    text = text.replace("pp_env_my_robot", f"pp_env_{identifier}").replace(
-        "mine/MyRobot-v0", env_id
-    )
-    text = text.replace("my_robot.c", named(path.name))
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    parts = {
+        '_MODEL "MODEL"': f'_MODEL "{shown}"',
+        "of MODEL must": f"of {named(model.name)} must",
+        "pp_env_my_robot": f"pp_env_{identifier}",
+        "mine/MyRobot-v0": env_id,
+        "my_robot.c": named(path.name),
+    }
+    _write(path, _filled("start_robot.c", {**parts, **robot_header.start_parts(model)}))
     return env_id
 
 
 def _write_python_robot(path: Path, model: Path, shown: str) -> str:
     cls = _class_name(path)
-    text = _filled("start_robot_py.txt", robot_header.python_start_parts(model))
-    text = text.replace("/ SHOWN", f"/ {shown!r}")
-    text = text.replace("of MODEL must", f"of {ascii(model.name)[1:-1]} must")
-    text = text.replace("MyRobot", cls)
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    parts = {
+        "/ SHOWN": f"/ {shown!r}",
+        "of MODEL must": f"of {ascii(model.name)[1:-1]} must",
+        "MyRobot": cls,
+    }
+    text = _filled("start_robot_py.txt", {**parts, **robot_header.python_start_parts(model)})
+    _write(path, text)
     return cls
 
 
 def _filled(start: str, parts: Mapping[str, str]) -> str:
-    """Returns the text of a start with some words replaced."""
+    """Returns the text of a start with some words replaced, each by what may hold another."""
     text = (Path(__file__).parent / start).read_text("utf-8")
-    for word, value in parts.items():
-        text = text.replace(word, value)
-    return text
+    words = "|".join(map(re.escape, parts))
+    return re.sub(words, lambda found: parts[found[0]], text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a new file, all of it or none."""
+    file = path.open("x", encoding="utf-8")
+    try:
+        with file:
+            file.write(text)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
 
 
 def _write_python(path: Path) -> str:
     cls = _class_name(path)
-    text = (Path(__file__).parent / "start_py.txt").read_text("utf-8")
-    text = text.replace("MyEnv", cls).replace(f"{IDENTIFIER}.py", named(path.name))
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
+    parts = {"MyEnv": cls, f"{IDENTIFIER}.py": named(path.name)}
+    _write(path, _filled("start_py.txt", parts))
     return f"{cls}-v0"
 
 
 def _class_name(path: Path) -> str:
-    return names(path.stem)[1].removeprefix("mine/").removesuffix("-v0")
+    name = names(path.stem)[1].removeprefix("mine/").removesuffix("-v0")
+    # no class can be called 2048 or None
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"My{name}"
 
 
 def names(stem: str) -> tuple[str, str]:

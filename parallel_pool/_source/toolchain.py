@@ -209,7 +209,10 @@ def build(
             it did not end in time, or made nothing.
         MissingDependencyError: there is no compiler.
     """
-    found = compiler(cpp=is_cpp(source))
+    cpp = is_cpp(source)
+    found = compiler(cpp=cpp)
+    # a compiler takes a name that ends in .C for C++, and one that ends in .CC for a library
+    language = ("-x", "c++" if cpp else "c")
     extra = (*SANITIZE, "-O1", "-g", "-fno-omit-frame-pointer") if sanitize else ()
     objects = [folder / "own.o"]
     listed = folder / "own.d"
@@ -219,7 +222,8 @@ def build(
     own_robot = robot.find(source)
     if own_robot:
         command += own_robot.compile_flags(folder)
-    warnings = run([*command, *counted, "-c", _as_argument(source)], source, objects[0])
+    arguments = [*command, *counted, *language, "-c", _as_argument(source)]
+    warnings = run(arguments, source, objects[0])
     depends = [path for path in dependencies(made(listed, command)) if path.parent != folder]
     if own_robot:
         depends += own_robot.dependencies()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -42,7 +41,7 @@ def build(options: argparse.Namespace) -> int:
             ids += load.load_translated(each)
             libraries.append(cache.build(each.path).library)
         if options.out is not None:
-            shutil.copyfile(libraries[0], options.out)
+            source.put(libraries[0], options.out)
     except (SourceError, ValueError, MissingDependencyError) as error:
         return source.refuse(error)
     except OSError as error:
