@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -46,9 +47,10 @@ def import_file(path: Path) -> Any:
     Raises:
         SourceError: it can't be read, or it raises.
     """
-    if not path.is_file():
-        raise SourceError(f"{named(path)} can't be read: name a Python file")
     where = os.path.abspath(path)
+    # says False of names that the system does not allow, and in folders that it does not open
+    if not os.path.isfile(where):
+        raise SourceError(f"{named(path)} can't be read: name a Python file")
     name = _module_name(path.stem, where)
     changed = os.stat(where).st_mtime_ns
     there = sys.modules.get(name)
@@ -66,9 +68,20 @@ def import_file(path: Path) -> Any:
     sys.path.insert(0, os.path.dirname(where))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except SystemExit as error:
         sys.modules.pop(name, None)
+        raise SourceError(
+            f"{named(path)} ends the program when it is imported (SystemExit: {error}): put what"
+            " does so under if __name__ == '__main__'"
+        ) from error
+    except BaseException as error:
+        # after Ctrl-C, too: half a module must not be taken for the whole
+        sys.modules.pop(name, None)
+        if not isinstance(error, Exception):
+            raise
         raise SourceError(f"{named(path)}: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(os.path.dirname(where))
+        # the file may have changed the path
+        with contextlib.suppress(ValueError):
+            sys.path.remove(os.path.dirname(where))
     return module

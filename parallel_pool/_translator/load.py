@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -224,18 +225,47 @@ def load_translated(made: Translated, library: Path | None = None) -> list[str]:
 
 
 def _write(symbol: str, text: str) -> Path:
-    """Writes a C file into the cache; returns its path.
+    """Writes a C file into the cache, or where libraries go without one; returns its path.
 
     Its name depends on its text: another process may translate the class with other options.
+
+    Raises:
+        SourceError: no folder can hold it.
     """
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder = _folder()
-    path = folder / f"{symbol.removeprefix('pp_env_')}-{digest}.c"
-    if not path.exists():
-        partial = path.with_suffix(f".{os.getpid()}")
-        partial.write_text(text)
+    name = f"{symbol.removeprefix('pp_env_')}-{digest}.c"
+    refused: list[str] = []
+    for each in (*folders.roots(), None):
+        try:
+            # not before the others are refused: it is made for this process alone
+            root = each or folders.fresh()
+            folder = root.path / "translated"
+            if reason := folders.make(folder, root):
+                refused.append(reason)
+                continue
+            return _put(folder / name, text)
+        except OSError as error:
+            where = named(each.path if each else tempfile.gettempdir())
+            refused.append(f"{where}: {error.strerror or error}")
+    raise SourceError(
+        f"no folder for translated environments ({'; '.join(refused)}): let XDG_CACHE_HOME name one"
+        " that can be written, by you alone"
+    )
+
+
+def _put(path: Path, text: str) -> Path:
+    """Writes a file, all of it or none, unless it is there; returns its path."""
+    if path.exists():
+        return path
+    partial = path.with_suffix(f".{os.getpid()}")
+    try:
+        partial.write_text(text, "utf-8")
         partial.replace(path)
-        _prune(folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+    _prune(path.parent)
     return path
 
 
@@ -249,17 +279,6 @@ def _prune(folder: Path) -> None:
         for each in (path.with_suffix(".verified"), path):
             with contextlib.suppress(OSError):
                 each.unlink()
-
-
-def _folder() -> Path:
-    for root in folders.roots():
-        folder = root.path / "translated"
-        if not folders.make(folder, root):
-            return folder
-    root = folders.fresh()
-    folder = root.path / "translated"
-    folders.make(folder, root)
-    return folder
 
 
 def _registered(cls: type) -> tuple[str, int | None, float | None]:
