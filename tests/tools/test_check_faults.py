@@ -19,8 +19,6 @@ from parallel_pool._source import cache, start
 from parallel_pool._testing import command, speed, supervisor
 from parallel_pool._testing.messages import Job
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(autouse=True)
 def in_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
