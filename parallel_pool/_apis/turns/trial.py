@@ -68,6 +68,8 @@ class Trial:
             self._play(STEPS, SECONDS)
         count = -(-self._chunk.envs.num_envs // depth)
         part = map_leaves(lambda array: array[:count], self._chunk.observations)
+        # episodes of the trial are no episodes of the loop: it begins with a reset
+        self._chunk.observations = None
         return gain(trace.report(), PolicyTime(self._policy, part), depth)
 
     def _play(self, steps: int, seconds: float) -> None:
@@ -76,6 +78,8 @@ class Trial:
         while steps > 0 or time.perf_counter() < end:
             self._chunk.act(self._policy)
             self._chunk.receive()
+            # nobody may hold the results, as in a loop that drops them
+            self._chunk.deliver()
             steps -= 1
 
 

@@ -7,6 +7,7 @@ import itertools
 import pickle
 import signal
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -434,6 +435,28 @@ def test_resets_without_a_seed_differ_after_a_trial(monkeypatch: pytest.MonkeyPa
             loop.reset()
             firsts += [turn.observations for turn in loop.play(1)]
     assert not np.array_equal(*firsts)
+
+
+def test_a_trial_keeps_no_result_and_leaves_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy_loop, "MIN_GAIN", np.inf)
+    monkeypatch.setattr(trial, "POLICY_SECONDS", 0.0)
+    monkeypatch.setattr(trial, "SECONDS", 0.0)
+    monkeypatch.setattr(trial, "STEPS", 50)
+    kept: list[Any] = []
+    alive: list[int] = []
+
+    def policy(observations: Any) -> Any:
+        kept.append(weakref.ref(observations))
+        alive.append(len({id(each()) for each in kept if each() is not None}))
+        return balance(observations)
+
+    with PolicyLoop(maker(), 4, policy) as loop:
+        assert loop.depth == 1 and len(kept) > 50 and max(alive) < 10
+        with pytest.raises(NotResetError):
+            list(loop.play(1))
+        loop.reset(only_failed=True)
+        (turn,) = loop.play(1)
+        assert turn.observations.shape == (4, 4) and np.abs(turn.observations).max() <= 0.05
 
 
 def test_a_trial_needs_a_trace() -> None:
