@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +45,7 @@ class Chunk:
         envs: the vector environment.
         rows: its environments in the loop.
         is_in_flight: whether a step was sent and not received.
-        turns: that were received and not delivered yet, in order.
+        turns: the values of those that were received and not delivered yet, in order.
         observations: for the policy; None if there are none.
     """
 
@@ -66,11 +65,13 @@ class Chunk:
         self.envs = envs
         self.rows = slice(rows.start, rows.stop)
         self.is_in_flight = False
-        self.turns: deque[Turn] = deque()
+        self.turns: tuple[tuple[Any, ...], ...] = ()
         self.observations: Observations | None = None
         self._decision = Decision(None, NO_EXTRAS)
         # whether a step in flight was sent for certain: Ctrl-C may come in the middle of a send
         self._is_sure = True
+        # the result of the step in flight, until it is among the turns
+        self._result: Any = None
         self._acts_are_tuples = isinstance(envs.single_action_space, Tuple)
 
     def reset(self, seed: Any, options: dict[str, Any] | None) -> None:
@@ -87,7 +88,7 @@ class Chunk:
                 # environments failed, or the step can't be waited for
                 if self.is_in_flight:
                     raise
-        self.turns.clear()
+        self.turns = ()
 
     def act(self, policy: Callable[[Any], Any]) -> None:
         """Asks the policy for actions, and sends them; after an exception nothing has changed."""
@@ -118,30 +119,35 @@ class Chunk:
         It is not if Ctrl-C has come before the step was sent; then nothing is in flight. After an
         exception that is not about environments, such as Ctrl-C, the step is still in flight.
         """
-        was_sure, self._is_sure = self._is_sure, True
         try:
-            received, rewards, terminations, truncations, infos = self.envs.step_wait()
+            if self._result is None:
+                self._result = self.envs.step_wait()
+            received, rewards, terminations, truncations, infos = self._result
         except NoAsyncCallError:
             self.is_in_flight = False
-            if was_sure:
+            if self._is_sure:
                 # Ctrl-C has come when the result was about to be stored
                 self.observations = None
                 raise
             return
         except Exception as error:
-            is_refused = isinstance(error, StateError) and not isinstance(error, EnvError)
-            if not is_refused:
-                self.is_in_flight, self.observations = False, None
+            # an exception of an environment is caused by an EnvError, whatever its class
+            failed = isinstance(error, EnvError) or isinstance(error.__cause__, EnvError)
+            if failed or not isinstance(error, StateError):
+                self._result, self.is_in_flight, self.observations = None, False, None
             raise
         outcome = (rewards, terminations, truncations, infos)
-        turn = Turn(self.rows, self.observations, *self._decision, *outcome, received)
-        self.turns.append(turn)
-        self.observations = received
-        self.is_in_flight = False
+        turn = (self.rows, self.observations, *self._decision, *outcome, received)
+        # no function call from here on: Ctrl-C could come in it
+        self.turns, self.observations = (*self.turns, turn), received
+        self._result, self.is_in_flight = None, False
 
     def deliver(self) -> Turn:
         """Returns the first turn that was received, which then is the caller's."""
-        return self.turns.popleft()
+        turn = Turn._make(self.turns[0])
+        # no function call from here on: Ctrl-C would lose the turn
+        self.turns = self.turns[1:]
+        return turn
 
     def close(self) -> None:
         """Closes the environments."""

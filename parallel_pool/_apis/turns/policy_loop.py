@@ -212,8 +212,15 @@ class PolicyLoop(Uncopied):
             elif left[k] < 0 and chunk.is_in_flight:
                 # for the next play
                 chunk.receive()
-            self._next = (k + 1) % self.depth
-            yield chunk.deliver()
+            # no local variable: it would hold the turn while the caller has dropped it
+            yield self._delivered(k)
+
+    def _delivered(self, k: int) -> Turn:
+        """Returns the first turn of a chunk; that of the next one follows."""
+        turn = self._chunks[k].deliver()
+        # no function call from here on: Ctrl-C would lose the turn
+        self._next = (k + 1) % self.depth
+        return turn
 
     def _act(self, chunk: Chunk) -> None:
         self.rows = chunk.rows
