@@ -70,7 +70,8 @@ class TorchEnv(Uncopied):
 
         Raises:
             TypeError: a tensor is on another device, or of a dtype that NumPy does not have.
-            Exception: as of the environments; an `EnvError.batch` has tensors.
+            Exception: as of the environments; the `batch` of an `EnvError` has tensors, also where
+                that is the cause of the exception.
         """
         return self._result(self.envs.step, (actions, *arguments), keywords)
 
@@ -127,8 +128,11 @@ class TorchEnv(Uncopied):
         transfers.release()
         try:
             result = call(*given, **named)
-        except EnvError as error:
-            error.batch = transfers.tensors(error.batch)
+        except Exception as error:
+            # an exception of an environment's own is caused by an EnvError
+            failed = error if isinstance(error, EnvError) else error.__cause__
+            if isinstance(failed, EnvError):
+                failed.batch = transfers.tensors(failed.batch)
             raise
         return transfers.tensors(result)
 

@@ -223,6 +223,29 @@ def test_failures_bring_tensors() -> None:
         assert isinstance(caught.value.batch.reward, torch.Tensor)
 
 
+def test_failures_with_a_class_of_their_own_bring_tensors() -> None:
+    class Fails(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.spaces.Box(0, 1, (1,))
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            if action:
+                raise KeyError("asked for")
+            return np.ones(1, np.float32), 2.0, False, False, {}
+
+    with parallel_pool.PoolVectorEnv([Fails] * 2, num_workers=0).torch() as envs:
+        envs.reset()
+        with pytest.raises(KeyError, match="asked for") as caught:
+            envs.step(torch.tensor([0, 1]))
+        failed = caught.value.__cause__
+        assert isinstance(failed, EnvError) and failed.env_ids == (1,)
+        arrays = [each for each in failed.batch if np.ndim(each)]
+        assert arrays and all(isinstance(each, torch.Tensor) for each in arrays)
+
+
 # --------------------------------------------------------------------------------- rollouts --
 
 
