@@ -105,10 +105,13 @@ def xla(envs: Any) -> Functions:
         return _of_several(envs)
     pool, convert, convert_reset = xla_parts(envs)
     number = share(pool)
-    found = functions_by_number.get(number)
-    if found is None:
-        found = functions_by_number[number] = _functions(pool, convert, convert_reset)
+    by_class = functions_by_number.get(number)
+    if by_class is None:
+        by_class = functions_by_number[number] = {}
         weakref.finalize(pool, functions_by_number.pop, number, None)
+    found = by_class.get(type(envs))
+    if found is None:
+        found = by_class[type(envs)] = _functions(pool, convert, convert_reset)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
 
@@ -119,9 +122,10 @@ def _of_several(all_envs: Sequence[Any]) -> Functions:
         raise ValueError("no pools: give at least one")
     pools = [xla_parts(envs)[0] for envs in all_envs]
     for i, pool in enumerate(pools):
-        if _form(pool) != _form(pools[0]):
+        if type(all_envs[i]) is not type(all_envs[0]) or _form(pool) != _form(pools[0]):
             raise ValueError(
-                f"pool {i} differs from pool 0: choose the same environments, options and sizes"
+                f"pool {i} differs from pool 0: choose the same class, environments,"
+                " options and sizes"
             )
         if pool in pools[:i]:
             raise ValueError(f"pool {i} is pool {pools.index(pool)}: give each once")
@@ -137,9 +141,10 @@ def _form(pool: Pool) -> Any:
     return *sizes, columns, action.dtype, action.shape, action.n
 
 
-# By the number of a pool, while it lives; they hold no pool. Jitted programs that use the same
-# functions are not compiled again.
-functions_by_number: dict[int, Functions] = {}
+# By the number of a pool, while it lives, and the class whose results they return: a pool and what
+# is built on it have results of different forms. They hold no pool. Jitted programs that use the
+# same functions are not compiled again.
+functions_by_number: dict[int, dict[type[Any], Functions]] = {}
 
 
 @xla_parts.register(Pool)
