@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from parallel_pool._apis.jax.calls import Calls
+from parallel_pool._apis.jax.calls import Calls, host_integers
 from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib
 
@@ -103,7 +103,10 @@ class XlaFunctions:
             `AtariVectorEnv.step` returns them.
         """
         own, env_ids = self._split(handle)
-        own, columns = self._calls.step(own, self._read_actions(jnp, jnp.asarray(actions)), env_ids)
+        # JAX would wrap integers of 64 bits: `Calls` checks those of the host as they are
+        given = host_integers(actions)
+        actions = self._read_actions(jnp, jnp.asarray(actions) if given is None else given)
+        own, columns = self._calls.step(own, actions, env_ids)
         rewards, terminated, truncated, lost_life = (columns[i] for i in self._engine)
         results = columns[0], rewards.astype(np.int32), terminated | lost_life, truncated
         return self._join(own, columns), (*results, self._make_infos(columns))

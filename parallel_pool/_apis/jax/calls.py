@@ -24,7 +24,7 @@ FLOATS = ("float32", "float64")
 HANDLE: tuple[tuple[int, ...], Any] = ((2,), np.dtype(np.int32))
 
 
-def _host(values: Any) -> Array | None:
+def host_integers(values: Any) -> Array | None:
     """Returns the integers of the host among arguments as a NumPy array, None for others."""
     if isinstance(values, jax.Array):
         return None
@@ -166,7 +166,7 @@ class Calls:
         """Returns the ids as a list of no or one array, and how many environments they name."""
         if env_ids is None:
             return [], self._num_envs
-        given = _host(env_ids)
+        given = host_integers(env_ids)
         if given is not None and (at := _wrapped(given)) is not None:
             raise ValueError(f"env_id {given.flat[at]}: choose 0 to {self._num_envs - 1}")
         ids = jnp.atleast_1d(jnp.asarray(env_ids))
@@ -186,7 +186,7 @@ class Calls:
         return f"action {action} of row {row} needs 64 bits: set jax_enable_x64, or give floats"
 
     def _seeds(self, seeds: Any, count: int, are_signed: bool) -> Any:
-        given = _host(seeds)
+        given = host_integers(seeds)
         if given is not None and given.dtype == object:
             for seed in given.flat:
                 whole("seed", seed)
@@ -214,7 +214,7 @@ class Calls:
 
     def _actions(self, actions: Any, env_ids: Any) -> tuple[list[Any], bool]:
         ids, count = self._ids(env_ids)
-        given = _host(actions)
+        given = host_integers(actions)
         if given is not None and (at := _wrapped(given)) is not None:
             raise ValueError(self._refusal(given.flat[at], at * count // given.size))
         array = jnp.asarray(actions)
