@@ -33,7 +33,7 @@ class Discrete:
 
     def sample(self, key: Any) -> Any:
         """Returns a random element, int32 ()."""
-        return jax.random.randint(key, (), 0, self.n)
+        return jax.random.randint(key, (), 0, self.n, self.dtype)
 
     def contains(self, x: Any) -> Any:
         """Returns whether this is an element, bool ()."""

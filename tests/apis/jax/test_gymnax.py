@@ -419,3 +419,10 @@ def test_spaces_have_gymnaxs_form(cartpole: GymnaxEnv) -> None:
         assert env.action_space(None).contains(torque) and not env.action_space().contains(
             3 * torque + 9
         )
+
+
+def test_actions_have_one_dtype_with_and_without_64_bits(cartpole: GymnaxEnv) -> None:
+    for is_wide in (False, True):
+        with jax.enable_x64(is_wide):
+            drawn = cartpole.action_space().sample(jax.random.key(0))
+            assert drawn.dtype == np.int32 and drawn.shape == ()
