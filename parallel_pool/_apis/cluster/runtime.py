@@ -9,6 +9,9 @@ from typing import Any
 
 from parallel_pool.errors import MissingDependencyError
 
+# parts of a core in which Ray counts
+UNITS = 10_000
+
 
 def ray() -> Any:
     """Returns the module `ray`; MissingDependencyError if it is not installed."""
@@ -59,9 +62,9 @@ def share_out(
         if cpus_per_worker is None:
             num_workers = len(nodes)
         else:
-            num_workers = sum(int(cores // cpus_per_worker) for cores in nodes)
+            num_workers = sum(_fitting(cores, cpus_per_worker) for cores in nodes)
     if cpus_per_worker is not None:
-        if sum(int(cores // cpus_per_worker) for cores in nodes) < max(1, num_workers):
+        if sum(_fitting(cores, cpus_per_worker) for cores in nodes) < max(1, num_workers):
             raise ValueError(
                 f"{max(1, num_workers)} workers of {cpus_per_worker:g} cores do not fit into a"
                 f" cluster of {_described(nodes)}: choose fewer, or fewer cores for each"
@@ -76,6 +79,11 @@ def share_out(
         f"{num_workers} workers do not fit into a cluster of {_described(nodes)}: choose"
         f" num_workers <= {math.floor(total)}, or cpus_per_worker below 1"
     )
+
+
+def _fitting(cores: float, need: float) -> int:
+    """Returns how many workers fit into the cores of a node; Ray counts in parts of 10,000."""
+    return round(cores * UNITS) // max(1, round(need * UNITS))
 
 
 def _described(nodes: Sequence[float]) -> str:

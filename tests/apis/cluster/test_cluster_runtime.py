@@ -26,6 +26,9 @@ from parallel_pool._native import ffi, lib
         ([8, 2], None, None, (2, 2)),
         ([4, 4], None, 2, (4, 2)),
         ([2], 4, 0.5, (4, 0.5)),
+        # as floats, 1 // 0.1 is 9
+        ([1, 1], None, 0.1, (20, 0.1)),
+        ([1], 5, 0.2, (5, 0.2)),
     ],
 )
 def test_cores_are_shared_out(nodes: Any, workers: Any, cores: Any, expected: Any) -> None:
