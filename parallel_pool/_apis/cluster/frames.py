@@ -138,11 +138,13 @@ class FrameStack:
 
 
 def _words(array: Array) -> Array:
-    """Returns parts of contiguous observations in words of 8 bytes, which compare faster."""
+    """Returns the bytes of parts of contiguous observations, in words of 8 if they have whole ones:
+    these compare faster."""
     n, k = array.shape[:2]
     size = array[0, 0].nbytes
-    if array.dtype.hasobject or size % 8:
+    if array.dtype.hasobject:
         return array
     # the axes after the first two are contiguous
     flat = array.reshape(n, k, -1) if array.ndim > 3 else array
-    return flat.view(np.uint64)
+    # never by value: -0.0 is equal to 0.0
+    return flat.view(np.uint8 if size % 8 else np.uint64)

@@ -56,6 +56,17 @@ def test_frames_are_stored_once(resets: dict[int, list[int]], shape: Any) -> Non
         np.testing.assert_array_equal(found.rows(chosen), copy.reshape(-1, *copy.shape[2:])[chosen])
 
 
+def test_frames_are_compared_by_their_bits() -> None:
+    """Here -0.0 in one step and 0.0 in the next, in frames without whole words of 8 bytes."""
+    rows = [np.zeros((2, 4, 1025), np.float32) for _ in range(2)]
+    rows[0][0, 1] = -0.0
+    stack = Stack(2)
+    for step, row in enumerate(rows):
+        stack.put(step, row)
+    copy = BatchMemory().copy(stack.arrays())
+    np.testing.assert_array_equal(np.signbit(copy), np.signbit(np.stack(rows)))
+
+
 def test_observations_that_share_no_frames_are_arrays() -> None:
     rng = np.random.default_rng(0)
     rows = [rng.random((4, 3, 200)) for _ in range(5)]
