@@ -194,6 +194,11 @@ class WorkerGroup:
         if member.request is not None:
             self._call(member)
 
+    def change_task(self, index: int, **changes: Any) -> None:
+        """Changes what the next actor of a worker makes; see `Task`."""
+        member = self._members[index]
+        member.task = replace(member.task, **changes)
+
     def forgive(self) -> None:
         """Forgets the starts in a row of all workers, so that they are tried again."""
         for member in self._members:

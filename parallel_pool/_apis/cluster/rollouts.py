@@ -229,7 +229,8 @@ class Rollouts:
             overlap: a worker is asked for its next batch before this one is returned, and so with a
                 policy that has not learned from it; else when the following batch is taken.
             seed: environment i starts with seed + i, however many workers there are; None for
-                fresh entropy.
+                fresh entropy, with which the environments of a worker that replaces another start,
+                too.
             on_worker_loss: "restart": the batch is lost, and another worker takes its place; or
                 "raise": WorkerError.
             timeout: seconds that a batch may take.
@@ -388,6 +389,9 @@ class Rollouts:
         group, own = self._open(), self._rows[index]
         env_ids = tuple(range(own.start, own.stop))
         if isinstance(outcome, Lost):
+            if self._has[index] is not None:
+                # its first episodes were played: the next worker must not repeat them
+                group.change_task(index, seeds=None)
             self._has[index] = None
             self.stats.lost_batches += 1
             if self._raises or outcome.is_final:

@@ -1,0 +1,136 @@
+"""What callers of a cluster are told and given, with actors in this process."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+from parallel_pool import PoolVectorEnv
+from parallel_pool._apis.cluster import collector, worker
+from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool.cluster import Adaptive, ClusterVectorEnv, Every, Rollouts
+from parallel_pool.errors import EnvError, ForkedError, StateError
+from tests.apis.cluster.cases import Own
+from tests.apis.cluster.local_session import LocalSession
+
+ray = pytest.importorskip("ray")
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[LocalSession]]:
+    """Puts actors into this process, and keeps it as it is: a worker has one of its own."""
+    for name in ("rollouts", "vector_env"):
+        monkeypatch.setattr(f"parallel_pool._apis.cluster.{name}.Session", LocalSession)
+    monkeypatch.setattr(worker, "limit_cores", lambda cores: None)
+    monkeypatch.setattr(worker, "use_numa_node", lambda rank: None)
+    monkeypatch.setattr(worker.Worker, "node", lambda self: "here")
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    make_local = worker.make_local
+
+    def without_processes(env: Any, *arguments: Any, **options: Any) -> Any:
+        more = {} if isinstance(env, str) else {"num_workers": 0}
+        return make_local(env, *arguments, **options, **more)
+
+    monkeypatch.setattr(worker, "make_local", without_processes)
+    monkeypatch.setattr(ray, "get", lambda reference: reference)
+    yield LocalSession
+    for made in LocalSession.made:
+        for actor in made.actors:
+            made.kill(actor)
+    LocalSession.made.clear()
+
+
+class Counter(gymnasium.Env[Any, Any]):
+    """Shows how many steps of its episode there were. It raises once, at a step of that number."""
+
+    observation_space = gymnasium.spaces.Box(0, np.inf, (1,), np.float64)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, raises_at: int = 0) -> None:
+        self.raises_at = raises_at
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.count = 0
+        return np.zeros(1), {}
+
+    def step(self, action: Any) -> Any:
+        self.count += 1
+        if self.count == self.raises_at:
+            self.raises_at = 0
+            raise Own("asked for")
+        return np.full(1, float(self.count)), 1.0, False, False, {}
+
+
+class Still:
+    """A policy that does nothing, and shows its weight as log probabilities."""
+
+    def __init__(self, weight: float = 0.0) -> None:
+        self.weight = np.array([weight])
+
+    def act(self, observations: Any) -> Any:
+        count = len(observations)
+        return np.zeros(count, np.int64), np.full(count, self.weight[0]), {}
+
+    def log_prob(self, observations: Any, actions: Any) -> Any:
+        return np.full(len(actions), self.weight[0])
+
+    def state(self) -> Any:
+        return {"weight": self.weight}
+
+    def load(self, state: Any) -> None:
+        self.weight = state["weight"]
+
+
+def counts(batch: Any) -> Any:
+    return batch.observations[..., 0].tolist()
+
+
+# -------------------------------------------------------------------------------- rollouts --
+
+
+@pytest.mark.parametrize("lost", ["before a batch", "after a batch"])
+def test_new_environments_repeat_no_episode(lost: str) -> None:
+    options: dict[str, Any] = {"num_workers": 1, "steps": 4, "seed": 5}
+    with Rollouts("CartPole-v1", Still, 2, **options) as made:
+        made.publish(Still())
+        first = None if lost == "before a batch" else next(made)
+        LocalSession.made[-1].actors[-1].is_dead = True
+        new = next(made)
+        assert new.is_first and made.stats.lost_batches == made.stats.restarts == 1
+        with closing(PoolVectorEnv("CartPole-v1", 2, backend="native")) as same:
+            expected, _ = same.reset(seed=5)
+        # its episodes were not played before
+        is_same = np.array_equal(new.observations[0], expected)
+        assert is_same == (lost == "before a batch")
+        if first is not None:
+            np.testing.assert_array_equal(first.observations[0], expected)
+
+
+# ---------------------------------------------------------------------- vector environment --
+
+
+class Speaker(gymnasium.Env[Any, Any]):
+    """Shows a tuple with a text in it, and takes dicts."""
+
+    observation_space = gymnasium.spaces.Tuple(
+        (gymnasium.spaces.Text(4), gymnasium.spaces.Discrete(9))
+    )
+    action_space = gymnasium.spaces.Dict(one=gymnasium.spaces.Discrete(2))
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return (f"s{seed}", seed or 0), {}
+
+    def step(self, action: Any) -> Any:
+        return ("step", int(action["one"])), 1.0, False, False, {}
