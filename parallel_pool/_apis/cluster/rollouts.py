@@ -377,7 +377,9 @@ class Rollouts:
         if has is not None and has < self.version:
             fetches = self.sync.wants(self.version - has, lambda: self._divergence(index))
         states = [self._reference] if fetches else []
-        self._open().submit(index, "collect", self.version, states)
+        group = self._open()
+        group.submit(index, "collect", self.version, states)
+        self.stats.restarts = group.restarts
 
     def _divergence(self, index: int) -> float:
         observations, actions, behaviour = self._samples[index]
@@ -397,7 +399,6 @@ class Rollouts:
             if self._raises or outcome.is_final:
                 raise_outcome(outcome, index, env_ids)
             group.restart(index)
-            self.stats.restarts = group.restarts
             self._ask(index)
             return None
         raise_outcome(outcome, index, env_ids)

@@ -117,6 +117,16 @@ def test_new_environments_repeat_no_episode(lost: str) -> None:
             np.testing.assert_array_equal(first.observations[0], expected)
 
 
+def test_restarts_are_counted_if_losses_are_raised() -> None:
+    with Rollouts("CartPole-v1", Still, 2, num_workers=1, on_worker_loss="raise") as made:
+        made.publish(Still())
+        next(made)
+        LocalSession.made[-1].actors[-1].is_dead = True
+        with pytest.raises(EnvError, match="died"):
+            next(made)
+        assert next(made).is_first and made.stats.restarts == 1
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
