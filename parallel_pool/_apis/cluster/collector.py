@@ -66,16 +66,23 @@ class Collector(Worker):
         check_policy("what policy_fn returned", self._policy, ("act", "load"))
         # which policy it has, by the learner's count
         self._version = NEVER
-        seed = None if task.seeds is None else list(task.seeds)
-        self._observations, _ = self.envs.reset(seed=seed)
+        self._begin(None if task.seeds is None else list(task.seeds))
         _check_memory(task.steps, self._observations)
+        self._steps = task.steps
+        # of what the policy returns besides actions, and where the steps of a batch with these go
+        self._names: frozenset[str] = frozenset()
+        self._stack = Stack(task.steps)
+        return description
+
+    def _begin(self, seed: Sequence[int] | None) -> None:
+        """Begins new episodes in all environments."""
+        self._observations, _ = self.envs.reset(seed=seed)
         count = self.envs.num_envs
         self._ended = np.zeros(count, np.bool_)
         self._returns, self._lengths = np.zeros(count), np.zeros(count, np.int64)
         self._is_first = True
-        self._steps = task.steps
-        self._stack = Stack(task.steps)
-        return description
+        # whether an exception has ended a batch halfway
+        self._is_cut = False
 
     def collect(self, version: int, states: Sequence[Any]) -> Collected:
         """Plays the steps of a batch, whose arrays are overwritten by the next.
@@ -90,6 +97,10 @@ class Collector(Worker):
 
             self._policy.load(ray.get(states[0]))
             self._version = version
+        if self._is_cut:
+            # some environments may have stepped since the last observations
+            self._begin(None)
+        self._is_cut = True
         returns: list[float] = []
         lengths: list[int] = []
         for step in range(self._steps):
@@ -108,6 +119,7 @@ class Collector(Worker):
             self._stack.arrays()
         )
         is_first, self._is_first = self._is_first, False
+        self._is_cut = False
         return Collected(
             observations=observations,
             actions=actions,

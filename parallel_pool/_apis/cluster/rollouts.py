@@ -96,7 +96,8 @@ class Batch:
         rows: which environments these are, a slice.
         version: of the policy that acted.
         age: how many versions that was behind when the batch came.
-        is_first: whether the worker's environments are new, at the start or after a loss.
+        is_first: whether the environments begin new episodes: at the start, after a loss, or after
+            an exception of an environment or of the policy.
 
     Example:
         >>> from parallel_pool.cluster import Rollouts
@@ -333,7 +334,8 @@ class Rollouts:
             parallel_pool.errors.StateError: no policy was published.
             parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
                 can't be started again.
-            Exception: raised by an environment or a policy.
+            Exception: raised by an environment or a policy. The steps of that batch are lost, and
+                its environments begin new episodes with the next one.
         """
         group = self._open()
         if self._reference is None:

@@ -127,6 +127,22 @@ def test_restarts_are_counted_if_losses_are_raised() -> None:
         assert next(made).is_first and made.stats.restarts == 1
 
 
+def test_a_batch_after_an_exception_begins_new_episodes() -> None:
+    """Some environments have stepped since the observations that the policy was shown last."""
+    functions = [Counter, partial(Counter, raises_at=3)]
+    task = collector.CollectorTask(functions, None, policy_fn=Still, steps=4)
+    made = collector.Collector()
+    made.do("open", task)
+    with closing(made.envs):
+        raised = made.do("collect", 0, [])
+        assert isinstance(raised, worker.Raised) and raised.failure.kind == "Own"
+        batch = made.do("collect", 0, [])
+        assert batch.is_first and not batch.resets.any()
+        assert counts(batch) == [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+        after = made.do("collect", 0, [])
+        assert not after.is_first and counts(after)[0] == [4.0, 4.0]
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
