@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,7 @@ class Collector(Worker):
         for step in range(self._steps):
             before, was_reset = self._observations, self._ended
             actions, log_probs, more = acted(self._policy.act(before), len(was_reset))
+            self._note_names(step, more)
             self._observations, rewards, terminated, truncated, _ = self.envs.step(actions)
             self._ended = ended = terminated | truncated
             self._returns += rewards
@@ -136,6 +137,18 @@ class Collector(Worker):
             fetched=bool(states),
             is_first=is_first,
         )
+
+    def _note_names(self, step: int, more: Mapping[str, Any]) -> None:
+        """Refuses names of extras that are others than at the step before in this batch."""
+        names = frozenset(more)
+        if names == self._names:
+            return
+        if step:
+            raise ValueError(
+                f"act() of the policy returned the extras {list(more)}, and {list(self._names)} at"
+                " the step before: return the same names at each step of a batch"
+            )
+        self._names, self._stack = names, Stack(self._steps)
 
 
 def _check_memory(steps: int, observations: Any) -> None:

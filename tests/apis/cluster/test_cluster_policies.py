@@ -95,6 +95,25 @@ def test_what_act_returns(
     assert raised.failure.kind == error.__name__ and match in raised.failure.text
 
 
+def test_extras_may_change_from_batch_to_batch_only(collector: Any) -> None:
+    class Changing(Linear):
+        calls = 0
+
+        def act(self, observations: Any) -> Any:
+            actions, logs, _ = super().act(observations)
+            self.calls += 1
+            # batches of 3 steps: another name from the second on, and within the third
+            name = "first" if self.calls <= 3 or self.calls == 8 else "second"
+            return actions, logs, {name: np.full(2, self.calls)}
+
+    made, _ = collector(Changing)
+    assert made.do("collect", 0, []).extras["first"].tolist() == [[1] * 2, [2] * 2, [3] * 2]
+    second = made.do("collect", 0, []).extras
+    assert list(second) == ["second"] and second["second"].tolist() == [[4] * 2, [5] * 2, [6] * 2]
+    raised = made.do("collect", 0, [])
+    assert raised.failure.kind == "ValueError" and "the same names" in raised.failure.text
+
+
 def test_what_makes_no_policy(collector: Any) -> None:
     for policy_fn, name in ((object, "act"), (dict, "act"), (lambda: None, "act")):
         _, raised = collector(policy_fn)
