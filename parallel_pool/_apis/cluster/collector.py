@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.cluster.options import check_mode
 from parallel_pool._apis.cluster.policies import acted, check_policy
 from parallel_pool._apis.cluster.stack import Stack
 from parallel_pool._apis.cluster.worker import Description, Task, Worker
@@ -64,6 +65,7 @@ class Collector(Worker):
         description = super().open(task)
         self._policy = task.policy_fn()
         check_policy("what policy_fn returned", self._policy, ("act", "load"))
+        check_mode(self.envs.autoreset_mode)
         # which policy it has, by the learner's count
         self._version = NEVER
         self._begin(None if task.seeds is None else list(task.seeds))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
 
 from parallel_pool._engine.arguments import MAX_ENVS, a_type, check_count, is_number, one_of, quote
 
@@ -38,6 +39,12 @@ def check_rule(sync: Any) -> None:
             f"sync={quote(sync)} is no rule: give Every(n), Adaptive(threshold), or None"
         )
     check_count("sync.sample", getattr(sync, "sample", None), 0)
+
+
+def check_mode(mode: AutoresetMode) -> None:
+    """Raises ValueError unless it is NEXT_STEP, whose resets the batches of `Rollouts` mark."""
+    if mode is not AutoresetMode.NEXT_STEP:
+        raise ValueError(f"autoreset_mode={mode.name}: Rollouts have NEXT_STEP only: leave it out")
 
 
 def checked_resources(resources: Any) -> dict[str, float]:

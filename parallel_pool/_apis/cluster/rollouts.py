@@ -17,6 +17,7 @@ from parallel_pool._apis.cluster.group import Limits, Lost, WorkerGroup, raise_o
 from parallel_pool._apis.cluster.options import (
     NO_TRACE,
     check_choice_of_loss,
+    check_mode,
     check_rule,
     checked_resources,
     environments,
@@ -26,6 +27,7 @@ from parallel_pool._apis.cluster.options import (
 )
 from parallel_pool._apis.cluster.session import Session
 from parallel_pool._apis.cluster.sync import Adaptive, Rule, divergence
+from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.trees import map_leaves
@@ -252,6 +254,8 @@ class Rollouts:
         check_rule(self.sync)
         self._ordered, self._overlap = flag("ordered", ordered), flag("overlap", overlap)
         needed = checked_resources(resources)
+        if "autoreset_mode" in options:
+            check_mode(VectorOptions(autoreset_mode=options["autoreset_mode"]).mode())
         if not callable(policy_fn):
             raise TypeError(f"policy_fn={quote(policy_fn)}: give a function that makes a policy")
         first_seeds = None if seed is None else [seeds.check(seed) + i for i in range(count)]

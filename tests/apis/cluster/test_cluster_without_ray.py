@@ -143,6 +143,14 @@ def test_a_batch_after_an_exception_begins_new_episodes() -> None:
         assert not after.is_first and counts(after)[0] == [4.0, 4.0]
 
 
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, "Disabled"])
+def test_batches_have_one_autoreset_mode(mode: Any) -> None:
+    with pytest.raises(ValueError, match=r"autoreset_mode=\w+: Rollouts have NEXT_STEP only"):
+        Rollouts("CartPole-v1", Still, 2, num_workers=1, autoreset_mode=mode)
+    assert not LocalSession.made
+    Rollouts("CartPole-v1", Still, 2, num_workers=1, autoreset_mode="NextStep").close()
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
