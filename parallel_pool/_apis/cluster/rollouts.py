@@ -320,10 +320,11 @@ class Rollouts:
         methods = ("state", "log_prob") if self.sync.sample else ("state",)
         policies.check_policy("policy", policy, methods)
         state = policies.weights(policy)
-        self._policy = policy
         if self._reference is None or not _equal(state, self._state):
-            self._state, self.version = state, self.version + 1
-            self._reference = self._open().session.put(state)
+            # first, as it may raise: without it there is no new version
+            reference = self._open().session.put(state)
+            self._state, self._reference, self.version = state, reference, self.version + 1
+        self._policy = policy
         return self.version
 
     # ------------------------------------------------------------------------------- batches --

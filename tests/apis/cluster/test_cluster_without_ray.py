@@ -151,6 +151,24 @@ def test_batches_have_one_autoreset_mode(mode: Any) -> None:
     Rollouts("CartPole-v1", Still, 2, num_workers=1, autoreset_mode="NextStep").close()
 
 
+def test_a_policy_that_can_not_be_stored_is_not_published() -> None:
+    def fail() -> None:
+        raise MemoryError("the object store is full")
+
+    with Rollouts("CartPole-v1", Still, 2, num_workers=1, sync=Every(1)) as made:
+        made.publish(Still(0.0))
+        next(made)
+        session = LocalSession.made[-1]
+        session.before_put, before = fail, session.before_put
+        with pytest.raises(MemoryError, match="full"):
+            made.publish(Still(1.0))
+        assert made.version == 0
+        session.before_put = before
+        assert made.publish(Still(1.0)) == 1
+        batch = next(made)
+        assert batch.version == 1 and (batch.log_probs == 1.0).all()
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
