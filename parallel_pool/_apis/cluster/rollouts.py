@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -356,8 +357,10 @@ class Rollouts:
                 self._next_worker = (index + 1) % self.num_workers
                 age = self.version - collected.version
                 if self._overlap:
-                    # before the copy, which takes as long as some steps
-                    self._ask(index)
+                    # Before the copy, which takes as long as some steps. After an exception the
+                    # next call asks again, and raises it: this batch is complete.
+                    with contextlib.suppress(Exception):
+                        self._ask(index)
                 return self._copied(index, collected, age)
 
     def wait(self) -> None:

@@ -169,6 +169,25 @@ def test_a_policy_that_can_not_be_stored_is_not_published() -> None:
         assert batch.version == 1 and (batch.log_probs == 1.0).all()
 
 
+def test_a_failed_request_for_the_next_batch_loses_none() -> None:
+    class Broken(Still):
+        def log_prob(self, observations: Any, actions: Any) -> Any:
+            raise Own("no log probabilities")
+
+    options: dict[str, Any] = {"sync": Adaptive(), "overlap": True, "num_workers": 1, "steps": 3}
+    with Rollouts(Counter, Still, 1, **options) as made:
+        made.publish(Still(0.0))
+        found = [next(made)]
+        made.publish(Broken(1.0))
+        found.append(next(made))
+        with pytest.raises(Own, match="no log probabilities"):
+            next(made)
+        made.publish(Still(2.0))
+        found.append(next(made))
+    seen = [count for batch in found for count in counts(batch)]
+    assert seen == [[float(i)] for i in range(9)]
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
