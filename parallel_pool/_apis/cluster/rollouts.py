@@ -32,8 +32,9 @@ from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.trees import map_leaves
+from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._workers.data import messages
-from parallel_pool.errors import ClosedError, StateError
+from parallel_pool.errors import ClosedError, ForkedError, StateError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -160,7 +161,7 @@ class Stats:
     max_age: int = 0
 
 
-class Rollouts:
+class Rollouts(Uncopied):
     """Workers of a Ray cluster that act by themselves, and send whole batches of steps.
 
     An iterator: each batch has `steps` steps of the environments of one worker, which is asked for
@@ -189,6 +190,7 @@ class Rollouts:
         ((32, 4), 3)
     """
 
+    _holds = "actors of a Ray cluster"
     _group: WorkerGroup | None = None
 
     def __init__(
@@ -337,7 +339,8 @@ class Rollouts:
         """Returns the next batch; waits for it.
 
         Raises:
-            parallel_pool.errors.StateError: no policy was published.
+            parallel_pool.errors.StateError: no policy was published; or they are closed, or belong
+                to another process.
             parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
                 can't be started again.
             Exception: raised by an environment or a policy. The steps of that batch are lost, and
@@ -452,6 +455,11 @@ class Rollouts:
     def _open(self) -> WorkerGroup:
         if self._group is None:
             raise ClosedError("the rollouts are closed: make new ones")
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"rollouts in a forked process: their workers belong to process {self._pid}: make"
+                " new ones here"
+            )
         self._group.session.check()
         return self._group
 

@@ -188,6 +188,24 @@ def test_a_failed_request_for_the_next_batch_loses_none() -> None:
     assert seen == [[float(i)] for i in range(9)]
 
 
+def test_rollouts_are_of_one_process_and_have_no_copies() -> None:
+    with Rollouts("CartPole-v1", Still, 2, num_workers=1) as made:
+        made.publish(Still())
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            copy.copy(made)
+        child = os.fork()
+        if not child:
+            said = b""
+            try:
+                next(made)
+            except ForkedError as error:
+                said = str(error).encode()
+            finally:
+                os._exit(0 if b"forked process" in said else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert next(made).is_first
+
+
 # ---------------------------------------------------------------------- vector environment --
 
 
