@@ -92,7 +92,8 @@ class Adaptive:
 
     def wants(self, age: int, divergence: Callable[[], float]) -> bool:
         """Returns whether a worker whose policy is `age` versions behind is to fetch the newest."""
-        return age > self.max_age or divergence() >= self.threshold
+        # also if weights that are no numbers make it NaN
+        return age > self.max_age or not divergence() < self.threshold
 
 
 def divergence(newest: Array, behaviour: Array) -> float:

@@ -160,6 +160,11 @@ def test_what_log_prob_returns(found: Any) -> None:
         policies.log_probs(policy, np.zeros((2, 4)), np.zeros(2), 2)
 
 
+def test_a_policy_whose_distance_is_no_number_is_fetched() -> None:
+    assert Adaptive(0.1).wants(1, lambda: float("nan"))
+    assert not Adaptive(0.1).wants(1, lambda: 0.05)
+
+
 def test_rules() -> None:
     for rule in (Every(2), Adaptive(0.1)):
         with pytest.raises(AssertionError, match="used"):
