@@ -15,25 +15,30 @@ if TYPE_CHECKING:
     Part = tuple[Any, slice]
 
 
-def joined(parts: Sequence[Part], count: int) -> Any:
+def joined(parts: Sequence[Part], count: int, space: Space[Any] | None = None) -> Any:
     """Returns the trees of all workers as one, whose arrays are the caller's own.
 
     Args:
-        parts: trees of arrays (rows, ...), dicts and tuples, all of the same form. A tuple of one
-            value for each row (of a space without arrays) counts as rows.
+        parts: trees of arrays (rows, ...), dicts and tuples, all of the same form.
         count: rows of the result; those of no part are zeros.
+        space: of one row. A tuple is one of parts if this is a tuple, else it has a value for each
+            row, of a space without arrays. None for arrays.
     """
     first = parts[0][0]
     if isinstance(first, Mapping):
-        return {key: joined([(tree[key], own) for tree, own in parts], count) for key in first}
-    if isinstance(first, tuple) and _is_of_rows(parts):
+        return {
+            key: joined([(tree[key], own) for tree, own in parts], count, _inner(space, key))
+            for key in first
+        }
+    if isinstance(first, tuple) and not isinstance(space, Tuple):
         found: list[Any] = [None] * count
         for values, own in parts:
             found[own] = values
         return tuple(found)
     if isinstance(first, tuple):
         return tuple(
-            joined([(tree[i], own) for tree, own in parts], count) for i in range(len(first))
+            joined([(tree[i], own) for tree, own in parts], count, _inner(space, i))
+            for i in range(len(first))
         )
     whole: Array = np.zeros((count, *first.shape[1:]), first.dtype)
     for values, own in parts:
@@ -41,16 +46,22 @@ def joined(parts: Sequence[Part], count: int) -> Any:
     return whole
 
 
-def _is_of_rows(parts: Sequence[Part]) -> bool:
-    """Returns whether tuples hold a value for each row, not an array for each part of a space."""
-    return all(
-        len(values) == own.stop - own.start
-        and not all(
-            isinstance(value, np.ndarray) and value.shape[:1] == (own.stop - own.start,)
-            for value in values
-        )
-        for values, own in parts
-    )
+def _inner(space: Any, key: Any) -> Any:
+    """Returns the space of a part of a tuple or dict."""
+    return space[key] if isinstance(space, Dict | Tuple) else None
+
+
+def check_rows(actions: Any, space: Space[Any], count: int) -> None:
+    """Raises ValueError unless each part of actions has so many rows; see `part_of_actions`."""
+    if isinstance(space, Dict) and isinstance(actions, Mapping):
+        for key in space.spaces:
+            if key in actions:
+                check_rows(actions[key], space[key], count)
+    elif isinstance(space, Tuple) and isinstance(actions, tuple):
+        for part, own in zip(actions, space.spaces, strict=False):
+            check_rows(part, own, count)
+    elif hasattr(actions, "__len__") and len(actions) != count:
+        raise ValueError(f"{len(actions)} actions: give one for each of {count} environments")
 
 
 def part_of_actions(actions: Any, space: Space[Any], rows: slice) -> Any:

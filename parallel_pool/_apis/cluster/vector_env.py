@@ -294,7 +294,10 @@ class ClusterVectorEnv(PoolVectorEnv):
                 failed.append((result, worker))
             else:
                 parts.append((result, at))
-        whole: Any = _join(parts, count) if parts else ()
+        whole: Any = _join(parts, count, self.single_observation_space) if parts else ()
+        if whole and names_rows:
+            ids = [env_id for worker in workers for env_id in worker.env_ids]
+            whole[4]["env_id"] = np.array(ids, np.int32)
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._note_ends(workers, whole, [worker for _, worker in failed])
         for result, worker in failed:
@@ -580,6 +583,7 @@ class ClusterVectorEnv(PoolVectorEnv):
                 _check_range(actions, space)
             return actions
         if isinstance(actions, Mapping) or isinstance(space, Tuple):
+            results.check_rows(actions, space, count)
             return actions
         check_sequence(actions, count)
         if len(actions) != count:
@@ -624,10 +628,17 @@ def _check_range(actions: Array, space: Space[Any]) -> None:
         raise ValueError(f"actions[{row}]={actions[row]} is not in {space}")
 
 
-def _join(parts: Sequence[Part], count: int) -> Step:
-    """Returns the results of workers as one."""
+def _join(parts: Sequence[Part], count: int, space: Space[Any]) -> Step:
+    """Returns the results of workers as one.
+
+    Args:
+        parts: of each worker.
+        count: rows.
+        space: of an observation.
+    """
     observations, rewards, terminated, truncated = (
-        results.joined([(step[i], own) for step, own in parts], count) for i in range(4)
+        results.joined([(step[i], own) for step, own in parts], count, space if i == 0 else None)
+        for i in range(4)
     )
     infos = vector_infos.joined([(step[4], own) for step, own in parts], count)
     return observations, rewards, terminated, truncated, infos

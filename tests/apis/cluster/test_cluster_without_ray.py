@@ -223,3 +223,20 @@ class Speaker(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> Any:
         return ("step", int(action["one"])), 1.0, False, False, {}
+
+
+def test_tuples_with_texts_are_no_rows() -> None:
+    """Here each worker has as many rows as the tuple has parts."""
+    with closing(ClusterVectorEnv(Speaker, 4, num_workers=2)) as envs:
+        texts, numbers = envs.reset(seed=3)[0]
+        assert texts == ("s3", "s4", "s5", "s6") and numbers.tolist() == [3, 4, 5, 6]
+
+
+def test_actions_with_too_few_rows_step_nobody() -> None:
+    with closing(ClusterVectorEnv(Speaker, 4, num_workers=2)) as envs:
+        envs.reset(seed=3)
+        with pytest.raises(ValueError, match="3 actions: give one for each of 4 environments"):
+            envs.step({"one": np.zeros(3, np.int64)})
+        assert envs.in_flight == 0
+        (texts, numbers), *_ = envs.step({"one": np.array([0, 1, 0, 1])})
+        assert texts == ("step",) * 4 and numbers.tolist() == [0, 1, 0, 1]
