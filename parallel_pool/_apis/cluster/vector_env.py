@@ -176,7 +176,12 @@ class ClusterVectorEnv(PoolVectorEnv):
         ]
         self._pid = os.getpid()
         self._group = WorkerGroup(session, tasks, self._rows, cores, limits, needed)
-        self._describe()
+        try:
+            self._describe()
+        except BaseException:
+            # its traceback may keep this object
+            self._group.close()
+            raise
         self._workers = [
             WorkerSlice(
                 index,

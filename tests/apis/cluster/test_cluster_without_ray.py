@@ -209,6 +209,14 @@ def test_rollouts_are_of_one_process_and_have_no_copies() -> None:
 # ---------------------------------------------------------------------- vector environment --
 
 
+def test_workers_whose_spaces_differ_are_ended() -> None:
+    functions = [Counter, partial(gymnasium.make, "CartPole-v1")]
+    with pytest.raises(RuntimeError, match="make environments with equal spaces") as caught:
+        ClusterVectorEnv(functions, num_workers=2)
+    assert caught.value.__traceback__ is not None
+    assert [actor.is_dead for actor in LocalSession.made[-1].actors] == [True, True]
+
+
 class Speaker(gymnasium.Env[Any, Any]):
     """Shows a tuple with a text in it, and takes dicts."""
 
