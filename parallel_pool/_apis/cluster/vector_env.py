@@ -516,13 +516,15 @@ class ClusterVectorEnv(PoolVectorEnv):
             raise ValueError(
                 f"{len(states)} snapshots for {self.num_envs} environments: give one for each"
             )
-        self._ask(
+        found = self._ask(
             "set_state",
             [
                 ("set_state", list(states[worker.rows]), list(range(worker.count)))
                 for worker in self._workers
             ],
         )
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            self._ended = np.array([ended for each in found for ended in each], np.bool_)
 
     def _ask(self, what: str, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Sends a request to every worker; returns the results."""

@@ -149,8 +149,13 @@ class Worker:
     def get_state(self, env_ids: Sequence[int]) -> list[bytes]:
         return list(self.envs.pool.get_state(env_ids))
 
-    def set_state(self, states: Sequence[bytes], env_ids: Sequence[int]) -> None:
-        self.envs.pool.set_state(states, env_ids)
+    def set_state(self, states: Sequence[bytes], env_ids: Sequence[int]) -> list[bool]:
+        """Restores snapshots; returns which environments must be reset before a step."""
+        pool = self.envs.pool
+        pool.set_state(states, env_ids)
+        # other pools than those of threads refuse such a step themselves
+        needs_reset = getattr(pool, "needs_reset", lambda env_id: False)
+        return [needs_reset(env_id) for env_id in env_ids]
 
 
 def use_numa_node(rank: int, nodes: Path = NODES) -> None:

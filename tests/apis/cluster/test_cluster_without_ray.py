@@ -217,6 +217,24 @@ def test_workers_whose_spaces_differ_are_ended() -> None:
     assert [actor.is_dead for actor in LocalSession.made[-1].actors] == [True, True]
 
 
+def test_a_snapshot_says_whether_an_episode_is_over() -> None:
+    mode = AutoresetMode.DISABLED
+    with closing(ClusterVectorEnv("CartPole-v1", 2, num_workers=2, autoreset_mode=mode)) as envs:
+        envs.reset(seed=0)
+        running = envs.get_state()
+        expected, *_ = envs.step([0, 0])
+        ended = np.zeros(2, np.bool_)
+        while not ended.any():
+            _, _, terminated, truncated, _ = envs.step([0, 0])
+            ended = terminated | truncated
+        over = envs.get_state()
+        envs.set_state(running)
+        np.testing.assert_array_equal(envs.step([0, 0])[0], expected)
+        envs.set_state(over)
+        with pytest.raises(NotResetError, match=f"environment {ended.argmax()} has ended"):
+            envs.step([0, 0])
+
+
 class Speaker(gymnasium.Env[Any, Any]):
     """Shows a tuple with a text in it, and takes dicts."""
 
