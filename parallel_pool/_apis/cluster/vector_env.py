@@ -288,8 +288,13 @@ class ClusterVectorEnv(PoolVectorEnv):
                 self._taken[index] = result
         return bool(found)
 
-    def _joined(self, workers: Sequence[WorkerSlice]) -> Step:
-        """Returns the rows of workers whose results were taken; raises the first failure."""
+    def _joined(self, workers: Sequence[WorkerSlice], *, names_rows: bool = False) -> Step:
+        """Returns the rows of workers whose results were taken; raises the first failure.
+
+        Args:
+            workers: in the order of their rows.
+            names_rows: whether infos have "env_id".
+        """
         parts, failed, count = [], [], 0
         for worker in workers:
             result = self._taken.pop(worker.index)
@@ -414,7 +419,8 @@ class ClusterVectorEnv(PoolVectorEnv):
         Raises:
             parallel_pool.errors.StateError: fewer workers are in flight.
             parallel_pool.errors.PoolTimeoutError: too few were done in time; nothing is lost.
-            Exception: what `step` raises.
+            Exception: what `step` raises; the `batch` of an `EnvError` has these rows, with zeros
+                where a worker failed.
         """
         self._open("recv")
         asked = [worker for worker in self._workers if worker.asked or worker.index in self._taken]
@@ -433,9 +439,7 @@ class ClusterVectorEnv(PoolVectorEnv):
                 )
         done = sorted(list(self._taken)[: self.batch_workers])
         workers = [self._workers[index] for index in done]
-        observations, rewards, terminated, truncated, infos = self._joined(workers)
-        infos["env_id"] = np.concatenate([np.array(worker.env_ids, np.int32) for worker in workers])
-        return observations, rewards, terminated, truncated, infos
+        return self._joined(workers, names_rows=True)
 
     def send(self, actions: Any, env_ids: Any) -> None:
         """Sends the next actions to workers.

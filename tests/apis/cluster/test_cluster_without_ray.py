@@ -209,6 +209,24 @@ def test_rollouts_are_of_one_process_and_have_no_copies() -> None:
 # ---------------------------------------------------------------------- vector environment --
 
 
+def test_rows_beside_a_failure_are_named() -> None:
+    functions = [Counter, partial(Counter, raises_at=1), Counter]
+    options: dict[str, Any] = {"num_workers": 3, "batch_workers": 2}
+    with closing(ClusterVectorEnv(functions, **options)) as envs:
+        envs.async_reset()
+        assert envs.recv()[4]["env_id"].tolist() == [0, 1]
+        envs.send([0, 0], [0, 1])
+        assert envs.recv()[4]["env_id"].tolist() == [0, 2]
+        envs.send([0, 0], [0, 2])
+        with pytest.raises(Own) as caught:
+            envs.recv()
+        failed = caught.value.__cause__
+        assert isinstance(failed, EnvError) and failed.env_ids == (1,)
+        observations, _, _, _, infos = failed.batch
+        assert infos["env_id"].dtype == np.int32 and infos["env_id"].tolist() == [0, 1]
+        assert observations[:, 0].tolist() == [2.0, 0.0]
+
+
 def test_workers_whose_spaces_differ_are_ended() -> None:
     functions = [Counter, partial(gymnasium.make, "CartPole-v1")]
     with pytest.raises(RuntimeError, match="make environments with equal spaces") as caught:
