@@ -377,14 +377,21 @@ class ClusterVectorEnv(PoolVectorEnv):
         """Waits for calls that an exception left in flight, and drops their results."""
         group = self._open("reset")
         for worker in self._workers:
+            if worker.index not in group.in_flight():
+                # nothing was sent, or Ctrl-C has come when the answer was about to be stored
+                worker.asked = None
             while worker.asked is not None and worker.index not in self._taken:
                 self._take([worker], None)
+        self._drop_calls()
+        self._taken.clear()
+
+    def _drop_calls(self) -> None:
+        """Waits for a `call` whose wait was interrupted, and drops its results."""
+        group = self._open("reset")
         while waiting := group.in_flight():
-            # a `call()` whose wait was interrupted
             for index, outcome in group.wait(waiting):
                 if isinstance(outcome, Lost):
                     self._workers[index].lose(outcome)
-        self._taken.clear()
 
     # -------------------------------------------------------------------------- asynchronous --
 
@@ -399,6 +406,8 @@ class ClusterVectorEnv(PoolVectorEnv):
             TypeError, ValueError: an argument is wrong.
             PendingCallError: workers have steps in flight: receive them first.
         """
+        if not self.in_flight and not self._taken:
+            self._drop_calls()
         self._check_idle("async_reset")
         each = seeds.spread(seed, self.num_envs)
         if options is not None and "reset_mask" in options:
@@ -453,7 +462,7 @@ class ClusterVectorEnv(PoolVectorEnv):
             TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
             parallel_pool.errors.StateError: a worker is in flight already.
         """
-        self._open("send")
+        flying = self._open("send").in_flight()
         if not self._was_reset:
             raise NotResetError("send() before async_reset(): call async_reset() first")
         ids = np.asarray(env_ids)
@@ -471,6 +480,13 @@ class ClusterVectorEnv(PoolVectorEnv):
                 raise StateError(
                     f"worker {worker.index} has a step in flight already: call recv() first"
                 )
+            if worker.index in flying:
+                raise StateError(
+                    f"worker {worker.index} has a call in flight, whose wait was interrupted: call"
+                    " async_reset() first"
+                )
+            if any(worker is other for other, _ in chosen):
+                raise ValueError(f"env_ids name environment {ids[start]} twice: name each once")
             chosen.append((worker, slice(start, start + worker.count)))
             start += worker.count
         for worker, own in chosen:
@@ -568,13 +584,15 @@ class ClusterVectorEnv(PoolVectorEnv):
 
     def _check_idle(self, what: str) -> None:
         group = self._open(what)
-        busy = [worker.index for worker in self._workers if worker.asked]
-        if busy or self._taken or group.in_flight():
-            cure = "recv() their results first" if self.is_async else "call reset(), which drops it"
+        stepping = [worker.index for worker in self._workers if worker.asked] or sorted(self._taken)
+        # others have a `call` whose wait was interrupted
+        busy = stepping or group.in_flight()
+        if busy:
+            cure = "call reset(), which drops it"
+            if self.is_async:
+                cure = "recv() their results first" if stepping else "call async_reset() first"
             raise PendingCallError(
-                f"{what}() while workers {busy or sorted(self._taken)} have a call in flight:"
-                f" {cure}",
-                "step",
+                f"{what}() while workers {busy} have a call in flight: {cure}", "step"
             )
 
     def _checked(self, actions: Any, count: int) -> Any:

@@ -209,6 +209,18 @@ def test_rollouts_are_of_one_process_and_have_no_copies() -> None:
 # ---------------------------------------------------------------------- vector environment --
 
 
+def test_a_worker_is_sent_one_step() -> None:
+    with closing(ClusterVectorEnv("CartPole-v1", 4, num_workers=2, batch_workers=1)) as envs:
+        envs.async_reset(seed=0)
+        envs.recv()
+        envs.recv()
+        with pytest.raises(ValueError, match="env_ids name environment 0 twice"):
+            envs.send([0] * 6, [0, 1, 2, 3, 0, 1])
+        assert envs.in_flight == 0
+        envs.send([0] * 4, [2, 3, 0, 1])
+        assert envs.recv()[1].tolist() == [1.0, 1.0]
+
+
 def test_rows_beside_a_failure_are_named() -> None:
     functions = [Counter, partial(Counter, raises_at=1), Counter]
     options: dict[str, Any] = {"num_workers": 3, "batch_workers": 2}
@@ -225,6 +237,28 @@ def test_rows_beside_a_failure_are_named() -> None:
         observations, _, _, _, infos = failed.batch
         assert infos["env_id"].dtype == np.int32 and infos["env_id"].tolist() == [0, 1]
         assert observations[:, 0].tolist() == [2.0, 0.0]
+
+
+def test_a_call_that_ctrl_c_has_ended_is_dropped() -> None:
+    def interrupt() -> None:
+        session.before_wait = before
+        raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"num_workers": 2, "batch_workers": 1}
+    with closing(ClusterVectorEnv("CartPole-v1", 4, **options)) as envs:
+        envs.async_reset(seed=0)
+        done = [envs.recv()[4]["env_id"] for _ in range(2)]
+        session = LocalSession.made[-1]
+        session.before_wait, before = interrupt, session.before_wait
+        with pytest.raises(KeyboardInterrupt):
+            envs.get_attr("gravity")
+        with pytest.raises(StateError, match=r"async_reset\(\) first"):
+            envs.send([0, 0], done[0])
+        with pytest.raises(PendingCallError, match=r"async_reset\(\) first"):
+            envs.get_attr("gravity")
+        envs.async_reset(seed=0)
+        assert [envs.recv()[4]["env_id"].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
+        assert envs.get_attr("gravity") == (9.8,) * 4
 
 
 def test_workers_whose_spaces_differ_are_ended() -> None:
@@ -284,3 +318,20 @@ def test_actions_with_too_few_rows_step_nobody() -> None:
         assert envs.in_flight == 0
         (texts, numbers), *_ = envs.step({"one": np.array([0, 1, 0, 1])})
         assert texts == ("step",) * 4 and numbers.tolist() == [0, 1, 0, 1]
+
+
+def test_an_answer_that_ctrl_c_has_lost_costs_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with closing(ClusterVectorEnv("CartPole-v1", 4, num_workers=2)) as envs:
+        envs.reset(seed=0)
+        with monkeypatch.context() as patch:
+            patch.setattr("parallel_pool._apis.cluster.worker_slice.WorkerSlice.take", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                envs.step([0] * 4)
+        with pytest.raises(PendingCallError, match="call reset"):
+            envs.step([0] * 4)
+        _, infos = envs.reset(seed=0)
+        assert envs.restarts == 0 and "worker_restarted" not in infos
+        assert envs.step([0] * 4)[1].tolist() == [1.0] * 4
