@@ -159,12 +159,14 @@ def _state_size(pool: Pool, given: int | None, options: dict[str, Any]) -> int:
     with Pool(pool.definition, 1, seed=0, autoreset="disabled", options=options) as trial:
         space = trial.spec.action_space()
         space.seed(0)
-        ended = trial.reset().terminated[0]
+        trial.reset()
+        ended = False
         first = largest = len(trial.get_state()[0])
         step = 0
         while step < TRIAL_STEPS and not ended:
             step += 1
-            ended = trial.step(np.asarray([space.sample()])).terminated[0]
+            batch = trial.step(np.asarray([space.sample()]))
+            ended = bool(batch.terminated[0] or batch.truncated[0])
             largest = max(largest, len(trial.get_state()[0]))
     limit = pool.max_episode_steps or LONG_EPISODE
     expected = first + (largest - first) * limit // max(step, 1)
