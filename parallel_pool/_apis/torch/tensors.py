@@ -20,14 +20,20 @@ except ImportError as error:
 
 
 def has_tensor(value: Any) -> bool:
-    """Returns whether a leaf of a result becomes a tensor: arrays of objects and texts do not."""
-    return isinstance(value, np.ndarray) and value.dtype.kind not in "OSUV"
+    """Returns whether a leaf of a result becomes a tensor.
+
+    Arrays of objects, texts and dates do not, nor of numbers that no version of PyTorch has:
+    NumPy's longdouble, and those in another order of bytes.
+    """
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufc":
+        return False
+    return value.dtype.isnative and value.dtype.char not in "gG"
 
 
 def tensors(value: Any) -> Any:
     """Returns a result with tensors in place of arrays, in the same memory.
 
-    Arrays of objects and of texts stay as they are.
+    Arrays for which `has_tensor` is false stay as they are.
     """
     return map_leaves(_tensor, value)
 

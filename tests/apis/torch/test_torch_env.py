@@ -223,6 +223,26 @@ def test_failures_bring_tensors() -> None:
         assert isinstance(caught.value.batch.reward, torch.Tensor)
 
 
+def test_infos_without_a_dtype_of_pytorchs_stay_arrays() -> None:
+    class Tells(gymnasium.Env[Any, Any]):
+        observation_space = gymnasium.spaces.Box(0, 1, (1,))
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, **_: Any) -> Any:
+            return np.zeros(1, np.float32), {}
+
+        def step(self, action: Any) -> Any:
+            infos = {"long": np.longdouble(3), "swapped": np.array([4], ">i4"), "plain": 5.0}
+            return np.ones(1, np.float32), 2.0, False, False, infos
+
+    with parallel_pool.PoolVectorEnv([Tells] * 2, num_workers=0).torch() as envs:
+        envs.reset()
+        observations, *_, infos = envs.step(torch.tensor([0, 1]))
+        assert isinstance(observations, torch.Tensor) and isinstance(infos["plain"], torch.Tensor)
+        assert infos["long"].dtype == np.longdouble and infos["long"].tolist() == [3, 3]
+        assert infos["swapped"].ravel().tolist() == [4, 4]
+
+
 def test_failures_with_a_class_of_their_own_bring_tensors() -> None:
     class Fails(gymnasium.Env[Any, Any]):
         observation_space = gymnasium.spaces.Box(0, 1, (1,))
