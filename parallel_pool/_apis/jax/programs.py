@@ -74,6 +74,9 @@ def xla(envs: Any) -> Functions:
     *shape), zero where no episode has ended; of EnvPool's pools what their `step` returns. Without
     `jax_enable_x64`, arrays of 64 bits become arrays of 32, as everywhere in JAX.
 
+    JAX returns before a program is done: read its results, or call `jax.block_until_ready`, before
+    the environments are closed, which ends a program that still runs.
+
     A handle is valid for one call. After an error in a program call `xla` again: the functions are
     the same, and the handle is a valid one.
 
