@@ -467,7 +467,8 @@ class ClusterVectorEnv(PoolVectorEnv):
             raise NotResetError("send() before async_reset(): call async_reset() first")
         ids = np.asarray(env_ids)
         actions = self._checked(actions, len(ids))
-        chosen, start = [], 0
+        chosen: list[tuple[WorkerSlice, slice]] = []
+        start = 0
         by_first = {worker.rows.start: worker for worker in self._workers}
         while start < len(ids):
             worker = by_first.get(int(ids[start]))
