@@ -226,9 +226,11 @@ class GymnaxEnv:
         )
         columns = pool.columns
         self._elapsed = next(i for i, c in enumerate(columns) if c.name == "elapsed_step")
-        self._kinds = {
-            "start": self._kind("start", state_size, self._of_reset),
-            "advance": self._kind("advance", state_size, self._of_step),
+        self._state_size = state_size
+        # of each primitive: the columns that it returns
+        self._needed = {
+            "start": tuple(needed_columns(pool, self._of_reset)),
+            "advance": tuple(needed_columns(pool, self._of_step)),
         }
         self.reset = jax.jit(self._reset)
         self.step = jax.jit(self._step)
@@ -306,22 +308,18 @@ class GymnaxEnv:
         columns[self._elapsed]
         return observation, reward, terminated, truncated, infos
 
-    def _kind(self, name: str, state_size: int, convert: Any) -> dict[str, Any]:
-        """Returns the parameters of a primitive."""
-        needed = needed_columns(self._pool, convert)
-        found = [self._pool.columns[i] for i in needed]
-        shapes = [
-            ((1, *column.shape), jax.dtypes.canonicalize_dtype(column.dtype)) for column in found
-        ]
-        results = (((1, state_size), np.dtype(np.uint8)), *shapes)
-        return {"results": results, "columns": tuple(needed), "number": self._number}
-
     def _call(self, name: str, *arrays: Any) -> tuple[Any, list[Any]]:
         """Returns the state after a call, and the columns, None if not needed."""
-        kind = self._kinds[name]
-        snapshot, *found = PURE[name].bind(*arrays, **kind)
+        needed = self._needed[name]
+        found = [self._pool.columns[i] for i in needed]
+        # here, since a program may change jax_enable_x64 at any time
+        shapes = [((1, *each.shape), jax.dtypes.canonicalize_dtype(each.dtype)) for each in found]
+        results = (((1, self._state_size), np.dtype(np.uint8)), *shapes)
+        snapshot, *rows = PURE[name].bind(
+            *arrays, results=results, columns=needed, number=self._number
+        )
         columns: list[Any] = [None] * len(self._pool.columns)
-        for i, array in zip(kind["columns"], found, strict=True):
+        for i, array in zip(needed, rows, strict=True):
             columns[i] = array
         return snapshot[0], columns
 
