@@ -331,7 +331,17 @@ class GymnaxEnv:
             raise ValueError(f"the action has shape {array.shape}: give shape {field.shape}")
         if field.space_kind == "discrete" and not jnp.issubdtype(array.dtype, jnp.integer):
             raise TypeError(f"the action has dtype {array.dtype}: give integers")
-        return (array + self._action_start if self._action_start else array)[None]
+        return (self._shifted(array) if self._action_start else array)[None]
+
+    def _shifted(self, action: Any) -> Any:
+        """Returns an action of the environment's own space, whose numbers may begin below 0."""
+        if jnp.issubdtype(action.dtype, jnp.unsignedinteger):
+            # one that is too large stays outside of the space
+            most = min(np.iinfo(action.dtype).max, np.iinfo(np.int32).max)
+            action = jnp.minimum(action, action.dtype.type(most))
+        if action.dtype != np.int64:
+            action = action.astype(np.int32)
+        return action + self._action_start
 
     def _check(self, params: EnvParams | None) -> None:
         if params is not None and params != self.default_params:
