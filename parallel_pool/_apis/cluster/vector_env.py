@@ -530,6 +530,8 @@ class ClusterVectorEnv(PoolVectorEnv):
     def set_state(self, states: Sequence[bytes]) -> None:
         """Restores snapshots of `get_state`, one for each environment.
 
+        Environments of a worker that replaces a lost one go on from them, too.
+
         Raises:
             ValueError: there are too few or too many; a snapshot is of other environments.
         """
@@ -544,6 +546,8 @@ class ClusterVectorEnv(PoolVectorEnv):
                 for worker in self._workers
             ],
         )
+        for worker in self._workers:
+            worker.restored()
         if self.autoreset_mode is AutoresetMode.DISABLED:
             self._ended = np.array([ended for each in found for ended in each], np.bool_)
 

@@ -151,6 +151,9 @@ class Worker:
 
     def set_state(self, states: Sequence[bytes], env_ids: Sequence[int]) -> list[bool]:
         """Restores snapshots; returns which environments must be reset before a step."""
+        if self._last is None:
+            # only then may the environments be stepped
+            self._last, _ = self.envs.reset()
         pool = self.envs.pool
         pool.set_state(states, env_ids)
         # other pools than those of threads refuse such a step themselves

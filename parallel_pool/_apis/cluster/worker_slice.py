@@ -108,6 +108,11 @@ class WorkerSlice:
         self.asked, self._reset = asked, (given, options)
         self._group.submit(self.index, "reset", given, options)
 
+    def restored(self) -> None:
+        """Notes that all environments go on from snapshots: new ones need no reset any more, and
+        whoever restores them knows that a worker was lost."""
+        self._fresh, self._is_unreported = None, False
+
     # ------------------------------------------------------------------------------- results --
 
     def take(self, outcome: Any) -> Any:

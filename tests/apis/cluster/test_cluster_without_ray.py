@@ -335,3 +335,24 @@ def test_an_answer_that_ctrl_c_has_lost_costs_no_worker(monkeypatch: pytest.Monk
         _, infos = envs.reset(seed=0)
         assert envs.restarts == 0 and "worker_restarted" not in infos
         assert envs.step([0] * 4)[1].tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("learned", ["by set_state", "by a step"])
+def test_new_environments_go_on_from_snapshots(learned: str) -> None:
+    """The first reset of new environments must not undo what was restored."""
+    with closing(ClusterVectorEnv("CartPole-v1", 4, num_workers=2)) as envs:
+        envs.reset(seed=0)
+        states = envs.get_state()
+        expected = [envs.step([0, 1, 0, 1])[:4] for _ in range(3)]
+        LocalSession.made[-1].actors[1].is_dead = True
+        if learned == "by set_state":
+            with pytest.raises(EnvError, match="worker 1 died"):
+                envs.set_state(states)
+        else:
+            assert envs.step([0] * 4)[3].tolist() == [False, False, True, True]
+        envs.set_state(states)
+        for wanted in expected:
+            *found, infos = envs.step([0, 1, 0, 1])
+            assert "worker_restarted" not in infos
+            for own, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(own, other)
