@@ -73,7 +73,8 @@ class Policy(Protocol):
         """Takes the weights.
 
         Args:
-            state: arrays (...) of any dtype, as `state` returned them.
+            state: arrays (...) of any dtype, as `state` returned them. They are read-only: workers
+                of one machine share their memory.
         """
         ...
 

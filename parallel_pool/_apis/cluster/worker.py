@@ -156,6 +156,8 @@ class Worker:
             self._last, _ = self.envs.reset()
         pool = self.envs.pool
         pool.set_state(states, env_ids)
+        if self.envs.backend == "native":
+            self._last = self.envs._present_observations()
         # other pools than those of threads refuse such a step themselves
         needs_reset = getattr(pool, "needs_reset", lambda env_id: False)
         return [needs_reset(env_id) for env_id in env_ids]

@@ -356,3 +356,20 @@ def test_new_environments_go_on_from_snapshots(learned: str) -> None:
             assert "worker_restarted" not in infos
             for own, other in zip(found, wanted, strict=True):
                 np.testing.assert_array_equal(own, other)
+
+
+def test_rows_outside_of_a_mask_show_what_was_restored() -> None:
+    mask = np.array([True, True, False, False])
+    found = []
+    for envs in (
+        ClusterVectorEnv("CartPole-v1", 4, num_workers=2),
+        PoolVectorEnv("CartPole-v1", 4, backend="native"),
+    ):
+        with closing(envs):
+            envs.reset(seed=0)
+            source = envs if isinstance(envs, ClusterVectorEnv) else envs.pool
+            states = source.get_state()
+            envs.step([0, 1, 0, 1])
+            source.set_state(states)
+            found.append(envs.reset(seed=5, options={"reset_mask": mask.copy()})[0])
+    np.testing.assert_array_equal(*found)
