@@ -1,6 +1,6 @@
 """EnvPool's module of this name: functions that make, list and register tasks."""
 
-from parallel_pool._apis.envpool.registration import (
+from parallel_pool.compat.envpool import (
     list_all_envs,
     make,
     make_dm,

@@ -3,6 +3,6 @@
 TorchRL's `MultiThreadedEnvWrapper` accepts instances of this class only.
 """
 
-from parallel_pool._apis.envpool.base import EnvPool as EnvPoolMixin
+from parallel_pool.compat.envpool import EnvPool as EnvPoolMixin
 
 __all__ = ["EnvPoolMixin"]
