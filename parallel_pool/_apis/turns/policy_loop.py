@@ -33,8 +33,9 @@ class PolicyLoop(Uncopied):
     are in order, and a policy whose actions for an environment depend only on its observation gets
     the same bits as in a loop of `step` with all environments at once, at any depth.
 
-    An exception (of the policy, of a wrong action, Ctrl-C) loses nothing: steps in flight stay
-    there, and the next `play` goes on with them. One thread may use a loop.
+    After an exception (of the policy, of a wrong action, Ctrl-C) steps in flight stay there, and
+    the next `play` goes on with them. Ctrl-C in the moment in which environments hand over a result
+    may lose it; `play` says so. One thread may use a loop.
 
     Attributes:
         num_envs: of all chunks.
