@@ -1,5 +1,11 @@
 /* The environments of python_classes.py in plain C, as somebody writes them who follows the
- * template: step, observe, and a step_many that calls them. */
+ * template: step, observe, and a step_many that calls them.
+ *
+ * After each stands what no C can leave out of it if its bits are to be the same (least/...): sine
+ * and cosine of each angle, a copy of each board, a division for each price of a window, and the
+ * bytes of the observation. staged/CartPole-v0 does each operation for a block of environments, so
+ * that the compiler uses vector instructions for all but sine and cosine. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +111,132 @@ const pp_env_def pp_env_plain_cart = {
     .step_many = cart_step_many,
 };
 
+static void least_cart_advance(cart *it) {
+  sincos(it->theta, &it->x, &it->x_dot);
+}
+
+static int least_cart_step(pp_env *env, const void *action, pp_result *result) {
+  (void)action;
+  least_cart_advance(env->state);
+  result->reward[0] = 1;
+  return PP_OK;
+}
+
+static int least_cart_step_many(void *shared, const pp_run *run) {
+  float *obs = run->fields[0];
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    cart *it = pp_run_state(run, i);
+    least_cart_advance(it);
+    run->reward[i] = 1;
+    if (obs) cart_show(it, obs + 4 * i);
+  }
+  return PP_OK;
+}
+
+enum { BLOCK = 64 };
+
+/* numbers of a block's environments */
+typedef struct block {
+  double x[BLOCK], x_dot[BLOCK], theta[BLOCK], theta_dot[BLOCK];
+  double sine[BLOCK], cosine[BLOCK], force[BLOCK];
+} block;
+
+static void advance(block *b, int count, uint8_t *terminated) {
+  for (int i = 0; i < count; i++) sincos(b->theta[i], &b->sine[i], &b->cosine[i]);
+  for (int i = 0; i < count; i++) {
+    double sine = b->sine[i], cosine = b->cosine[i];
+    double swing = POLE_LENGTH * (b->theta_dot[i] * b->theta_dot[i]) * sine;
+    double temp = (b->force[i] + swing) / TOTAL;
+    double theta_acc = (GRAVITY * sine - cosine * temp) /
+                       (LENGTH * (4.0 / 3.0 - MASS_POLE * (cosine * cosine) / TOTAL));
+    double x_acc = temp - POLE_LENGTH * theta_acc * cosine / TOTAL;
+    b->x[i] += TAU * b->x_dot[i];
+    b->x_dot[i] += TAU * x_acc;
+    b->theta[i] += TAU * b->theta_dot[i];
+    b->theta_dot[i] += TAU * theta_acc;
+  }
+  for (int i = 0; i < count; i++) {
+    terminated[i] = (fabs(b->x[i]) > 2.4) | (fabs(b->theta[i]) > MOST_THETA);
+  }
+}
+
+static void load(block *b, int i, const cart *it, int64_t action) {
+  b->x[i] = it->x;
+  b->x_dot[i] = it->x_dot;
+  b->theta[i] = it->theta;
+  b->theta_dot[i] = it->theta_dot;
+  b->force[i] = action == 1 ? FORCE : -FORCE;
+}
+
+static void store(const block *b, int i, cart *it) {
+  *it = (cart){b->x[i], b->x_dot[i], b->theta[i], b->theta_dot[i]};
+}
+
+static int staged_cart_step(pp_env *env, const void *action, pp_result *result) {
+  block b;
+  load(&b, 0, env->state, *(const int64_t *)action);
+  advance(&b, 1, &result->terminated);
+  store(&b, 0, env->state);
+  result->reward[0] = 1;
+  return PP_OK;
+}
+
+static int staged_cart_step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  float *obs = run->fields[0];
+  (void)shared;
+  for (int32_t first = 0; first < run->count; first += BLOCK) {
+    int count = run->count - first < BLOCK ? run->count - first : BLOCK;
+    block b;
+    for (int i = 0; i < count; i++) {
+      load(&b, i, pp_run_state(run, first + i), actions[first + i]);
+    }
+    advance(&b, count, run->terminated + first);
+    for (int i = 0; i < count; i++) {
+      cart *it = pp_run_state(run, first + i);
+      store(&b, i, it);
+      run->reward[first + i] = 1;
+      if (obs) cart_show(it, obs + 4 * (first + i));
+    }
+  }
+  return PP_OK;
+}
+
+const pp_env_def pp_env_least_cart = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "least/CartPole-v0",
+    .family = "least",
+    .reference = "none",
+    .max_episode_steps = 500,
+    .state_size = sizeof(cart),
+    .num_fields = 1,
+    .fields = cart_fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+    .reset = cart_reset,
+    .step = least_cart_step,
+    .observe = cart_observe,
+    .step_many = least_cart_step_many,
+};
+
+const pp_env_def pp_env_staged_cart = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "staged/CartPole-v0",
+    .family = "staged",
+    .reference = "none",
+    .max_episode_steps = 500,
+    .state_size = sizeof(cart),
+    .num_fields = 1,
+    .fields = cart_fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+    .reset = cart_reset,
+    .step = staged_cart_step,
+    .observe = cart_observe,
+    .step_many = staged_cart_step_many,
+};
+
 /* -------------------------------------------------------------------------------- grid world -- */
 
 enum { SIZE = 10, EMPTY = 0, WALL = 1, FOOD = 2, AGENT = 3, WALLS = 12, FOODS = 5 };
@@ -205,6 +337,41 @@ const pp_env_def pp_env_plain_board = {
     .step = board_step,
     .observe = board_observe,
     .step_many = board_step_many,
+};
+
+static int least_board_step(pp_env *env, const void *action, pp_result *result) {
+  (void)env, (void)action;
+  result->reward[0] = -0.1;
+  return PP_OK;
+}
+
+static int least_board_step_many(void *shared, const pp_run *run) {
+  char *obs = run->fields[0];
+  int64_t *eaten = run->fields[1];
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    const board *it = pp_run_state(run, i);
+    run->reward[i] = -0.1;
+    if (obs) memcpy(obs + (size_t)i * sizeof(it->grid), it->grid, sizeof(it->grid));
+    if (eaten) eaten[i] = it->eaten;
+  }
+  return PP_OK;
+}
+
+const pp_env_def pp_env_least_board = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "least/GridWorld-v0",
+    .family = "least",
+    .reference = "none",
+    .state_size = sizeof(board),
+    .num_fields = 2,
+    .fields = board_fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 4},
+    .reset = board_reset,
+    .step = least_board_step,
+    .observe = board_observe,
+    .step_many = least_board_step_many,
 };
 
 /* ----------------------------------------------------------------------------------- trading -- */
@@ -330,4 +497,45 @@ const pp_env_def pp_env_plain_account = {
     .step = account_step,
     .observe = account_observe,
     .step_many = account_step_many,
+};
+
+static int least_account_step(pp_env *env, const void *action, pp_result *result) {
+  account *it = env->state;
+  (void)action;
+  result->truncated = ++it->t >= it->end;
+  return PP_OK;
+}
+
+static int least_account_step_many(void *shared, const pp_run *run) {
+  float *obs = run->fields[0];
+  double *equity = run->fields[1];
+  for (int32_t i = 0; i < run->count; i++) {
+    account *it = pp_run_state(run, i);
+    if (run->ended[i]) continue;
+    run->truncated[i] = ++it->t >= it->end;
+    run->reward[i] = 0;
+    if (obs) account_show(shared, it, obs + SHOWN * i);
+    if (equity) equity[i] = it->equity;
+  }
+  return PP_OK;
+}
+
+const pp_env_def pp_env_least_account = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "least/Trading-v0",
+    .family = "least",
+    .reference = "none",
+    .options = market_options,
+    .num_options = 1,
+    .state_size = sizeof(account),
+    .num_fields = 2,
+    .fields = account_fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
+    .configure = market_configure,
+    .release = free,
+    .reset = account_reset,
+    .step = least_account_step,
+    .observe = account_observe,
+    .step_many = least_account_step_many,
 };

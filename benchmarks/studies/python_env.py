@@ -6,10 +6,10 @@ Each class of python_classes.py is compiled by `parallel_pool.compile`, and step
 python_classes.c holds of it, on one thread, by CPU time, round by round. The results of both are
 compared in every step of the first rounds. What two threads gain is by the clock.
 
-The second table says what could be reached at all. python_least.c has environments that do nothing
-but what the bits need: sine and cosine of the C library, a copy of the board, divisions of a
-window's prices. With it, and cart-pole for a block of environments at a time, the pools are timed
-in the same rounds.
+The second table says what could be reached at all. python_classes.c has environments that do
+nothing but what the bits need: sine and cosine of the C library, a copy of the board, divisions of
+a window's prices. With these, and cart-pole for a block of environments at a time, the pools are
+timed in the same rounds.
 """
 
 from __future__ import annotations
@@ -199,14 +199,14 @@ def measure(
     makers = {
         "ours": lambda threads=1: pool(env_id, NUM_ENVS, limit, threads),
         "plain": lambda threads=1: pool(plain_id, NUM_ENVS, threads=threads, **options),
-        "least": lambda threads=1: pool(least_id, NUM_ENVS, threads=threads),
+        "least": lambda threads=1: pool(least_id, NUM_ENVS, threads=threads, **options),
     }
     if staged_id := STAGED.get(cls.__name__):
         compare(pool(staged_id, NUM_ENVS), pool(plain_id, NUM_ENVS), actions)
         makers["staged"] = lambda threads=1: pool(staged_id, NUM_ENVS, threads=threads)
     small_makers = {
         "small": lambda: pool(env_id, SMALL, limit),
-        "small least": lambda: pool(least_id, SMALL),
+        "small least": lambda: pool(least_id, SMALL, **options),
     }
     with closing(sync(cls, limit, NUM_ENVS)) as all_envs, closing(sync(cls, limit, SMALL)) as few:
         syncs = {
@@ -273,7 +273,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["XDG_CACHE_HOME"] = tempfile.tempdir = cache
             parallel_pool.load_source(HERE / "python_classes.c")
-            parallel_pool.load_source(HERE / "python_least.c")
             rows, reachable = zip(*(measure(case, options.rounds) for case in CASES), strict=True)
     finally:
         os.unlink(PRICES)
@@ -298,7 +297,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "",
             *table(heads, rows),
             "",
-            "What no C can leave out if its bits shall be the same (python_least.c), ns a step:",
+            "What no C can leave out if its bits shall be the same (least/...), in ns a step:",
             "",
             *table(second, reachable),
             "",
