@@ -49,6 +49,11 @@ def spread(each: Spread, unit: str = "") -> str:
     return f"{short(each.median)}{unit} ({short(each.low)}-{short(each.high)})"
 
 
+def share(each: Spread) -> str:
+    """Returns the median of a ratio and its quartiles as text, with two decimals."""
+    return f"{each.median:.2f} ({each.low:.2f}-{each.high:.2f})"
+
+
 def headings(outcome: Outcome) -> list[str]:
     """Returns the headings of a table."""
     names = ["who", "setting", outcome.unit]

@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.harness.report import share
 from benchmarks.harness.toolchain import toolchain
 from parallel_pool._bench import machine
 from parallel_pool._bench.player_proxy import PlayerProxy
-from parallel_pool._bench.rounds import Sample, Spread, batches_in, ratio, timed
+from parallel_pool._bench.rounds import Sample, batches_in, ratio, timed
 from parallel_pool._command import until_interrupted
 from parallel_pool._families import atari
 
@@ -335,12 +336,7 @@ def row(scene: Scene, played: Played, *, cpu: bool) -> str:
         spreads = [ratio(full, each, cpu=True) for each in others]
     else:
         spreads = [ratio(each, full) for each in others]
-    return "| " + " | ".join([scene.name, first, *map(cell, spreads)]) + " |"
-
-
-def cell(spread: Spread) -> str:
-    """Returns a median with its quartiles."""
-    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
+    return "| " + " | ".join([scene.name, first, *map(share, spreads)]) + " |"
 
 
 def table(unit: str, names: Sequence[str], rows: Sequence[str]) -> str:

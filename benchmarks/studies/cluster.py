@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
+from benchmarks.harness import report
 from parallel_pool._bench import machine, tree
 from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
@@ -132,7 +133,7 @@ def speed(rounds: int, seconds: float) -> list[str]:
         for name, own in samples.items():
             rate = Spread.of(each.rate for each in own).median
             share = ratio(own, samples[LOCAL])
-            shown = f"{share.median:.2f} ({share.low:.2f}-{share.high:.2f})"
+            shown = report.share(share)
             lines.append(f"| {task} | {name} | {rate:,.0f} | {'' if name == LOCAL else shown} |")
     return lines
 
@@ -174,8 +175,7 @@ def recovery(rounds: int, seconds: float) -> list[str]:
                     pass
                 player.play(2)
                 times.append(time.perf_counter() - start)
-        spread = Spread.of(times)
-        shown = f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
+        shown = report.share(Spread.of(times))
         lines.append(f"| {env}: until it steps again | {shown} |")
     return lines
 

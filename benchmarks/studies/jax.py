@@ -24,6 +24,7 @@ import numpy as np
 from jax import lax
 from jax.experimental import io_callback
 
+from benchmarks.harness import report
 from parallel_pool._bench import machine
 from parallel_pool._bench.rounds import Player, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
@@ -218,7 +219,7 @@ def race(name: str, rounds: int, seconds: float) -> list[str]:
     for who, own in samples.items():
         microseconds = Spread.of(scene.count * 1e6 / each.rate for each in own)
         against = ratio(samples[OURS], own)
-        faster = f"{against.median:.2f} ({against.low:.2f}-{against.high:.2f})"
+        faster = report.share(against)
         lines.append(
             f"| {scene.env_id}, {scene.count} | {who} | {microseconds.median:,.1f}"
             f" ({microseconds.low:,.1f}-{microseconds.high:,.1f}) |"

@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import parallel_pool
+from benchmarks.harness import report
 from benchmarks.scenes.atari_games import GAMES
 from parallel_pool import Pool
 from parallel_pool._bench import machine
@@ -105,11 +106,6 @@ def alone(game: str) -> Spread:
     return Spread.of(single / mixed for single, mixed in turns)
 
 
-def shown(spread: Spread) -> str:
-    """Returns a ratio with its quartiles."""
-    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     parser = argparse.ArgumentParser(
@@ -129,13 +125,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     games = GAMES[:: max(1, len(GAMES) // options.games)][: options.games]
     for envs in options.envs:
         single, mixed, ratio = beside_games(games, envs)
-        row = f"| {len(games)} | {envs} | {single:.1f} | {mixed:.1f} | {shown(ratio)} |"
+        row = f"| {len(games)} | {envs} | {single:.1f} | {mixed:.1f} | {report.share(ratio)} |"
         lines.append(row)
         print(row, flush=True)
     second = ["", "| a mixture of one game | ratio, quartiles |", "| --- | ---: |"]
     for game in ALONE:
         spread = alone(game)
-        second.append(f"| {game} | {shown(spread)} |")
+        second.append(f"| {game} | {report.share(spread)} |")
     print("\n".join(second), flush=True)
     if options.out:
         options.out.write_text("\n".join(lines + second) + "\n")

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import parallel_pool
+from benchmarks.harness import report
 from parallel_pool._bench import machine
 from parallel_pool._bench.rounds import Sample, Spread, interleave, ratio
 from parallel_pool._command import until_interrupted
@@ -291,15 +292,10 @@ def row_of(
     )
     cpu = ratio(samples[PLAIN], samples[TURNS], cpu=True)
     return (
-        f"| {scene.num_envs} {scene.env_id} | {name} | {layers} | {times} | {shown(share)} |"
-        f" {shown(beside)} | {shown(gain)} | {shown(cpu)} |",
+        f"| {scene.num_envs} {scene.env_id} | {name} | {layers} | {times} | {report.share(share)} |"
+        f" {report.share(beside)} | {report.share(gain)} | {report.share(cpu)} |",
         share.median,
     )
-
-
-def shown(spread: Spread) -> str:
-    """Returns a ratio with its quartiles."""
-    return f"{spread.median:.2f} ({spread.low:.2f}-{spread.high:.2f})"
 
 
 def verdict(shares: Sequence[float]) -> str:
