@@ -44,6 +44,27 @@ def ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def signals_wait() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM wait for the end of the block, which the main thread runs.
+
+    An exception within `subprocess.Popen` may leave a process that nobody knows.
+    """
+    came: list[int] = []
+    # a handler that Python has not set cannot be put back
+    former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    former = {number: handler for number, handler in former.items() if handler is not None}
+    try:
+        for number in former:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
+
+
 def missing(name: str, command: str, extra: str | None = None) -> int:
     """Prints what to install, in one sentence; returns the exit status."""
     print(

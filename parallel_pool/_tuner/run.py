@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from parallel_pool._command import signals_wait
 from parallel_pool._tuner.setting import Setting
 
 # seconds that a script may take to step its first batch
@@ -78,20 +79,21 @@ class Script:
             command = [sys.executable, "-m", "parallel_pool._tuner.child"]
             command += [str(Path(folder, "request.json")), str(self.path)]
             command += setting.arguments(self.arguments)
-            with log.open("wb") as output:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env=setting.environment(),
-                    # what the script starts belongs to its group, and is ended with it
-                    start_new_session=True,
-                )
-                deadline = began + limit + self.seconds + self.skipped
-                try:
-                    _wait(process, deadline)
-                finally:
+            process: subprocess.Popen[bytes] | None = None
+            try:
+                with log.open("wb") as output, signals_wait():
+                    process = subprocess.Popen(
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                        env=setting.environment(),
+                        # what the script starts belongs to its group, and is ended with it
+                        start_new_session=True,
+                    )
+                _wait(process, began + limit + self.seconds + self.skipped)
+            finally:
+                if process is not None:
                     _end(process)
             found = json.loads(out.read_text()) if out.exists() else None
             return self._outcome(found, log, time.monotonic() - began, process.returncode)

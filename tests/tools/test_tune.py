@@ -17,6 +17,7 @@ import pytest
 
 from parallel_pool import __main__ as cli
 from parallel_pool import make_vec
+from parallel_pool._command import ended_by_sigterm
 from parallel_pool._engine import overrides
 from parallel_pool._tracing.record import RECV, SPAN, Record
 from parallel_pool._tracing.record import Setting as Traced
@@ -411,6 +412,26 @@ def test_ctrl_c_ends_the_script_too(script: Path) -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 130
     assert not any(Path(f"/proc/{pid}").exists() for pid in found)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+def test_a_signal_while_the_process_starts_ends_it(
+    script: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, error: type
+) -> None:
+    started = []
+    popen = subprocess.Popen
+
+    def signalled(*args: Any, **kwargs: Any) -> Any:
+        started.append(popen(*args, **kwargs))
+        signal.raise_signal(number)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", signalled)
+    with ended_by_sigterm(), pytest.raises(error):
+        Script(script, [], 30.0, 0.0).run(Setting())
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_settings_are_values() -> None:
