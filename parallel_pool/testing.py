@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
+    from parallel_pool._contract.suite import NATIVE_CHECKS, PYTHON_CHECKS, Check, check
     from parallel_pool._prover.contract_error import ContractError
     from parallel_pool._prover.proof import Proof
     from parallel_pool._prover.prove import prove
     from parallel_pool._testing.inspection import Inspection, inspect
-    from parallel_pool._testing.suite import NATIVE_CHECKS, PYTHON_CHECKS, Check, check
 
 __all__ = [
     "NATIVE_CHECKS",
@@ -43,7 +43,7 @@ __getattr__, __dir__ = lazy(
         "parallel_pool._prover.proof": ("Proof",),
         "parallel_pool._prover.prove": ("prove",),
         "parallel_pool._testing.inspection": ("Inspection", "inspect"),
-        "parallel_pool._testing.suite": (
+        "parallel_pool._contract.suite": (
             "Check",
             "NATIVE_CHECKS",
             "PYTHON_CHECKS",

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._contract import forgery
 from parallel_pool._engine.pool import Pool
-from parallel_pool._testing import forgery
 from parallel_pool.errors import EnvError
 
 # one of each family whose states index something

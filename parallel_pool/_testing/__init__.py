@@ -1,1 +1,1 @@
-"""The contract of environments: rules, guard zones, the process and the command of `check`."""
+"""The command `check`: its process, and what it prints. And `inspect`, of pools."""

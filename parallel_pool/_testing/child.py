@@ -12,12 +12,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from parallel_pool._contract import guards, speed, suite
+from parallel_pool._contract.check_names import FORGED, STOPPING
+from parallel_pool._contract.notes import Notes
 from parallel_pool._engine import registry
 from parallel_pool._engine.specs import Definition
 from parallel_pool._native import lib
 from parallel_pool._prover.contract_error import ContractError
-from parallel_pool._testing import guards, speed, suite
-from parallel_pool._testing.messages import FORGED, LOAD, SPEED, STOPPING, Job, Notes
+from parallel_pool._testing.messages import LOAD, SPEED, Job
 from parallel_pool.errors import EnvError, PoolError
 
 

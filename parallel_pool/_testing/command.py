@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from parallel_pool._command import read_options
+from parallel_pool._contract.check_names import STOPPING
 from parallel_pool._engine.arguments import MAX_NAME, named, quote
 from parallel_pool._prover import command as proving
 from parallel_pool._prover.contract_error import ContractError
 from parallel_pool._source import cache, toolchain
 from parallel_pool._testing import supervisor
-from parallel_pool._testing.messages import LOAD, SPEED, STOPPING, Job
+from parallel_pool._testing.messages import LOAD, SPEED, Job
 from parallel_pool._testing.supervisor import Line
 from parallel_pool.errors import EnvError, PoolError
 
@@ -76,7 +77,7 @@ def check(options: argparse.Namespace) -> int:
 def check_python(path: Path, options: Mapping[str, Any], timeout: float) -> int:
     """Checks the translations of a Python file's environments, and that they equal the classes."""
     # here, because it takes Gymnasium
-    from parallel_pool._testing import twins
+    from parallel_pool._contract import twins
     from parallel_pool._translator import load as translator
 
     is_good = True

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from parallel_pool._contract.check_names import ADD_CHECK, FORGED
+from parallel_pool._contract.notes import NOTE_BYTES, Notes
 from parallel_pool._prover.endings import signal_name
-from parallel_pool._testing.messages import ADD_CHECK, FORGED, LOAD, NOTE_BYTES, Job, Notes
+from parallel_pool._testing.messages import LOAD, Job
 from parallel_pool._workers.start import anonymous_file
 
 # seconds that the system's timeouts can count, some of them as nanoseconds

@@ -11,8 +11,8 @@ import re
 
 import pytest
 
+from parallel_pool._contract import guards, rules, speed
 from parallel_pool._engine import registry
-from parallel_pool._testing import contract, guards, speed
 from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.proven(
@@ -113,14 +113,14 @@ def is_expensive(env: str) -> bool:
 @pytest.mark.parametrize("mode", sampled(MODES, {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_results_are_in_their_spaces(env: str, mode: str) -> None:
-    ends = contract.spaces(env, few=is_expensive(env), autoreset=mode)
+    ends = rules.spaces(env, few=is_expensive(env), autoreset=mode)
     assert ends or env not in ENDING
 
 
 @few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_rewards_are_numbers(env: str) -> None:
-    contract.rewards(env, few=is_expensive(env))
+    rules.rewards(env, few=is_expensive(env))
 
 
 @few_quick
@@ -128,7 +128,7 @@ def test_rewards_are_numbers(env: str) -> None:
 @pytest.mark.parametrize("mode", sampled(MODES, {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
-    contract.defined_bytes(env, some=batch == "some", few=is_expensive(env), autoreset=mode)
+    rules.defined_bytes(env, some=batch == "some", few=is_expensive(env), autoreset=mode)
 
 
 @few_quick
@@ -155,26 +155,26 @@ def test_step_many_equals_step(env: str) -> None:
 @few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_the_autoreset_modes_return_the_same_episodes(env: str) -> None:
-    contract.autoreset(env, few=is_expensive(env))
+    rules.autoreset(env, few=is_expensive(env))
 
 
 @few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_disabled_autoreset_refuses_to_step_an_ended_episode(env: str) -> None:
-    contract.ended_episodes(env, few=is_expensive(env))
+    rules.ended_episodes(env, few=is_expensive(env))
 
 
 @few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_a_time_limit_truncates_and_terminates_with_both_flags(env: str) -> None:
-    has_ended = contract.time_limit(env, few=is_expensive(env))
+    has_ended = rules.time_limit(env, few=is_expensive(env))
     assert has_ended or env not in ENDING
 
 
 @few_quick
 @pytest.mark.parametrize("env", CASES)
 def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
-    contract.default_limit(env, few=is_expensive(env))
+    rules.default_limit(env, few=is_expensive(env))
 
 
 # -------------------------------------------------------------------------------- snapshots --
@@ -184,7 +184,7 @@ def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
 @pytest.mark.parametrize("mode", sampled(MODES, {"next_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None:
-    contract.snapshots(env, few=is_expensive(env), autoreset=mode)
+    rules.snapshots(env, few=is_expensive(env), autoreset=mode)
 
 
 # ------------------------------------------------------------------------------ determinism --
@@ -194,28 +194,28 @@ def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None
 @pytest.mark.parametrize("env", CASES)
 def test_results_depend_on_the_seed_alone(env: str) -> None:
     warm_up = 0 if env in COUNTING else 20
-    equal = contract.seeds(env, few=is_expensive(env), warm_up=warm_up)
+    equal = rules.seeds(env, few=is_expensive(env), warm_up=warm_up)
     assert equal == dict.fromkeys(equal, env in CONSTANT)
 
 
 @few_quick
 @pytest.mark.parametrize("env", sampled([env for env in IDS if env not in NUMBERED], QUICK))
 def test_neighbours_change_nothing(env: str) -> None:
-    contract.neighbours(env, few=is_expensive(env))
+    rules.neighbours(env, few=is_expensive(env))
 
 
 @few_quick
 @pytest.mark.parametrize("mode", sampled(MODES, {"next_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_threads_change_nothing(env: str, mode: str) -> None:
-    contract.threads(env, few=is_expensive(env), autoreset=mode)
+    rules.threads(env, few=is_expensive(env), autoreset=mode)
 
 
 @few_quick
 @pytest.mark.parametrize("mode", sampled(MODES[:2], {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None:
-    contract.asynchronous(env, few=is_expensive(env), autoreset=mode)
+    rules.asynchronous(env, few=is_expensive(env), autoreset=mode)
 
 
 # ------------------------------------------------------------------------------------- runs --
@@ -225,7 +225,7 @@ def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", sampled(IN_RUNS, QUICK_RUNS))
 def test_runs_return_what_single_steps_return(env: str, mode: str) -> None:
-    contract.runs(env, few=is_expensive(env), autoreset=mode)
+    rules.runs(env, few=is_expensive(env), autoreset=mode)
 
 
 @pytest.mark.parametrize("env", IN_RUNS)
@@ -238,4 +238,4 @@ def test_steps_and_resets_are_short_where_step_many_is(env: str) -> None:
 
 @pytest.mark.parametrize("env", CASES)
 def test_close_ends_all_calls_and_leaves_the_arrays(env: str) -> None:
-    contract.close(env, few=is_expensive(env))
+    rules.close(env, few=is_expensive(env))

@@ -12,8 +12,8 @@ import pytest
 
 import parallel_pool
 from parallel_pool import Pool, each, each_reset, mixed
+from parallel_pool._contract import forged, guards, rules
 from parallel_pool._families import atari
-from parallel_pool._testing import contract, forged, guards
 from parallel_pool.errors import EnvError, MissingDependencyError
 from tests.support.mixtures import mixture
 
@@ -313,9 +313,9 @@ PADDED: list[tuple[tuple[str, ...], str]] = [
     (SAVED, "LunarLander-v3"),
 ]
 RULES: list[Callable[..., Any]] = [
-    *(contract.spaces, contract.rewards, contract.defined_bytes, contract.autoreset),
-    *(contract.ended_episodes, contract.time_limit, contract.snapshots, contract.neighbours),
-    *(contract.threads, contract.asynchronous, contract.close),
+    *(rules.spaces, rules.rewards, rules.defined_bytes, rules.autoreset),
+    *(rules.ended_episodes, rules.time_limit, rules.snapshots, rules.neighbours),
+    *(rules.threads, rules.asynchronous, rules.close),
     *(guards.writes, guards.observe, guards.step_many),
 ]
 

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import parallel_pool
+from parallel_pool._contract.forgery import sealed
 from parallel_pool._engine.pool import Pool
 from parallel_pool._families import box2d, box2d_memory
 from parallel_pool._families.box2d_renderer import Renderer
 from parallel_pool._native import lib
-from parallel_pool._testing.forgery import sealed
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 
 LANDER = "LunarLander-v3"

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from parallel_pool._contract import forgery
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
-from parallel_pool._testing import forgery
 from tests.support import forged_states
 from tests.support.sampling import ATARI_GAMES, FEW_ATARI_GAMES
 

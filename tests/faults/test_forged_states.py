@@ -3,7 +3,7 @@
 Each value on which memory accesses or loops depend is refused if it is out of range. The process
 lives on with all others.
 
-parallel_pool/_testing/forged.py does the same with random values, for every id.
+parallel_pool/_contract/forged.py does the same with random values, for every id.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 from ale_py import roms
 
+from parallel_pool._contract.forgery import HEAD_BYTES, literal, sealed, unpacked
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.specs import Definition
 from parallel_pool._families import mujoco as family
-from parallel_pool._testing.forgery import HEAD_BYTES, literal, sealed, unpacked
 from parallel_pool.errors import EnvError
 from tests.support.c_library import compile_c
 from tests.support.forked import in_child

@@ -23,7 +23,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # paths begin so.
 HEAVY = {
     "gymnasium": (
-        *("_apis/", "_families/", "_workers/", "_testing/", "_bench/", "_demo"),
+        *("_apis/", "_families/", "_workers/", "_contract/", "_bench/", "_demo"),
         *("_prover/", "_translator/", "_serve.py"),
         *("_engine/registry.py", "_engine/specs.py"),
     ),
@@ -120,7 +120,11 @@ LAYERS: dict[str, set[str]] = {
     "_apis": {*CORE, "_families", "_translator", "_workers"},
     # both compare with Gymnasium's own loop
     "_prover": {*CORE, "_apis", "_source", "_translator", "_workers"},
-    "_testing": {*CORE, "_apis", "_command.py", "_prover", "_source", "_translator", "_workers"},
+    "_contract": {*CORE, "_apis", "_prover", "_translator"},
+    "_testing": {
+        *CORE,
+        *("_command.py", "_contract", "_prover", "_source", "_translator", "_workers"),
+    },
     "_prove_atari": {*CORE, "_families", "_workers"},
     "_bench": {*CORE, "_apis", "_command.py", "_families", "parallel_pool"},
     "_tuner": {*CORE, "_command.py", "_tracing"},

@@ -9,9 +9,9 @@ import pytest
 
 import parallel_pool
 from parallel_pool import Pool
+from parallel_pool._contract import guards, rules
 from parallel_pool._families.control_suite_models import WITHOUT
 from parallel_pool._families.control_suite_renderer import Renderer
-from parallel_pool._testing import contract, guards
 from tests.parity.test_mujoco_rendering import needs_opengl
 from tests.support.reference import control_suite_player
 from tests.support.reference.control_suite_player import TASKS
@@ -90,7 +90,7 @@ def drawn(renderer: Renderer, count: int) -> Any:
 def test_a_pool_of_pixels_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "egl")
     options = {"from_pixels": True, "render_width": 16, "render_height": 8}
-    for check in (contract.spaces, contract.snapshots, contract.threads, guards.writes):
+    for check in (rules.spaces, rules.snapshots, rules.threads, guards.writes):
         check("CheetahRun-v1", few=True, options=options)
 
 

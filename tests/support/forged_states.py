@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._contract import forged, forgery
+from parallel_pool._contract.notes import NOTE_BYTES, Notes
 from parallel_pool._engine.pool import Pool
-from parallel_pool._testing import forged, forgery
-from parallel_pool._testing.messages import NOTE_BYTES, Notes
 from parallel_pool.errors import EnvError
 from tests.support import forked
 

@@ -17,10 +17,11 @@ import pytest
 import parallel_pool
 from parallel_pool import __main__ as cli
 from parallel_pool import testing
+from parallel_pool._contract import twins
+from parallel_pool._contract.check_names import ADD_CHECK
 from parallel_pool._engine import registry
 from parallel_pool._source import start, toolchain
-from parallel_pool._testing import supervisor, twins
-from parallel_pool._testing.messages import ADD_CHECK
+from parallel_pool._testing import supervisor
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 

@@ -14,9 +14,10 @@ import parallel_pool
 from parallel_pool import __main__ as cli
 from parallel_pool import testing
 from parallel_pool._command import read_options
+from parallel_pool._contract import speed
 from parallel_pool._engine import registry
 from parallel_pool._source import cache, start
-from parallel_pool._testing import command, speed, supervisor
+from parallel_pool._testing import command, supervisor
 from parallel_pool._testing.messages import Job
 
 

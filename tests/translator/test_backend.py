@@ -15,8 +15,8 @@ from gymnasium.envs.registration import EnvSpec, WrapperSpec
 from gymnasium.wrappers import ClipReward, RecordEpisodeStatistics, TimeAwareObservation
 
 import parallel_pool
+from parallel_pool._contract.twins import is_same
 from parallel_pool._engine import registry
-from parallel_pool._testing.twins import is_same
 from parallel_pool._translator import files, load
 from parallel_pool.compat.gymnasium import NativeVectorEnv, ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv

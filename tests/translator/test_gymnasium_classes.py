@@ -9,7 +9,7 @@ import pytest
 from gymnasium.envs import classic_control, toy_text
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 
 CLASSES: list[tuple[type, str, int | None, dict[str, Any]]] = [
     (classic_control.CartPoleEnv, "CartPole-v1", 500, {}),

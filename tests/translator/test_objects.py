@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from tests.translator.probes import Probe
 
 

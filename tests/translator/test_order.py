@@ -15,7 +15,7 @@ import pytest
 from gymnasium import spaces
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from tests.translator.probes import Probe
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from tests.translator.probes import Probe
 
 

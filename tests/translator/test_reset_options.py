@@ -12,7 +12,7 @@ import pytest
 from gymnasium.envs.classic_control import cartpole, mountain_car, pendulum
 
 import parallel_pool
-from parallel_pool._testing.twins import is_same
+from parallel_pool._contract.twins import is_same
 from parallel_pool._translator import translation
 from parallel_pool.errors import EnvError
 from tests.translator import askers, probes

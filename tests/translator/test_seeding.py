@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils import seeding
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 
 
 class Plain(gymnasium.Env[Any, Any]):

@@ -13,7 +13,7 @@ import pytest
 
 import parallel_pool
 from parallel_pool import PoolParallelEnv
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from parallel_pool._translator import translation
 
 pytest.importorskip("pettingzoo")

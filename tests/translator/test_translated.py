@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from parallel_pool._translator import files
 from tests.translator import probes
 
@@ -111,7 +111,7 @@ def test_other_options_of_a_stranger_give_the_same_bits(
 
 BLAS = """
 import parallel_pool
-from parallel_pool._testing import twins
+from parallel_pool._contract import twins
 from tests.translator import probes
 for cls in (probes.Arrays, probes.Products):
     twins.compare(cls, parallel_pool.compile(cls)[0])

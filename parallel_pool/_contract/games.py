@@ -10,9 +10,9 @@ import numpy as np
 
 from parallel_pool._apis.pettingzoo.pool_parallel_env import PoolParallelEnv
 from parallel_pool._apis.pettingzoo.single import parallel_env
+from parallel_pool._contract.reseeding import is_reseeded
 from parallel_pool._prover.comparison import is_same
 from parallel_pool._prover.contract_error import ContractError
-from parallel_pool._testing.reseeding import is_reseeded
 
 NUM_ENVS = 3
 MODES = ("NextStep", "SameStep")

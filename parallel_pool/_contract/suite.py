@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._contract import forged, guards, gymnasium_env, rules, speed
+from parallel_pool._contract.check_names import FORGED, STOPPING
+from parallel_pool._contract.play import Run
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import a_type
-from parallel_pool._testing import contract, forged, guards, gymnasium_env, speed
-from parallel_pool._testing.messages import FORGED, STOPPING
-from parallel_pool._testing.play import Run
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition
@@ -65,38 +65,38 @@ def _in_modes(function: Callable[..., Any], modes: tuple[str, ...]) -> Callable[
 
 def _defined_bytes(env: Any, **settings: Any) -> None:
     for some in (False, True):
-        contract.defined_bytes(env, some=some, **settings)
+        rules.defined_bytes(env, some=some, **settings)
 
 
 def _runs(env: Any, **settings: Any) -> None:
     definition = registry.find(env) if isinstance(env, str) else env
     if definition.raw.step_many:
-        _in_modes(contract.runs, MODES)(env, **settings)
+        _in_modes(rules.runs, MODES)(env, **settings)
 
 
 def _limits(env: Any, **settings: Any) -> None:
-    contract.ended_episodes(env, **settings)
-    contract.time_limit(env, **settings)
-    contract.default_limit(env, **settings)
+    rules.ended_episodes(env, **settings)
+    rules.time_limit(env, **settings)
+    rules.default_limit(env, **settings)
 
 
 NATIVE_CHECKS: tuple[Check, ...] = (
     Check(STOPPING, guards.writes),
-    Check("spaces hold every observation", _in_modes(contract.spaces, MODES)),
-    Check("rewards are numbers", contract.rewards),
+    Check("spaces hold every observation", _in_modes(rules.spaces, MODES)),
+    Check("rewards are numbers", rules.rewards),
     Check("rows show nothing of what their memory held", _defined_bytes),
     Check("step_many returns what step returns", guards.step_many),
     Check("step_many changes nothing of ended episodes", _runs),
     Check("steps and resets are short where step_many is", speed.for_runs),
-    Check("the same seed gives the same results", contract.seeds),
+    Check("the same seed gives the same results", rules.seeds),
     Check("observe changes nothing", guards.observe),
-    Check("neighbours change nothing", contract.neighbours),
-    Check("the number of threads changes nothing", _in_modes(contract.threads, MODES)),
-    Check("the first to finish differ in order only", _in_modes(contract.asynchronous, MODES[:2])),
-    Check("autoreset begins the same episodes in every mode", contract.autoreset),
+    Check("neighbours change nothing", rules.neighbours),
+    Check("the number of threads changes nothing", _in_modes(rules.threads, MODES)),
+    Check("the first to finish differ in order only", _in_modes(rules.asynchronous, MODES[:2])),
+    Check("autoreset begins the same episodes in every mode", rules.autoreset),
     Check("time limits end episodes", _limits),
-    Check("snapshots restore an environment", _in_modes(contract.snapshots, MODES)),
-    Check("close ends all calls", contract.close),
+    Check("snapshots restore an environment", _in_modes(rules.snapshots, MODES)),
+    Check("close ends all calls", rules.close),
     # the last: it may end the process
     Check(FORGED, forged.snapshots),
 )

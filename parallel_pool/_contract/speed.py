@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._contract.guards import without_step_many
+from parallel_pool._contract.play import Run, require
 from parallel_pool._engine import registry
 from parallel_pool._engine.pool import Pool
 from parallel_pool._native import ffi, lib
-from parallel_pool._testing.guards import without_step_many
-from parallel_pool._testing.play import Run, require
 
 if TYPE_CHECKING:
     from parallel_pool._engine.specs import Definition

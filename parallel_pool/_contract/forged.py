@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from parallel_pool._contract import forgery, guards
+from parallel_pool._contract.check_names import ADD_CHECK
+from parallel_pool._contract.play import Run, require
 from parallel_pool._engine import registry
 from parallel_pool._engine.specs import Definition
 from parallel_pool._prover.contract_error import ContractError
-from parallel_pool._testing import forgery, guards
-from parallel_pool._testing.messages import ADD_CHECK
-from parallel_pool._testing.play import Run, require
 from parallel_pool.errors import EnvError, PoolError
 
 # steps after a forged snapshot

@@ -11,8 +11,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from parallel_pool._contract.play import SEED, require
 from parallel_pool._engine.arguments import a_type
-from parallel_pool._testing.play import SEED, require
 
 Make = Callable[..., Any]
 # steps of one check

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from parallel_pool._contract.play import SEED, Row, Run, require, same, same_rows
 from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.trees import nest
-from parallel_pool._testing.play import SEED, Row, Run, require, same, same_rows
 from parallel_pool.errors import ClosedError, StateError
 
 # a poisoned byte: no bool, no small number, no sensible float

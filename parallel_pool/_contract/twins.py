@@ -10,10 +10,10 @@ import numpy as np
 from gymnasium.wrappers import TimeLimit
 
 from parallel_pool._apis.gymnasium.make import make_vec
+from parallel_pool._contract import games
+from parallel_pool._contract.reseeding import is_reseeded
 from parallel_pool._prover.comparison import is_same
 from parallel_pool._prover.contract_error import ContractError
-from parallel_pool._testing import games
-from parallel_pool._testing.reseeding import is_reseeded
 from parallel_pool._translator import players
 
 NUM_ENVS = 3

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._contract.play import Run, require, same
 from parallel_pool._engine import registry
 from parallel_pool._engine.specs import Definition, Field
 from parallel_pool._native import ffi, lib
 from parallel_pool._prover.contract_error import ContractError
-from parallel_pool._testing.play import Run, require, same
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
