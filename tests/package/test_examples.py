@@ -14,6 +14,9 @@ from tests.support.examples import CLUSTER, EXAMPLES, FOLDER, output_of
 SHOWN = {
     "dm_env_steps": r"1000 steps: \d+ episodes, \d\d+ of them up to the time limit",
     "gymnasium_make_vec": r"\d{4} episodes",
+    "leases": r"seed 1: a step took too long",
+    "minari_dataset": r"32 episodes, 16000 steps\nmean return 500",
+    "mujoco_batch": r"a rule: 0 falls in 400 steps of 256 worlds",
     "jax_search": r"best of 256 policies: 500 steps",
     "openenv_sessions": r"4800 steps of 8 sessions: \d+ episodes",
     "own_env": r"example/Guess-v0: \d+ games, 3\.[34] guesses for each",
@@ -22,7 +25,11 @@ SHOWN = {
 }
 
 # what a program needs that may be missing
-NEEDS = {"openenv_sessions": "uvicorn"}
+NEEDS = {
+    "minari_dataset": "minari",
+    "mujoco_batch": "mujoco.batch",
+    "openenv_sessions": "uvicorn",
+}
 
 
 def head(name: str) -> str:
