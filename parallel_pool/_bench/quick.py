@@ -16,6 +16,7 @@ from parallel_pool._bench.outcome import Played
 from parallel_pool._bench.quick_scenes import NEEDS
 from parallel_pool._bench.record import Measured
 from parallel_pool._bench.rounds import CLOCK, Clock, Player, Sample, interleave
+from parallel_pool._command import signals_wait
 
 if TYPE_CHECKING:
     from typing import Self
@@ -117,8 +118,9 @@ class Heat:
             started = {}
             # all at once, as most of a start is waiting for files
             for name, entry in self._entries.items():
-                started[name] = start(entry.who, entry.task, self.patience)
-                stack.callback(started[name].close)
+                with signals_wait():
+                    started[name] = start(entry.who, entry.task, self.patience)
+                    stack.callback(started[name].close)
             players = {name: each for name, each in started.items() if self._is_ready(name, each)}
             turn = self._left() / max(1, len(players)) / (ROUNDS + 1)
             return interleave(

@@ -11,6 +11,7 @@ from parallel_pool._bench.contender import Contender, Task
 from parallel_pool._bench.outcome import Bar, Outcome, Row
 from parallel_pool._bench.rounds import Spread
 from parallel_pool._bench.scene import Scene
+from tests.support.timeouts import TEST_TIMEOUT
 
 
 class Watch(rounds.Clock):
@@ -84,10 +85,8 @@ def field_of(watch: Watch) -> tuple[Scene, list[Made]]:
 
 def state_of(pid: int, wanted: str) -> str:
     """Returns the state of a process; waits for the wanted one, as signals take a moment."""
-    for _ in range(1000):
-        state = tree.fields(pid)[0]
-        if state == wanted:
-            break
+    end = time.monotonic() + TEST_TIMEOUT
+    while (state := tree.fields(pid)[0]) != wanted and time.monotonic() < end:
         time.sleep(0.01)
     return state
 

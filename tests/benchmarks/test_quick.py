@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,6 +158,27 @@ def test_a_process_that_hangs_is_killed_and_named() -> None:
         "asleep was not measured",
     ]
     assert len(pids) == 2 and not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_ctrl_c_while_a_process_starts_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch()
+    scene, _, _ = made_up(watch, us=Started(watch, 1))
+    popen = subprocess.Popen
+    started: list[Any] = []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        started.append(popen(*args, **kwargs))
+        signal.raise_signal(signal.SIGINT)
+        return started[0]
+
+    def start(who: Contender, task: Task, patience: Callable[[], float]) -> quick.Starting:
+        command = [sys.executable, "-c", "import time; time.sleep(1000)"]
+        return player_proxy.PlayerProxy(who.name, command, os.environ, grace=0.1, is_quiet=True)
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        quick.measure(scene, 1, start=start, tick=ignore)
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_what_is_not_installed_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from benchmarks.studies import soak
 from parallel_pool._bench import race, rivals
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
+from tests.support.timeouts import TEST_TIMEOUT
 
 
 class Restarting:
@@ -401,7 +402,7 @@ def test_a_soak_kills_only_its_own_workers() -> None:
                 f"processes [{process.pid}] are left after close()"
             ]
             assert soak.kill_one([process.pid, os.getpid()], choose)
-            assert process.wait(10) == -signal.SIGKILL
+            assert process.wait(TEST_TIMEOUT) == -signal.SIGKILL
         finally:
             process.kill()
     assert soak.left_behind([process.pid]) == []

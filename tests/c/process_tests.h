@@ -43,7 +43,7 @@ typedef struct test_pool {
 
 /* kills a test that hangs, and with it the workers, which wait for its pool */
 __attribute__((constructor)) static void limit_time(void) {
-  alarm(120);
+  alarm(240);
 }
 
 /* ----------------------------------------------------------------------- what rows show -- */
@@ -241,7 +241,7 @@ __attribute__((unused)) static void test_pool_start(test_pool *w, int32_t lane,
   w->pids[lane] = fork();
   if (w->pids[lane] == 0) {
     // it must not outlive the test, whose output it holds open
-    alarm(120);
+    alarm(240);
     if (in_child) in_child();
     work_as_child(w, lane);
   }

@@ -68,7 +68,7 @@ static test_pool open_pool(void) {
   }
   w.pids[0] = fork();
   if (!w.pids[0]) {
-    alarm(120);
+    alarm(240);
     for (int32_t i = 0; i < BRANCHES; i++) close(here[i]);
     serve(w.c.pool, open_lane(w.c.pool, 0));
   }

@@ -107,7 +107,7 @@ TEST(wait_ends_on_a_signal) {
 /* ------------------------------------------------------------------------- gates, shared -- */
 
 enum {
-  HANGS = 30,  // seconds after which a test that hangs fails
+  HANGS = 60,  // seconds after which a test that hangs fails
   LIVES = 50,  // milliseconds during which a test watches that a process does not end
   ROUNDS = 2000
 };

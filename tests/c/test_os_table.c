@@ -237,7 +237,7 @@ TEST(shared_wait_ends_on_a_signal) {
 
 enum {
   TURNS = 100,
-  HANGS = 30,  // seconds after which a test that hangs fails
+  HANGS = 60,  // seconds after which a test that hangs fails
   LIVES = 300  // milliseconds during which a test watches that a process does not end
 };
 

@@ -727,7 +727,7 @@ TEST(heap_is_left_alone_by_a_forked_child) {
   pthread_mutex_lock(&heap.lock);
   pid_t child = fork();
   if (child == 0) {
-    alarm(30);
+    alarm(60);
     _exit(is_harmless(&heap, offset, size) ? 0 : 1);
   }
   CHECK(ends_well(child));

@@ -14,7 +14,7 @@ static const int64_t SECOND = 1000000000;
 
 /* kills a test that hangs */
 __attribute__((constructor)) static void limit_time(void) {
-  alarm(60);
+  alarm(240);
 }
 
 /* Binds this thread to the core that it is on. Returns the number of the core. */

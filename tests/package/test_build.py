@@ -228,7 +228,7 @@ def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFact
 def test_installed_wheel_runs_the_quick_benchmark(installed: Path, tmp_path: Path) -> None:
     """Without a clone; full benchmarks are not there."""
     bench = [installed, "-m", "parallel_pool", "bench"]
-    words = ["--quick", "cartpole-1", "--budget", "60", "--out", "here"]
+    words = ["--quick", "cartpole-1", "--budget", "240", "--out", "here"]
     run = {"cwd": tmp_path, "capture_output": True, "text": True, "check": False}
     done = subprocess.run([*bench, *words], **run)
     assert done.returncode == 0, done.stderr

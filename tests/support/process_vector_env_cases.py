@@ -19,7 +19,7 @@ from gymnasium import spaces
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 
 # seconds after which a hanging test fails; nothing here sleeps longer
-FOREVER = 20.0
+FOREVER = 60.0
 ACTIONS = np.zeros(4, np.int64)
 
 
@@ -72,6 +72,10 @@ class Doer(gymnasium.Env[Any, Any]):
         time.sleep(seconds)
         return self.index
 
+    def hold(self, barrier: Barrier) -> int:
+        barrier.hold()
+        return self.index
+
     def fail(self, error: Exception) -> None:
         raise error
 
@@ -100,15 +104,48 @@ def nap(seconds: float) -> Callable[[Doer], None]:
     return lambda env: time.sleep(seconds)
 
 
+class Barrier:
+    """Holds environments of forked workers until the test says so, whatever the machine is doing.
+
+    Make it before them: it is two pipes, which they inherit.
+    """
+
+    def __init__(self) -> None:
+        self._come, self._told = os.pipe()
+        self._pass, self._let = os.pipe()
+
+    def hold(self, env: Any = None) -> None:
+        """Says that an environment is here, and holds it."""
+        os.write(self._told, b".")
+        os.read(self._pass, 1)
+
+    def wait(self) -> None:
+        """Waits in the test until an environment is held."""
+        os.read(self._come, 1)
+
+    def open(self, count: int = 1) -> None:
+        """Lets environments pass, also before they come."""
+        os.write(self._let, b"." * count)
+
+    def close(self) -> None:
+        for end in (self._come, self._told, self._pass, self._let):
+            os.close(end)
+
+
 def pids(env: ProcessVectorEnv) -> list[int]:
     return sorted(set(env.pool.apply(lambda env: os.getpid())))
 
 
 @contextmanager
-def interrupted() -> Iterator[None]:
-    """Sends Ctrl-C to the block after a moment."""
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def interrupted(barrier: Barrier) -> Iterator[None]:
+    """Sends Ctrl-C to the block, once it has an environment held."""
+
+    def interrupt() -> None:
+        barrier.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
+        thread.start()
         yield
-    timer.join()
+    thread.join()

@@ -6,11 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+
+from tests.support.timeouts import wait_for
 
 
 class Own(Exception):
@@ -63,6 +66,20 @@ class Teller(gymnasium.Env[Any, Any]):
         return self.show(), float(action), ends, False, info
 
 
+class Held(Teller):
+    """Its step 5 makes a file in the folder, and lasts until there is one that says "go on"."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(length=10**6, sleep=0.0)
+        self.folder = folder
+
+    def step(self, action: Any) -> Any:
+        if action == 5:
+            (self.folder / str(os.getpid())).touch()
+            wait_for((self.folder / "go on").exists)
+        return super().step(action)
+
+
 class Linear:
     """Draws from a softmax of a linear function, by numbers that depend on the observation only."""
 
@@ -113,6 +130,16 @@ class EndsItsReader:
 
     def __reduce__(self) -> Any:
         return os._exit, (1,)
+
+
+def add_node(cluster: Any, arguments: dict[str, Any]) -> Any:
+    """Adds a node; tries again where a busy machine needs more than Ray's 30 seconds for it."""
+    for attempt in range(6):
+        try:
+            return cluster.add_node(**arguments)
+        except Exception:
+            if attempt == 5:
+                raise
 
 
 def kill(pid: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.apis.cluster.cases import add_node
 from tests.support.timeouts import limited
 
 # no token in the home folder, and no usage report
@@ -25,22 +27,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker(pytest.mark.cluster)
 
 
-def add_node(cluster: Any, arguments: dict[str, Any]) -> None:
-    """Adds a node; tries again where a busy machine needs more than Ray's 30 seconds for it."""
-    for attempt in range(6):
-        try:
-            cluster.add_node(**arguments)
-            return
-        except Exception:
-            if attempt == 5:
-                raise
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A head without cores, and nodes with one core each."""
     import ray
     from ray.cluster_utils import Cluster
+
+    # Turns off pytest's faulthandler_timeout, as nodes may need more attempts than it has time for.
+    # pytest sets it again for the next test.
+    faulthandler.cancel_dump_traceback_later()
 
     # workers find the tests' own modules
     root = str(Path(__file__).resolve().parents[3])
@@ -65,5 +60,6 @@ def time_limit() -> Iterator[None]:
 
     Ray's calls turn the exception into another, and may swallow it; the test fails all the same.
     """
-    with limited(90):
+    # below pytest's own limit; a busy machine takes ten seconds for each process that Ray starts
+    with limited(240):
         yield

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import os
 import threading
-import time
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import parallel_pool
 from parallel_pool._apis.common.vector_errors import PendingCallError
 from parallel_pool.cluster import ClusterVectorEnv
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from tests.apis.cluster.cases import EndsItsReader, Own, Teller, kill
+from tests.apis.cluster.cases import EndsItsReader, Held, Own, Teller, add_node, kill
 from tests.support.same import assert_same
 from tests.support.timeouts import wait_for
 
@@ -124,30 +126,28 @@ def test_a_reset_mask_after_a_loss(cluster: Any) -> None:
 
 
 def test_a_call_that_takes_too_long_loses_the_worker(cluster: Any) -> None:
-    envs = made(partial(Teller, length=10**6, sleep=60.0), timeout=4.0)
-    start = time.monotonic()
+    envs = made(partial(Teller, length=10**6, sleep=1e6), timeout=10.0)
     _, _, _, truncated, _ = envs.step([0, 0, 0, 5])
-    assert truncated.tolist() == SECOND and time.monotonic() - start < 30
+    assert truncated.tolist() == SECOND
     envs.close()
 
 
 def test_a_lost_node(cluster: Any) -> None:
     """With another node its worker comes back; without one, there is an error in time."""
-    node = cluster.add_node(**cluster.node_arguments, resources={"second": 1})
+    arguments = {**cluster.node_arguments, "resources": {"second": 1}}
+    node = add_node(cluster, arguments)
     cluster.wait_for_nodes()
     envs = ClusterVectorEnv(
-        "CartPole-v1", 4, num_workers=1, resources={"second": 1}, start_timeout=8.0
+        "CartPole-v1", 4, num_workers=1, resources={"second": 1}, start_timeout=30.0
     )
     envs.reset(seed=0)
     home = envs.workers[0]["node"]
     cluster.remove_node(node, allow_graceful=False)
     # its processes end a little later
     wait_for(lambda: envs.step([0] * 4)[3].all())
-    start = time.monotonic()
     with pytest.raises(WorkerError, match=r"no node had .* free for worker 0 within start_timeout"):
         envs.step([0] * 4)
-    assert time.monotonic() - start < 30
-    node = cluster.add_node(**cluster.node_arguments, resources={"second": 1})
+    node = add_node(cluster, arguments)
     cluster.wait_for_nodes()
     for _ in range(2):
         assert envs.step([0] * 4)[0].shape == (4, 4)
@@ -158,10 +158,8 @@ def test_a_lost_node(cluster: Any) -> None:
 
 def test_no_capacity_at_the_start(cluster: Any) -> None:
     envs = made()
-    start = time.monotonic()
     with pytest.raises(WorkerError, match="no node had 1 cores free"):
         ClusterVectorEnv("CartPole-v1", 2, num_workers=2, start_timeout=2.0)
-    assert time.monotonic() - start < 30
     # the others go on
     assert envs.step([0] * 4)[1].tolist() == [1] * 4
     envs.close()
@@ -205,10 +203,8 @@ def test_a_constructor_that_raises_or_always_dies(cluster: Any) -> None:
     with pytest.raises(Own, match="no environment"):
         ClusterVectorEnv(raises, 2, num_workers=2)
 
-    start = time.monotonic()
     with pytest.raises(WorkerError, match=r"died while it made .* started 2 times in a row"):
         ClusterVectorEnv(EndsItsReader(), 2, num_workers=2, max_restarts=1)
-    assert time.monotonic() - start < 60
     # nothing is left that keeps the cores
     made().close()
 
@@ -226,24 +222,27 @@ def test_a_slow_worker_keeps_its_rows(cluster: Any) -> None:
     envs.close()
 
 
-def test_after_an_interrupt_a_reset_drops_the_step(cluster: Any) -> None:
-    envs = made(partial(Teller, length=10**6, sleep=0.5))
-    threading.Timer(0.1, _interrupt).start()
+def test_after_an_interrupt_a_reset_drops_the_step(cluster: Any, tmp_path: Path) -> None:
+    envs = made(partial(Held, tmp_path))
+
+    def interrupt() -> None:
+        # both workers step
+        wait_for(lambda: len(os.listdir(tmp_path)) == 2)
+        _thread.interrupt_main()
+
+    thread = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
+        thread.start()
         envs.step([5] * 4)
+    thread.join()
     with pytest.raises(PendingCallError, match="call reset"):
         envs.step([0] * 4)
     with pytest.raises(PendingCallError):
         envs.get_attr("name")
+    (tmp_path / "go on").touch()
     envs.reset(seed=1)
     assert envs.step([1] * 4)[1].tolist() == [1] * 4
     envs.close()
-
-
-def _interrupt() -> None:
-    import _thread
-
-    _thread.interrupt_main()
 
 
 def test_a_worker_lost_while_asynchronous(cluster: Any) -> None:

@@ -207,8 +207,8 @@ def test_forked_child_can_not_step() -> None:
 def test_ctrl_c_ends_a_wait_and_loses_nothing() -> None:
     with make_gym("CartPole-v1", num_envs=4, batch_size=2) as pool:
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             pool.recv(timeout=600)
         timer.join()
         pool.async_reset()

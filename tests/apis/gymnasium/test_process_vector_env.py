@@ -6,7 +6,8 @@ import contextlib
 import multiprocessing
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -27,16 +28,23 @@ from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from tests.support.process_vector_env_cases import (
     ACTIONS,
     FOREVER,
+    Barrier,
     Doer,
     doers,
     interrupted,
     made,
-    nap,
     pids,
 )
 from tests.support.same import assert_same
 from tests.support.sampling import thinned
 from tests.support.timeouts import has_ended, wait_for
+
+
+@pytest.fixture
+def barrier() -> Iterator[Barrier]:
+    with closing(Barrier()) as made:
+        yield made
+
 
 # -------------------------------------------------------------------------- AsyncVectorEnv's API --
 
@@ -318,13 +326,14 @@ def test_close_warns_of_a_pending_call() -> None:
 
 
 @pytest.mark.slow
-def test_close_after_an_interrupted_step_does_not_warn() -> None:
+def test_close_after_an_interrupted_step_does_not_warn(barrier: Barrier) -> None:
     """The caller has not called step_async."""
-    with warnings.catch_warnings(), made(nap(0.8)) as env:
+    with warnings.catch_warnings(), made(barrier.hold) as env:
         warnings.simplefilter("error")
         env.reset()
-        with interrupted():
+        with interrupted(barrier):
             env.step(np.array([0, 1, 0, 0]))
+        barrier.open()
         env.close()
 
 
@@ -381,13 +390,13 @@ def test_calls_pass_every_argument() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["step", "reset", "call"])
-def test_nothing_is_lost_by_a_timeout(kind: str) -> None:
+def test_nothing_is_lost_by_a_timeout(kind: str, barrier: Barrier) -> None:
     begin: dict[str, Call] = {
         "step": lambda env: env.step_async([1] * 4),
-        "reset": lambda env: env.reset_async(options={"do": nap(0.15)}),
-        "call": lambda env: env.call_async("sleep", 0.15),
+        "reset": lambda env: env.reset_async(options={"do": barrier.hold}),
+        "call": lambda env: env.call_async("hold", barrier),
     }
-    with made(nap(0.3)) as env:
+    with made(barrier.hold) as env:
         env.reset()
         begin[kind](env)
         wait = getattr(env, f"{kind}_wait")
@@ -398,6 +407,7 @@ def test_nothing_is_lost_by_a_timeout(kind: str) -> None:
             assert isinstance(raised.value, TimeoutError)
         with pytest.raises(AlreadyPendingCallError):
             env.step(ACTIONS)
+        barrier.open(1 if kind == "step" else 4)
         result = wait(timeout=FOREVER)
         if kind == "step":
             assert result[1].tolist() == [1] * 4

@@ -299,7 +299,7 @@ def test_while_a_program_runs_python_is_refused() -> None:
         found = []
 
         def play() -> None:
-            handle, results = scan(functions.step, functions.handle, jnp.zeros((50, 2), np.int32))
+            handle, results = scan(functions.step, functions.handle, jnp.zeros((250, 2), np.int32))
             found.append((np.asarray(handle), jax.tree.map(np.asarray, results)))
 
         thread = threading.Thread(target=play)
@@ -308,7 +308,7 @@ def test_while_a_program_runs_python_is_refused() -> None:
         with pytest.raises((BusyError, StateError)):
             pool.recv(timeout=0)
         thread.join()
-        assert found[0][0][1] == 50
+        assert found[0][0][1] == 250
         goes_on_from(functions, found[0][0], 2)
 
 
@@ -323,7 +323,7 @@ def test_while_python_receives_programs_are_refused() -> None:
 
         def receive() -> None:
             try:
-                pool.recv(timeout=1)
+                pool.recv(timeout=5)
             except TimeoutError as error:
                 errors.append(error)
 
@@ -572,7 +572,7 @@ def test_closing_ends_a_program_that_waits() -> None:
     thread.start()
     time.sleep(0.3)
     pool.close()
-    thread.join(30)
+    thread.join(TEST_TIMEOUT)
     assert not thread.is_alive()
     assert not errors or "closed" in errors[0]
 

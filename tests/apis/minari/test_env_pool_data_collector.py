@@ -34,6 +34,7 @@ from tests.support.minari_files import (  # noqa: E402
     contents,
     metadata,
 )
+from tests.support.timeouts import TEST_TIMEOUT  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("alarm"), pytest.mark.filterwarnings("ignore::UserWarning")]
 
@@ -139,7 +140,7 @@ def test_episodes_of_asynchronous_pools(task: str, datasets: Path) -> None:
     envs.async_reset(seed=5)
     for step in range(200):
         if step % 3 == 0:
-            *_, infos = envs.recv(min_rows=1, timeout=10.0)
+            *_, infos = envs.recv(min_rows=1, timeout=TEST_TIMEOUT)
         elif step == 1:
             _, infos = envs.recv(reset=True)
         else:
@@ -287,7 +288,7 @@ def test_one_thread_may_send_while_another_receives() -> None:
     try:
         envs.async_reset()
         for _ in range(400):
-            *_, infos = envs.recv(timeout=10.0)
+            *_, infos = envs.recv(timeout=TEST_TIMEOUT)
             env_ids = infos["env_id"]
             steps[env_ids] = infos["elapsed_step"]
             with has_some:
@@ -305,7 +306,8 @@ def test_one_thread_may_send_while_another_receives() -> None:
 
 
 def test_a_step_that_takes_too_long_is_not_lost() -> None:
-    made = make_gymnasium("test/Fault-v0", num_envs=2, sleep_ms=300)
+    # much longer than a busy machine may take from one call to the next
+    made = make_gymnasium("test/Fault-v0", num_envs=2, num_threads=2, sleep_ms=3000)
     envs = EnvPoolDataCollector(made, "slow-v0")
     envs.reset()
     with pytest.raises(PoolTimeoutError):
@@ -318,7 +320,8 @@ def test_a_step_that_takes_too_long_is_not_lost() -> None:
 
 
 def test_a_reset_that_takes_too_long_is_not_lost(datasets: Path) -> None:
-    made = make_gymnasium("test/Fault-v0", num_envs=2, batch_size=1, num_threads=1, sleep_ms=300)
+    slow: dict[str, Any] = {"sleep_ms": 3000, "slow_env": 0}
+    made = make_gymnasium("test/Fault-v0", num_envs=2, batch_size=1, num_threads=1, **slow)
     envs = EnvPoolDataCollector(made, "slow-v0")
     envs.async_reset([0])
     envs.recv()

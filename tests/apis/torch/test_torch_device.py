@@ -36,6 +36,7 @@ from tests.faults.test_interrupt import Interrupter
 from tests.support.forked import in_child
 from tests.support.late_device import LateDevice
 from tests.support.same import assert_same
+from tests.support.timeouts import TEST_TIMEOUT
 
 SAME = AutoresetMode.SAME_STEP
 # whose batches are larger than LEAST_BYTES
@@ -364,7 +365,7 @@ def test_no_upload_begins_while_memory_is_unlocked(
     def start_late(self: Uploads, sources: Any) -> Any:
         if threading.current_thread() is thread:
             is_locked.set()
-            assert may_start.wait(10)
+            assert may_start.wait(TEST_TIMEOUT)
         return start(self, sources)
 
     def unregister_late(address: int) -> None:
@@ -381,7 +382,7 @@ def test_no_upload_begins_while_memory_is_unlocked(
         monkeypatch.setattr(Uploads, "start", start_late)
         monkeypatch.setattr(device, "unregister", unregister_late)
         thread.start()
-        assert is_locked.wait(10)
+        assert is_locked.wait(TEST_TIMEOUT)
         if how == "closed":
             one.close()
         else:
