@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parallel_pool._workers.start import startup
 from parallel_pool.errors import NotResetError, PoolTimeoutError, WorkerError
 from parallel_pool.leases import AsyncLease, LeasePool
 from tests.faults.lease_envs import (
@@ -23,7 +25,7 @@ from tests.faults.lease_envs import (
     goes_on,
     run,
 )
-from tests.support.timeouts import has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -209,6 +211,34 @@ def test_kill_ends_the_call_in_flight_and_nothing_else() -> None:
                     await env.step("on")
             await begins_again(env)
             await goes_on(other)
+
+    run(play)
+
+
+def test_kill_ends_a_process_that_has_just_replaced_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that has started it may not have noticed yet that it works."""
+    noticed, assign = threading.Event(), startup.assign
+
+    def late(*arguments: Any) -> None:
+        assign(*arguments)
+        assert noticed.wait(TEST_TIMEOUT)
+
+    async def play(pool: LeasePool) -> None:
+        async with pool.lease() as env:
+            await begun(env)
+            monkeypatch.setattr(startup, "assign", late)
+            await kill(pool, env.env_id)
+            await begun(env)
+            spinning = asyncio.create_task(env.step("spin"))
+            await asyncio.sleep(0)
+            is_killed = env.kill()
+            noticed.set()
+            assert is_killed
+            with pytest.raises(WorkerError, match="was killed by its lease"):
+                await spinning
+            await begins_again(env)
 
     run(play)
 
