@@ -95,7 +95,10 @@ class Asked(gymnasium.Env[Any, Any]):
         return np.array([self.number, self.steps], np.float64)
 
     def have(self, trouble: str) -> str:
-        if trouble.startswith("gate "):
+        if trouble == "gate":
+            # of a space that has no paths
+            Gate(Path(os.environ["TEST_GATE"])).wait()
+        elif trouble.startswith("gate "):
             Gate(Path(trouble.removeprefix("gate "))).wait()
         else:
             TROUBLES[trouble]()
@@ -112,7 +115,7 @@ class Asked(gymnasium.Env[Any, Any]):
         return self._show(), {"pid": os.getpid()}
 
     def step(self, action: str) -> Any:
-        if action in TROUBLES or action.startswith("gate "):
+        if action in TROUBLES or action.startswith("gate"):
             self.have(action)
         self.steps += 1
         info = {"gone": Unpicklable()} if action == "unpicklable" else {}
