@@ -135,7 +135,7 @@ def interrupt_program() -> Any:
     program = subprocess.Popen(["sleep", "600"])
     program.send_signal(signal.SIGINT)
     try:
-        return [program.wait(5)]
+        return [program.wait(60)]
     except subprocess.TimeoutExpired:
         program.kill()
         program.wait()
@@ -144,9 +144,9 @@ def interrupt_program() -> Any:
 
 def interrupt_itself() -> Any:
     """Returns whether this process, a fork of it, and a wait of it survive SIGINT."""
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
     before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     start = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
     time.sleep(0.3)
     signal.signal(signal.SIGALRM, before)
     waited = time.monotonic() - start >= 0.3

@@ -8,17 +8,22 @@ from typing import Any
 
 import pytest
 
+from tests.faults.failing_envs import QUIET
 from tests.support.programs import PRELUDE, Program
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts scripts, each preceded by `PRELUDE`, and kills those that the test leaves running."""
+    """Starts scripts, each preceded by `PRELUDE`, and kills those that the test leaves running.
+
+    They do not print that workers take long to end, unless `env` has other PYTHONWARNINGS.
+    """
     started = []
 
     def start(script: str, *arguments: str, **options: Any) -> Program:
         path = tmp_path / "script.py"
         path.write_text(PRELUDE + script)
+        options["env"] = {"PYTHONWARNINGS": QUIET, **options.get("env", {})}
         started.append(Program([str(path), *arguments], tmp_path, **options))
         return started[-1]
 

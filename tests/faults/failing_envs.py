@@ -23,6 +23,9 @@ ACTIONS = np.zeros(4, np.int64)
 
 Trouble = Callable[[], Any]
 
+# PYTHONWARNINGS of programs that must print nothing: on a busy machine workers take long to end
+QUIET = "ignore:closing the pool"
+
 
 class Counting(gymnasium.Env[Any, Any]):
     """Observes the number of its steps and the first draw of its generator (-1: unseeded).

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -56,6 +57,31 @@ TROUBLES: dict[str, Callable[[], Any]] = {
 }
 
 
+class Gate:
+    """A trouble that lasts until the test opens it.
+
+    Attributes:
+        trouble: what to ask an environment for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.trouble = f"gate {path}"
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether an environment waits, or has waited."""
+        return self._path.with_suffix(".reached").exists()
+
+    def open(self) -> None:
+        self._path.touch()
+
+    def wait(self) -> None:
+        self._path.with_suffix(".reached").touch()
+        while not self._path.exists():
+            time.sleep(0.002)
+
+
 class Asked(gymnasium.Env[Any, Any]):
     """Observes (number, steps), and has the trouble that a step, reset or method is asked for."""
 
@@ -69,7 +95,13 @@ class Asked(gymnasium.Env[Any, Any]):
         return np.array([self.number, self.steps], np.float64)
 
     def have(self, trouble: str) -> str:
-        TROUBLES[trouble]()
+        if trouble == "gate":
+            # of a space that has no paths
+            Gate(Path(os.environ["TEST_GATE"])).wait()
+        elif trouble.startswith("gate "):
+            Gate(Path(trouble.removeprefix("gate "))).wait()
+        else:
+            TROUBLES[trouble]()
         return "went on"
 
     def give(self, value: Any) -> Any:
@@ -83,7 +115,7 @@ class Asked(gymnasium.Env[Any, Any]):
         return self._show(), {"pid": os.getpid()}
 
     def step(self, action: str) -> Any:
-        if action in TROUBLES:
+        if action in TROUBLES or action.startswith("gate"):
             self.have(action)
         self.steps += 1
         info = {"gone": Unpicklable()} if action == "unpicklable" else {}

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._workers.run import holdings
+from parallel_pool._workers.watch import supervisor
 from parallel_pool.errors import (
     BusyError,
     ClosedError,
@@ -30,10 +31,10 @@ from parallel_pool.errors import (
     WorkerError,
 )
 from parallel_pool.leases import Lease, LeasePool
-from tests.faults.lease_envs import LONG, Asked, begun, goes_on, run
+from tests.faults.lease_envs import LONG, Asked, Gate, begun, goes_on, run
 from tests.support import interpreters
 from tests.support.programs import Program
-from tests.support.timeouts import has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -395,15 +396,18 @@ def test_cancelling_who_waits_for_branches() -> None:
     run(play, max_branches=4)
 
 
-def test_two_calls_at_once() -> None:
+def test_two_calls_at_once(tmp_path: Path) -> None:
+    gate = Gate(tmp_path / "gate")
+
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as lease:
             await begun(lease)
-            napping = asyncio.create_task(lease.step("nap"))
+            stepping = asyncio.create_task(lease.step(gate.trouble))
             await asyncio.sleep(0)
             with pytest.raises(BusyError, match="a step of environment"):
                 await lease.branches().__aenter__()
-            await napping
+            gate.open()
+            await stepping
             assert pool.num_branches == 0
 
     run(play, max_branches=4)
@@ -484,7 +488,8 @@ def test_too_many_for_one_message() -> None:
 
 
 @pytest.mark.filterwarnings("error")  # of processes that take long
-def test_a_closed_pool_ends_its_branches() -> None:
+def test_a_closed_pool_ends_its_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "WARN_AFTER", TEST_TIMEOUT / 4)
     pool = branched()
     with pool.lease() as lease, contextlib.ExitStack() as stack:
         lease.reset(seed=1)
@@ -494,7 +499,7 @@ def test_a_closed_pool_ends_its_branches() -> None:
         goes(grandchild, 1)
         pids = [pid for pid in pool.worker_pids if pid]
         assert len(pids) == 4
-        pool.close()
+        pool.close(timeout=TEST_TIMEOUT / 2)
         wait_for(lambda: all(map(has_ended, pids)))
         for each in (lease, awake, grandchild):
             with pytest.raises(ClosedError):
@@ -552,21 +557,23 @@ def test_an_environment_that_forks(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.sanitizers
 def test_nothing_is_left_of_many_branches() -> None:
-    def count(folder: str) -> int:
-        return len(os.listdir(f"/proc/self/{folder}"))
+    def held() -> tuple[int, int, int]:
+        own = (len(os.listdir(f"/proc/self/{folder}")) for folder in ("fd", "task"))
+        return (*own, len(os.listdir(f"/proc/{pid}/fd")))
 
     with leased() as (pool, lease):
         pid = pool.worker_pids[0]
-        held = []
-        for _ in range(8):
+        first = (0, 0, 0)
+        for i in range(8):
             with lease.branches(4) as branches:
                 goes(branches[0], 2)
             wait_for(lambda: not pool.num_branches)
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
             assert len(children) <= 4
-            files = len(os.listdir(f"/proc/{pid}/fd"))
-            held.append((count("fd"), count("task"), files))
-        assert all(last <= first for first, last in zip(held[1], held[-1], strict=True))
+            if i == 1:
+                first = held()
+        # threads may still be closing what the last ones had
+        wait_for(lambda: all(last <= most for last, most in zip(held(), first, strict=True)))
 
 
 @pytest.mark.parametrize("python", [sys.executable, *interpreters.others()])

@@ -65,14 +65,19 @@ def works():
         pool.reset()
 
 
-def interrupted(call):
-    # Ctrl-C reaches a call that waits
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def interrupted(pool, state, call):
+    # Ctrl-C reaches a call that waits, for which the pool is in a state
+    def work():
+        while inspect(pool).state != state:
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=work)
     try:
+        thread.start()
         call()
     except KeyboardInterrupt:
-        timer.join()
+        thread.join()
         return
     raise AssertionError("not interrupted")
 
@@ -141,7 +146,7 @@ time.sleep(0.1)
     "interrupts a receive": (
         """
 pool = endless(batch_size=4)
-interrupted(pool.recv)
+interrupted(pool, "receiving", pool.recv)
 assert pool.in_flight == 4
 try:
     pool.recv(timeout=0.1)
@@ -153,7 +158,7 @@ except PoolTimeoutError:
     "interrupts a close": (
         """
 pool = endless()
-interrupted(lambda: pool.close(timeout=float("inf")))
+interrupted(pool, "closed", lambda: pool.close(timeout=float("inf")))
 assert pool.closed
 try:
     pool.recv()
@@ -168,7 +173,7 @@ works()
         """
 pool = Pool("test/Fault-v0", 4, num_threads=2, options={"spin": 10**15, "slow_env": 3})
 pool.reset()
-interrupted(lambda: pool.step([0, 0, 0, 0], timeout=1000))
+interrupted(pool, "receiving", lambda: pool.step([0, 0, 0, 0], timeout=1000))
 assert pool.in_flight == 4
 try:
     pool.step([0, 0, 0, 0], timeout=1000)
@@ -217,16 +222,16 @@ def test_a_thread_that_outlives_the_interpreter_writes_to_memory_that_is_there()
     """Its step returns, and writes its row, when all objects of Python are gone."""
     script = """
 import ctypes
-pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": 1000})
+pool = Pool("test/Fault-v0", 1, num_threads=1, options={"sleep_ms": 3000})
 pool.reset()
 pool.send([0])
 wait_for_step(pool, 0)
 # called with the exit status after the interpreter has ended: sleeps as many seconds
 ctypes.CDLL(None).on_exit(ctypes.cast(ctypes.CDLL(None).sleep, ctypes.c_void_p), None)
-sys.exit(3)
+sys.exit(5)
 """
     done = run(script)
-    assert (done.returncode, done.stdout) == (3, ""), done.stderr
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr
     assert done.stderr.count("did not return within 0.05 s") == 1, done.stderr
 
 
@@ -248,7 +253,7 @@ def keepers() -> weakref.WeakSet[closing.Keeper]:
 
 def test_a_step_that_returns_later_frees_the_memory() -> None:
     others = keepers()
-    pool = slow_pool(300)
+    pool = slow_pool(3000)
     own = keepers() - others
     assert len(own) == 1
     with pytest.warns(RuntimeWarning, match="environment 0 did not return within 0 s"):
@@ -267,7 +272,7 @@ def test_a_step_that_returns_later_frees_the_memory() -> None:
 
 def test_close_waits_for_a_step_that_returns_in_time() -> None:
     others = keepers()
-    pool = slow_pool(100)
+    pool = slow_pool(1500)
     (own,) = keepers() - others
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -113,17 +113,24 @@ def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
 
 
 SLOW = """
-import os, signal, threading, sys
+import os, signal, threading, time, sys
 import numpy as np
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.rollouts import RolloutMemory, rolling
 from parallel_pool.errors import StateError
-pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=1500))
+from parallel_pool.testing import inspect
+pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=5000))
 names = [column.name for column in pool.columns]
 pool.send_reset()
 first = pool.recv()[names.index("env_id")]
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+def interrupt():
+    while inspect(pool).state != "receiving":
+        time.sleep(0.005)
+    os.kill(os.getpid(), signal.SIGINT)
+
 try:
+    threading.Thread(target=interrupt, daemon=True).start()
     pool.step(np.ones(len(first), int), first)
 except KeyboardInterrupt:
     pass

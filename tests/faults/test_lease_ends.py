@@ -8,6 +8,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from parallel_pool.errors import (
     StateError,
 )
 from parallel_pool.leases import LeasePool
-from tests.faults.lease_envs import LONG, begins_again, begun, goes_on, pool_of, run
+from tests.faults.lease_envs import LONG, Gate, begins_again, begun, goes_on, pool_of, run
 from tests.support.programs import Program
 from tests.support.timeouts import has_ended, wait_for
 
@@ -76,26 +77,32 @@ def test_cancelling_who_has_just_got_an_environment() -> None:
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ["step", "reset", "call"])
-def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(what: str) -> None:
+def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(
+    what: str, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as other:
             await begun(other)
             pids = pool.worker_pids
 
-            async def nap() -> None:
+            async def wait() -> None:
                 async with pool.lease() as env:
                     await begun(env)
                     if what == "step":
-                        await env.step("nap", timeout=LONG)
+                        await env.step(gate.trouble, timeout=LONG)
                     elif what == "reset":
-                        await env.reset(options="nap", timeout=LONG)
+                        await env.reset(options=gate.trouble, timeout=LONG)
                     else:
-                        await env.call("have", "nap", timeout=LONG)
+                        await env.call("have", gate.trouble, timeout=LONG)
 
-            task = asyncio.create_task(nap())
-            await asyncio.sleep(0.1)
+            task = asyncio.create_task(wait())
+            while not gate.is_reached:
+                await asyncio.sleep(0.001)
             await cancel(task)
             assert pool.num_free == 0
+            gate.open()
             # the next lease waits for it
             async with pool.lease() as env:
                 with pytest.raises(NotResetError, match="not reset in this lease"):
@@ -104,7 +111,7 @@ def test_cancelling_a_call_lets_it_finish_and_frees_the_environment(what: str) -
             await goes_on(other)
             assert pool.worker_pids == pids
 
-    run(play)
+    run(play, grace=LONG)
 
 
 @pytest.mark.sanitizers
@@ -126,30 +133,37 @@ def test_a_cancelled_call_that_never_ends_is_killed_after_the_grace() -> None:
 
 
 @pytest.mark.sanitizers
-def test_a_lease_goes_on_after_a_cancelled_call_with_a_reset() -> None:
+def test_a_lease_goes_on_after_a_cancelled_call_with_a_reset(tmp_path: Path) -> None:
     async def play(pool: LeasePool) -> None:
+        gates = iter([Gate(tmp_path / str(i)) for i in range(5)])
         async with pool.lease() as env:
             await begun(env)
+            gate = next(gates)
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(env.step("nap"), 0.05)
+                await asyncio.wait_for(env.step(gate.trouble), 0.05)
             with pytest.raises(NotResetError, match="was cancelled"):
                 await env.step("on")
+            gate.open()
             # waits for the step
             await begins_again(env)
             for _ in range(3):
+                gate = next(gates)
                 # this reset waits behind the step, and is cancelled too
                 with pytest.raises(asyncio.TimeoutError):
-                    await asyncio.wait_for(env.step("nap"), 0.02)
+                    await asyncio.wait_for(env.step(gate.trouble), 0.02)
                 with pytest.raises(asyncio.TimeoutError):
                     await asyncio.wait_for(env.reset(), 0.02)
+                gate.open()
                 await begins_again(env)
+            gate = next(gates)
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(env.step("nap"), 0.02)
+                await asyncio.wait_for(env.step(gate.trouble), 0.02)
             with pytest.raises(PoolTimeoutError, match="waited behind"):
                 await env.reset(timeout=0.02)
+            gate.open()
             await begins_again(env)
 
-    run(play)
+    run(play, grace=LONG)
 
 
 def test_tasks_cancelled_at_any_moment_lose_no_environment() -> None:
@@ -225,16 +239,19 @@ def test_waiting_for_an_environment_has_a_timeout() -> None:
 # ------------------------------------------------------------------------------------ misuse --
 
 
-def test_two_tasks_cannot_use_a_lease_at_once() -> None:
+def test_two_tasks_cannot_use_a_lease_at_once(tmp_path: Path) -> None:
+    gate = Gate(tmp_path / "gate")
+
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
             await begun(env)
-            napping = asyncio.create_task(env.step("nap"))
+            stepping = asyncio.create_task(env.step(gate.trouble))
             await asyncio.sleep(0)
             for _ in range(2):
                 with pytest.raises(BusyError, match=f"a step of environment {env.env_id} is in"):
                     await env.reset()
-            observation, *_ = await napping
+            gate.open()
+            observation, *_ = await stepping
             assert observation.tolist() == [env.env_id, 3]
             await goes_on(env, 3)
 
@@ -311,24 +328,31 @@ def test_a_pool_that_is_dropped_ends_its_workers() -> None:
     wait_for(lambda: all(has_ended(pid) for pid in pids if pid is not None))
 
 
-def test_an_event_loop_that_is_closed_with_leases_open() -> None:
-    with pool_of(2) as pool:
+def test_an_event_loop_that_is_closed_with_leases_open(tmp_path: Path) -> None:
+    gates = [Gate(tmp_path / str(env_id)) for env_id in range(2)]
+    with pool_of(2, grace=LONG) as pool:
         loop = asyncio.new_event_loop()
 
         async def hold() -> None:
             async with pool.lease() as env:
                 await begun(env)
-                await env.step("nap")
+                await env.step(gates[env.env_id].trouble)
                 raise AssertionError("its loop is closed")
 
         async def ask() -> None:
             async with pool.lease():
                 raise AssertionError("its loop is closed")
 
+        async def reached() -> None:
+            while not all(gate.is_reached for gate in gates):
+                await asyncio.sleep(0.001)
+
         tasks = [loop.create_task(each()) for each in (hold, hold, ask, ask)]
-        loop.run_until_complete(asyncio.sleep(0.1))
+        loop.run_until_complete(reached())
         assert pool.num_waiting == 2
         loop.close()
+        for gate in gates:
+            gate.open()
         assert not any(task.done() for task in tasks)
         wait_for(lambda: pool.num_free == 2)
         assert pool.num_waiting == 0
@@ -409,24 +433,32 @@ def test_a_forked_child_has_no_leases() -> None:
 # --------------------------------------------------------------------------------- programs --
 
 INTERRUPTED = """
-import os, signal, threading, time
-from tests.faults.lease_envs import pool_of
+from tests.faults.lease_envs import Gate, pool_of
 
+def interrupt_when(is_so):
+    def work():
+        while not is_so():
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=work, daemon=True).start()
+
+gate = Gate(MEETING / "gate")
 with pool_of(2) as pool:
     with pool.lease() as env, pool.lease() as other:
         env.reset(); other.reset()
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
-            env.step("sleep")
+            interrupt_when(lambda: gate.is_reached)
+            env.step(gate.trouble)
         except KeyboardInterrupt:
             print("interrupted", flush=True)
         assert other.step("on")[0].tolist() == [other.env_id, 1]
         assert env.kill()
         env.reset()
         assert env.step("on")[0].tolist() == [env.env_id, 1]
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pool.lease(), pool.lease():
         try:
+            interrupt_when(lambda: pool.num_waiting)
             with pool.lease():
                 pass
         except KeyboardInterrupt:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parallel_pool._workers.start import startup
 from parallel_pool.errors import NotResetError, PoolTimeoutError, WorkerError
 from parallel_pool.leases import AsyncLease, LeasePool
 from tests.faults.lease_envs import (
     LONG,
     Asked,
+    Gate,
     OnlyOnce,
     begins_again,
     begun,
     goes_on,
     run,
 )
-from tests.support.timeouts import has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -166,14 +169,13 @@ def test_others_step_on_while_one_spins() -> None:
         async with pool.lease() as env, pool.lease() as other:
             await begun(env)
             await begun(other)
-            spinning = asyncio.create_task(env.step("spin", timeout=0.5))
-            steps = 2
-            while not spinning.done():
+            spinning = asyncio.create_task(env.step("spin"))
+            for steps in range(2, 10):
                 await goes_on(other, steps)
-                steps += 1
-            with pytest.raises(PoolTimeoutError):
+            assert not spinning.done()
+            assert env.kill()
+            with pytest.raises(WorkerError, match="was killed by its lease"):
                 await spinning
-            assert steps > 5
 
     run(play)
 
@@ -209,6 +211,34 @@ def test_kill_ends_the_call_in_flight_and_nothing_else() -> None:
                     await env.step("on")
             await begins_again(env)
             await goes_on(other)
+
+    run(play)
+
+
+def test_kill_ends_a_process_that_has_just_replaced_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that has started it may not have noticed yet that it works."""
+    noticed, assign = threading.Event(), startup.assign
+
+    def late(*arguments: Any) -> None:
+        assign(*arguments)
+        assert noticed.wait(TEST_TIMEOUT)
+
+    async def play(pool: LeasePool) -> None:
+        async with pool.lease() as env:
+            await begun(env)
+            monkeypatch.setattr(startup, "assign", late)
+            await kill(pool, env.env_id)
+            await begun(env)
+            spinning = asyncio.create_task(env.step("spin"))
+            await asyncio.sleep(0)
+            is_killed = env.kill()
+            noticed.set()
+            assert is_killed
+            with pytest.raises(WorkerError, match="was killed by its lease"):
+                await spinning
+            await begins_again(env)
 
     run(play)
 
@@ -268,11 +298,17 @@ def test_an_environment_that_takes_all_memory() -> None:
 
 
 @pytest.mark.slow
-def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout() -> None:
+def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout(
+    tmp_path: Path,
+) -> None:
+    first, second = tmp_path / "first", Gate(tmp_path / "second")
+
     class Slow(Asked):
         def __init__(self) -> None:
             super().__init__()
-            time.sleep(1.0)
+            if first.exists():
+                second.wait()
+            first.touch()
 
     async def play(pool: LeasePool) -> None:
         async with pool.lease() as env:
@@ -283,7 +319,8 @@ def test_a_call_waits_for_the_replacement_of_a_worker_no_longer_than_its_timeout
             began = time.monotonic()
             with pytest.raises(PoolTimeoutError, match="is being replaced"):
                 await env.reset(timeout=0.1)
-            assert time.monotonic() - began < 0.9
+            assert time.monotonic() - began < LONG
+            second.open()
             await begins_again(env)
 
     with LeasePool([Slow], start_method="fork") as pool:

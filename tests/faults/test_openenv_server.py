@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from parallel_pool._apis.openenv.server import Server
 from parallel_pool.compat.openenv import OpenEnvApp
 from parallel_pool.leases import LeasePool
 from tests.apis.openenv.served_envs import pool_of
+from tests.faults.lease_envs import Gate
 from tests.support.openenv_server import port_of, serving, token_of
 from tests.support.timeouts import has_ended, wait_for
 
@@ -73,8 +75,10 @@ SLOW = [
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("start", SLOW)
 def test_a_slow_request_is_ended(start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.3)
-    monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.3)
+    if start.startswith(b"POST"):
+        monkeypatch.setattr(asgi, "BODY_TIMEOUT", 0.3)
+    else:
+        monkeypatch.setattr(connection, "HEAD_TIMEOUT", 1.0)
     with pool_of(1) as pool, serving(app := OpenEnvApp(pool, token=None)) as url:
         with socket.create_connection(port_of(url), timeout=30) as peer:
             peer.sendall(start)
@@ -82,6 +86,7 @@ def test_a_slow_request_is_ended(start: bytes, monkeypatch: pytest.MonkeyPatch) 
             answer = read_all(peer)
             assert time.monotonic() - begun < 10
             assert (b"408" in answer) == start.startswith(b"POST")
+        monkeypatch.undo()
         works(url, app)
 
 
@@ -100,11 +105,12 @@ def test_a_client_that_takes_no_answers_is_cut_off(monkeypatch: pytest.MonkeyPat
             ends = select.poll()
             ends.register(peer, 0)
             wait_for(lambda: ends.poll(0))
+        monkeypatch.undo()
         works(url, app)
 
 
 def test_a_client_that_takes_no_message_loses_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PING", 0.5)
+    monkeypatch.setattr(server, "PING", 3.0)
     large = 8 << 20
     with (
         pool_of(1) as pool,
@@ -124,16 +130,26 @@ def test_a_client_that_takes_no_message_loses_its_session(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_a_slow_step_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_step_is_not_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither as a WebSocket, nor as a request."""
-    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.1)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 2.0)
+    gates = [Gate(tmp_path / name) for name in ("step", "reset")]
+
+    def open_late(gate: Gate) -> None:
+        wait_for(lambda: gate.is_reached)
+        time.sleep(2.5)
+        gate.open()
+
+    monkeypatch.setenv("TEST_GATE", str(tmp_path / "step"))
+    for gate in gates:
+        threading.Thread(target=open_late, args=(gate,), daemon=True).start()
     with pool_of(1) as pool, serving(OpenEnvApp(pool, token=None)) as url:
         with connect(ws(url), proxy=None) as peer:
             ask(peer, "reset")
-            assert ask(peer, "step", action="nap")["type"] == "observation"
+            assert ask(peer, "step", action="gate")["type"] == "observation"
         wait_for(lambda: pool.num_free == 1)
         with socket.create_connection(port_of(url), timeout=30) as slow:
-            body = b'{"trouble": "nap"}'
+            body = json.dumps({"trouble": gates[1].trouble}).encode()
             head = b"POST /reset HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
             slow.sendall(head % len(body) + body)
             assert slow.recv(100).startswith(b"HTTP/1.1 200")
@@ -167,14 +183,18 @@ def test_bytes_that_are_no_protocol() -> None:
         works(url, app)
 
 
-def test_a_connection_that_is_cut_in_a_step() -> None:
+def test_a_connection_that_is_cut_in_a_step(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    monkeypatch.setenv("TEST_GATE", str(tmp_path / "gate"))
     with pool_of(1) as pool, serving(app := OpenEnvApp(pool, token=None)) as url:
         with connect(ws(url), proxy=None, close_timeout=0) as peer:
             ask(peer, "reset")
             pid = pool.worker_pids[0]
             assert pid is not None
-            peer.send('{"type": "step", "data": {"action": "spin"}}')
-            time.sleep(0.1)
+            peer.send('{"type": "step", "data": {"action": "gate"}}')
+            wait_for(lambda: gate.is_reached)
             peer.socket.shutdown(socket.SHUT_RDWR)
             wait_for(lambda: has_ended(pid))
         wait_for(lambda: pool.num_free == 1)
@@ -189,7 +209,7 @@ def test_a_client_that_closes_in_a_step_is_answered_at_once() -> None:
             ask(peer, "reset")
             peer.send('{"type": "step", "data": {"action": "sleep"}}')
             start = time.monotonic()
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20
         wait_for(lambda: pool.num_free == 1)
         works(url, app)
 
@@ -250,8 +270,10 @@ SERVED = "tests.apis.openenv.served_envs:Served"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_command_and_its_workers(number: int) -> None:
-    with command(SERVED, "--sessions", "2", "--port", "0") as process:
+def test_a_signal_ends_the_command_and_its_workers(number: int, tmp_path: Path) -> None:
+    gate = Gate(tmp_path / "gate")
+    more = {"TEST_GATE": str(tmp_path / "gate")}
+    with command(SERVED, "--sessions", "2", "--port", "0", **more) as process:
         assert process.stdout is not None and process.stderr is not None
         line = process.stdout.readline()
         found = re.fullmatch(
@@ -263,8 +285,8 @@ def test_a_signal_ends_the_command_and_its_workers(number: int) -> None:
         headers = {"Authorization": f"Bearer {token}"}
         with connect(ws(url), additional_headers=headers, proxy=None) as peer:
             pid = ask(peer, "reset", seed=1)["data"]["observation"]
-            peer.send('{"type": "step", "data": {"action": "sleep"}}')
-            time.sleep(0.1)
+            peer.send('{"type": "step", "data": {"action": "gate"}}')
+            wait_for(lambda: gate.is_reached)
             children = children_of(process.pid)
             assert len(children) >= 2 and pid
             process.send_signal(number)

@@ -6,12 +6,14 @@ import asyncio
 import json
 import math
 import time
+from pathlib import Path
 
 import pytest
 
 from parallel_pool._apis.openenv import web_socket
 from parallel_pool.compat.openenv import OpenEnvApp
 from tests.apis.openenv.served_envs import pool_of, run
+from tests.faults.lease_envs import Gate
 from tests.support.asgi import Peer
 from tests.support.timeouts import has_ended, wait_for
 
@@ -21,8 +23,8 @@ TROUBLES = [
     ("raise", "ValueError: as asked"),
     ("kill", "SIGKILL"),
     ("exit", "exit code 3"),
-    ("spin", "took longer than timeout=2.0 s"),
-    ("sleep", "took longer than timeout=2.0 s"),
+    ("spin", "took longer than timeout=5.0 s"),
+    ("sleep", "took longer than timeout=5.0 s"),
     ("eat", "MemoryError"),
 ]
 
@@ -48,18 +50,24 @@ def test_a_trouble_is_an_error_of_its_session(trouble: str, text: str, what: str
             assert (await one.reset())["type"] == "observation"
             assert (await one.step("on"))["data"]["observation"]["observation"][1] == 1
 
-    limit = 2.0 if trouble in ("spin", "sleep") else 30.0
+    limit = 5.0 if trouble in ("spin", "sleep") else 30.0
     run(play, step_timeout=limit, reset_timeout=limit if what == "reset" else 30.0)
 
 
-def test_a_client_that_leaves_in_a_step_frees_its_environment() -> None:
+def test_a_client_that_leaves_in_a_step_frees_its_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    monkeypatch.setenv("TEST_GATE", str(tmp_path / "gate"))
+
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as one:
             await one.reset()
             pid = app.pool.worker_pids[0]
             assert pid is not None
-            one.send('{"type": "step", "data": {"action": "spin"}}')
-            await asyncio.sleep(0.05)
+            one.send('{"type": "step", "data": {"action": "gate"}}')
+            while not gate.is_reached:
+                await asyncio.sleep(0.001)
             one.leave()
             await asyncio.wait_for(one.task, 30)
             wait_for(lambda: has_ended(pid))
@@ -87,8 +95,8 @@ def test_messages_ahead_are_answered_in_order() -> None:
 def test_a_session_that_sends_too_fast_waits() -> None:
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as peer:
-            await peer.reset()
             start = time.monotonic()
+            await peer.reset()
             for _ in range(59):
                 await peer.ask({"type": "state"})
             # 40 at once, and 20 more in half a second
@@ -114,17 +122,27 @@ def test_an_idle_session_ends() -> None:
             await peer.reset()
             assert (await peer.receive())["type"] == "websocket.close"
 
-    run(play, idle_timeout=0.1)
+    run(play, idle_timeout=1.0)
 
 
 @pytest.mark.slow
-def test_an_idle_timeout_does_not_end_a_long_step() -> None:
+def test_an_idle_timeout_does_not_end_a_long_step(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    monkeypatch.setenv("TEST_GATE", str(tmp_path / "gate"))
+
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as peer:
             await peer.reset()
-            assert (await peer.step("nap"))["type"] == "observation"
+            stepping = asyncio.create_task(peer.step("gate"))
+            while not gate.is_reached:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(1.5)
+            gate.open()
+            assert (await stepping)["type"] == "observation"
 
-    run(play, idle_timeout=0.15)
+    run(play, idle_timeout=1.0)
 
 
 def test_a_pool_that_is_closed() -> None:
@@ -145,7 +163,7 @@ def test_a_pool_that_is_closed() -> None:
 
 
 def test_a_client_that_takes_no_answer_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_socket, "SEND_TIMEOUT", 0.1)
+    monkeypatch.setattr(web_socket, "SEND_TIMEOUT", 1.0)
 
     async def play(app: OpenEnvApp) -> None:
         async with Peer(app) as peer:

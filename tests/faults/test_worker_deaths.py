@@ -32,6 +32,7 @@ from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
+    QUIET,
     Counting,
     InTurn,
     Trouble,
@@ -543,6 +544,7 @@ def test_a_forked_child_exits_normally(drops: bool) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVING.format(drops=drops)],
         capture_output=True,
+        env={**os.environ, "PYTHONWARNINGS": QUIET},
         text=True,
         check=False,
         timeout=TEST_TIMEOUT,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._workers.process_pool import ProcessPool
-from tests.faults.failing_envs import ACTIONS, OBS, Counting, pid_of, pool_of
+from tests.faults.failing_envs import ACTIONS, OBS, Counting, WaitFor, pid_of, pool_of
 from tests.support.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -132,18 +131,19 @@ def test_a_child_that_returns_from_another_call_is_ended(
     assert steps.read_text() == ".c" + "c" * (at == "close")
 
 
-def wait_and_exit() -> None:
-    """Takes a while, and ends the process."""
-    time.sleep(0.5)
-    os._exit(0)
-
-
 @pytest.mark.slow
 def test_a_child_that_does_not_return_is_left_alone(tmp_path: Path) -> None:
+    release = tmp_path / "release"
+
+    def wait_and_exit() -> None:
+        WaitFor(release)()
+        os._exit(0)
+
     fork = Fork(tmp_path / "child", wait_and_exit)
     with pool_of(fork, when=1) as pool:
         pool.reset(seed=0)
         assert pool.step(ACTIONS)[1].tolist() == [1.0] * 4
         assert not has_ended(fork.child())
+        release.touch()
         wait_for(lambda: has_ended(fork.child()))
         assert pool.step(ACTIONS)[1].tolist() == [1.0] * 4

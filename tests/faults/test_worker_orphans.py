@@ -15,7 +15,7 @@ from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start.launch import METHODS
 from tests.faults.failing_envs import Counting, kill
 from tests.support.programs import Program
-from tests.support.timeouts import has_ended, wait_for
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.support.worker_processes import methods
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -91,6 +91,7 @@ def test_orphans_may_clean_up(method: str, tmp_path: Path) -> None:
 def test_a_worker_that_exits_normally_keeps_its_child_processes() -> None:
     with starting(SLEEPS, start_method="fork") as pool:
         pids = pool.get_attr("pid")
+        pool.close(timeout=TEST_TIMEOUT / 2)
     assert not any(map(has_ended, pids))
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

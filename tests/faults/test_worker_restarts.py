@@ -203,13 +203,13 @@ def test_a_reset_after_a_death_reports_it() -> None:
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_killed_by_the_timeout_is_replaced(autoreset: str, tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
-    options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 0.3}
+    options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 2.0}
     with pool_of(trouble, **options) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
         last = pool.step(ACTIONS)[OBS][2:]
         seeds = check_report(pool, pool.step(ACTIONS), last, 3)
-        assert "environment 2 took longer than timeout=0.3 s" in str(inspect(pool).deaths[1])
+        assert "environment 2 took longer than timeout=2.0 s" in str(inspect(pool).deaths[1])
         check_started(pool, seeds, 4)
 
 

@@ -19,6 +19,7 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool._workers.start.launch import METHODS
 from parallel_pool.errors import EnvError, WorkerError
+from tests.faults.failing_envs import QUIET
 from tests.support.programs import PRELUDE, Program
 from tests.support.timeouts import limited, wait_for
 from tests.support.worker_processes import children, methods, pickling_methods
@@ -305,7 +306,8 @@ def check(
     methods: Sequence[str] = ("forkserver", "fork"),
     **options: Any,
 ) -> None:
-    done = Program([*command, *methods], folder, **options).end(text)
+    env = {"PYTHONWARNINGS": QUIET, **options.pop("env", {})}
+    done = Program([*command, *methods], folder, env=env, **options).end(text)
     assert (done.code, done.err, done.out) == (0, "", " ".join([*methods, "end\n"]))
 
 
@@ -354,7 +356,8 @@ def test_a_program_may_be_an_interactive_session(tmp_path: Path) -> None:
     start, loop = BODY.split("for method in")
     cells = [PRELUDE, start, "for method in" + loop]
     script = "".join(f"exec({cell!r})\n" for cell in cells)
-    done = Program(["-i", "-q", "-", "forkserver", "fork"], tmp_path).end(script)
+    command = ["-i", "-q", "-", "forkserver", "fork"]
+    done = Program(command, tmp_path, env={"PYTHONWARNINGS": QUIET}).end(script)
     assert (done.code, done.out) == (0, "forkserver fork end\n"), done.err
     assert done.err.replace(">>> ", "").strip() == ""
 
@@ -432,7 +435,7 @@ def test_a_workers_traceback_shows_the_lines_of_the_script(tmp_path: Path) -> No
     """cloudpickle gives the code of a script no file."""
     script = tmp_path / "script.py"
     script.write_text(FAILING)
-    done = Program([str(script)], tmp_path).end()
+    done = Program([str(script)], tmp_path, env={"PYTHONWARNINGS": QUIET}).end()
     assert (done.code, done.err) == (0, "")
     assert f'File "{script}", line 8, in step' in done.out
     assert 'raise ValueError("no such action")  # here' in done.out

@@ -179,7 +179,7 @@ def test_what_is_stepped_and_received_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.sanitizers
 def test_what_threads_step_is_told() -> None:
-    options = {"sleep_ms": 300}
+    options = {"sleep_ms": 2000}
     with Pool("test/Fault-v0", 1, num_threads=1, options=options) as pool:
         pool.reset()
         pool.send([0])

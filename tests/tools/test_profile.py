@@ -44,8 +44,13 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "parallel_pool", "profile", *map(str, arguments)],
         capture_output=True,
         text=True,
-        # the script's folder takes the place of the current one, so it must be named for workers
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # the script's folder takes the place of the current one, so it must be named for workers;
+        # these may take long to end
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONWARNINGS": "ignore:closing the pool",
+        },
         timeout=TEST_TIMEOUT,
         check=False,
     )
@@ -182,14 +187,19 @@ def test_ctrl_c_ends_the_script_with_a_report(script: Path) -> None:
     """The pool waits for a batch, for longer than the test may last."""
     script.write_text(
         f"""
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 sys.path.insert(0, {str(ROOT)!r})
 import numpy as np
 from parallel_pool._engine.pool import Pool
+from parallel_pool.testing import inspect
+def interrupt():
+    while inspect(pool).state != "receiving":
+        time.sleep(0.005)
+    os.kill(os.getpid(), signal.SIGINT)
 with Pool("CartPole-v1", 2, batch_size=1) as pool:
     pool.send_reset()
     pool.recv(), pool.recv()
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Thread(target=interrupt, daemon=True).start()
     pool.recv(timeout={10 * TEST_TIMEOUT})
 """
     )

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,13 @@ from parallel_pool._engine import overrides
 from parallel_pool._tracing.record import RECV, SPAN, Record
 from parallel_pool._tracing.record import Setting as Traced
 from parallel_pool._tuner import grid
+from parallel_pool._tuner import run as tuner_run
 from parallel_pool._tuner.pace import pace_of
 from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.search import Gain, Search
 from parallel_pool._tuner.setting import Setting, numbers_of
 from parallel_pool._tuner.tune import FailedScriptError, Result, measured
+from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS: dict[str, Any] = {
@@ -273,7 +276,7 @@ def test_no_run_begins_after_the_deadline() -> None:
 
 @pytest.mark.slow
 def test_a_script_that_never_ends_is_measured_and_ended(script: Path) -> None:
-    run = Script(script, [], 0.2, 0.05)
+    run = Script(script, [], 2.0, 0.05)
     outcome = run.run(Setting(num_threads=1))
     assert outcome.rate > 0 and outcome.error == ""
     facts = outcome.facts
@@ -286,7 +289,7 @@ def test_arguments_overrides_and_environment_reach_the_script(script: Path) -> N
         "import os\nassert os.environ['OMP_NUM_THREADS'] == '3'\n"
         "assert __name__ == '__main__'\n" + STEPS
     )
-    run = Script(script, ["{num_envs:4}"], 0.1, 0.0)
+    run = Script(script, ["{num_envs:4}"], 1.0, 0.0)
     setting = Setting(num_threads=2, math_threads=3, numbers=(("num_envs", 6),))
     facts = run.run(setting).facts
     assert (facts["num_envs"], facts["count"]) == (6, 2)
@@ -309,23 +312,25 @@ def test_scripts_that_fail_say_why(script: Path, text: str, error: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_script_that_hangs_is_killed_with_what_it_has_started(script: Path) -> None:
+def test_a_script_that_hangs_is_killed_with_what_it_has_started(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Time stands still until it has started something."""
+    started = script.with_suffix(".pid")
+
+    def now() -> float:
+        return 3.2 if started.exists() and started.read_text() else 0.0
+
+    monkeypatch.setattr(tuner_run, "time", SimpleNamespace(monotonic=now, sleep=time.sleep))
     script.write_text(
         "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-        f"open({str(script.with_suffix('.pid'))!r}, 'w').write(str(child.pid))\n"
-        "time.sleep(60)\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(started)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
     )
     outcome = Script(script, [], 0.1, 0.0).run(Setting(), limit=3.0)
     assert outcome.rate == 0 and "no result in 3" in outcome.error
-    pid = int(script.with_suffix(".pid").read_text())
-    # its new parent may take a moment to wait for it
-    for _ in range(100):
-        status = Path(f"/proc/{pid}/stat")
-        if not status.exists() or status.read_text().split()[2] == "Z":
-            return
-        time.sleep(0.05)
-    raise AssertionError("the child of the script still runs")
+    wait_for(lambda: has_ended(int(started.read_text())))
 
 
 # ------------------------------------------------------------------------------------- command --
@@ -333,7 +338,7 @@ def test_a_script_that_hangs_is_killed_with_what_it_has_started(script: Path) ->
 
 @pytest.mark.slow
 def test_the_command(script: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["tune", "--seconds", "0.1", "--limit", "20", str(script), "8"]) == 0
+    assert cli.main(["tune", "--seconds", "0.5", "--limit", "20", str(script), "8"]) == 0
     shown = capfd.readouterr().out
     assert shown.startswith("8 x CartPole-v1, 1 thread: ")
     assert "trace: " in shown
@@ -410,7 +415,7 @@ def test_ctrl_c_ends_the_script_too(script: Path) -> None:
     while not (found := children.read_text().split()):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 130
+    assert process.wait(TEST_TIMEOUT) == 130
     assert not any(Path(f"/proc/{pid}").exists() for pid in found)
 
 

@@ -40,14 +40,14 @@ def test_a_forked_child_of_the_script_ends_as_it_says(script: Path) -> None:
         "    sys.exit(3)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3\n" + STEPS
     )
-    outcome = Script(script, [], 0.1, 0.0).run(Setting())
+    outcome = Script(script, [], 2.0, 0.0).run(Setting())
     assert outcome.error == "" and outcome.rate > 0
 
 
 @pytest.mark.parametrize("stream", ["None", "object()"])
 def test_a_run_ends_whatever_the_script_prints_to(script: Path, stream: str) -> None:
     script.write_text(f"import sys\nsys.stdout = {stream}\n{STEPS}")
-    outcome = Script(script, [], 0.1, 0.0).run(Setting(), limit=TEST_TIMEOUT / 2)
+    outcome = Script(script, [], 2.0, 0.0).run(Setting(), limit=TEST_TIMEOUT / 2)
     assert outcome.rate > 0 and outcome.seconds < TEST_TIMEOUT / 2
 
 
@@ -82,7 +82,7 @@ def test_a_pool_that_keeps_its_workers_says_so(script: Path) -> None:
         "while True:\n"
         "    envs.step(np.zeros(2, int))\n"
     )
-    run = Script(script, [], 0.1, 0.0)
+    run = Script(script, [], 2.0, 0.0)
     outcome = run.run(Setting(num_workers=1))
     assert (outcome.rate, outcome.error) == (0.0, "the pool keeps 2 workers")
     assert run.run(Setting(num_workers=2)).rate > 0

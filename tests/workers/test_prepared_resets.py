@@ -414,7 +414,7 @@ def opened(api: str, **options: Any) -> Iterator[Opened]:
 def test_the_death_of_either_process_is_the_workers(
     episode: int, action: int, said: str, api: str
 ) -> None:
-    options: dict[str, Any] = {"timeout": 1.0} if action == 3 else {}
+    options: dict[str, Any] = {"timeout": 3.0} if action == 3 else {}
     with opened(api, **options) as it:
         it.reset()
         first = it.pids()[1]
@@ -459,7 +459,7 @@ def test_a_killed_process_takes_the_other_with_it(
     victim: str, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # else the pool ends the other after two seconds
-    monkeypatch.setattr(orphans, "GRACE", 20.0)
+    monkeypatch.setattr(orphans, "GRACE", 50.0)
     options: dict[str, Any] = {"on_error": "restart", "start_method": "fork"}
     with ProcessPool([make], episode_seeds=True, prepare_resets=True, **options) as pool:
         pool.reset(seed=1)
@@ -469,7 +469,7 @@ def test_a_killed_process_takes_the_other_with_it(
         start = time.monotonic()
         os.kill(second if victim == "plays" else first, signal.SIGKILL)
         wait_for(lambda: has_ended(first) and has_ended(second))
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 40
         batch = pool.step([0])
         assert batch.truncated[0] and not batch.terminated[0]
         for _ in range(3):

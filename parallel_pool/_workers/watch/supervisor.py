@@ -454,12 +454,18 @@ class Supervisor:
         """
         with self._lock:
             worker = self._workers[lane]
-            if self._is_closed or worker is None or lane in self._starting:
+            # the thread that starts a worker may not have noticed yet that it has begun to work
+            is_ready = lane not in self._starting or self._has_begun(lane)
+            if self._is_closed or worker is None or not is_ready:
                 return False
             self._reasons[worker.pid] = f"{reason} (worker process {worker.pid})"
             self._killed.add(worker.pid)
             worker.kill()
             return True
+
+    def _has_begun(self, lane: int) -> bool:
+        """Returns whether a lane's last worker has taken a turn."""
+        return lib.pp_pool_taken_turns(self._handle, lane) > self._turns.get(lane, 0)
 
     # ------------------------------------------------------------------------------ activity --
 
