@@ -62,7 +62,9 @@ class PoolParallelEnv(TraceMethod, Uncopied):
     which agents act next. An episode is over when no agent is live.
 
     An exception of an environment is raised here unchanged; worker processes that die raise
-    `parallel_pool.errors.WorkerError`, or are replaced (on_error="restart").
+    `parallel_pool.errors.WorkerError`, or are replaced (on_error="restart"). The exception is an
+    `EnvError`, or caused by one, whose `batch` has the results of the other environments as
+    `AgentArrays`. No agent of the environment that failed is live; its next step begins an episode.
 
     Attributes:
         num_envs: environments, n.
