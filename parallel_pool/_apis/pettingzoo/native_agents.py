@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.native_vector_env import NativeVectorEnv
 from parallel_pool._apis.pettingzoo.player_batches import PlayerBatches
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
@@ -47,7 +48,7 @@ class NativeAgents:
     def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
         # before the reset, which takes it out
-        mask = None if options is None else options.get("reset_mask")
+        mask = options.get(reset_mask.KEY) if isinstance(options, Mapping) else None
         try:
             observations, infos = self.vector_env.reset(seed=seed, options=options)
         except EnvError as error:
