@@ -615,9 +615,10 @@ def _described(actions: Any) -> str:
 def _shape_of(actions: Any) -> tuple[int, ...] | None:
     """Returns the shape of an agent's actions; None if it differs from row to row."""
     try:
-        return np.shape(actions)
+        shape: tuple[int, ...] = np.shape(actions)
     except ValueError:
         return None
+    return shape
 
 
 def _check_block(name: str, group: AgentGroup, block: Any, rows: int) -> None:
