@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers.data.info_columns import each, of_objects
@@ -101,12 +102,24 @@ class ReplyReader:
         return self._last[i] if self._reader is None else self._reader.row(converted[4], i)
 
     def batch(self, replies: Mapping[int, Reply]) -> Any:
-        """Returns observations sent as objects; for an environment that sent none, its last one."""
+        """Returns observations sent as objects; for an environment that sent none, its last one.
+
+        That of an environment whose first reset failed is empty.
+        """
         last = self._last
         for i, reply in replies.items():
             if OBSERVATION in reply:
                 last[i] = reply[OBSERVATION]
+        if any(each is None for each in last):
+            nothing = _nothing(self._space)
+            last = [nothing if each is None else each for each in last]
         return batch_objects(self._space, last)
+
+
+def _nothing(space: Space[Any]) -> Any:
+    """Returns an empty observation; None for a space that Gymnasium does not know."""
+    batch = create_empty_array(space, 1)
+    return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
 
 
 def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:

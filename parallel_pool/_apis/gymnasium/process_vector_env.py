@@ -25,6 +25,7 @@ from parallel_pool._workers.replies import replies_of
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
+    from parallel_pool._engine.views import Batch
     from parallel_pool._workers.data.messages import Description, Reply
     from parallel_pool.errors import EnvError
 
@@ -256,6 +257,10 @@ class ProcessVectorEnv(AsyncCalls):
         if self._rows.has_objects:
             return self._rows.batch(replies), infos
         return converted[0], infos
+
+    def _of_batch(self, batch: Batch) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations and infos of the batch of the last failure."""
+        return self._observations_and_infos(convert_batch(self._convert, batch))
 
     def _present_observations(self) -> Any:
         if not self._was_reset:

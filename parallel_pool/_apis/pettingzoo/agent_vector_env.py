@@ -13,6 +13,7 @@ from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo.agent_table import AgentTable
+from parallel_pool._apis.pettingzoo.failures import failure_of
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import put_rows, row_of
@@ -129,7 +130,11 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         mask, own = reset_mask.split(options, self.num_envs, was_reset=True)
         if mask is not None:
             own = {**(own or {}), reset_mask.KEY: self._named_envs(mask)}
-        arrays = self.envs.reset_arrays(seed, own)
+        try:
+            arrays = self.envs.reset_arrays(seed, own)
+        except Exception as error:
+            self._note_failure(error)
+            raise
         self.restarted = np.zeros(self._rows.num_envs, np.bool_)
         infos = self._rows.infos(arrays.infos, self.envs.possible_agents)
         self._remember(arrays, infos)
@@ -169,7 +174,12 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             Exception: what `PoolParallelEnv.step` raises.
         """
         rows = self._rows
-        arrays = self.envs.step_arrays(rows.blocks(actions))
+        blocks = rows.blocks(actions)
+        try:
+            arrays = self.envs.step_arrays(blocks)
+        except Exception as error:
+            self._note_failure(error)
+            raise
         terminations, truncations = map(rows.column, (arrays.terminations, arrays.truncations))
         observations = rows.observations(arrays)
         if self._restarts:
@@ -184,6 +194,15 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         self._live = self._rows.column(arrays.live)
         infos["live"] = self._live.copy()
         infos["_live"] = np.ones(self.num_envs, np.bool_)
+
+    def _note_failure(self, error: Exception) -> None:
+        """Takes over which rows act next, and what the other agents see."""
+        live = self.envs.live
+        self._live = np.stack([live[agent] for agent in self.agents], 1).reshape(-1)
+        failure = failure_of(error)
+        arrays: Any = None if failure is None else failure.batch
+        if arrays is not None and len(arrays.env_ids) == self._rows.num_envs:
+            self._rows.observations(arrays)
 
     def _same_step(self, arrays: AgentArrays, observations: Any, ended: Array) -> dict[str, Any]:
         """Returns infos with those about rows that have ended; their observations change, too."""

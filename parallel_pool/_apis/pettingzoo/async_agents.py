@@ -9,18 +9,19 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool._apis.common.reply_reader import ReplyReader
-from parallel_pool._apis.common.vector_infos import of_last_steps
-from parallel_pool._apis.gymnasium.infos import VectorInfos
+from parallel_pool._apis.pettingzoo.failures import failure_of, without_failed
+from parallel_pool._apis.pettingzoo.player_batches import PlayerBatches
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
 from parallel_pool._apis.pettingzoo.process_agents import (
     by_group_number,
     joint_columns,
     joint_functions,
 )
-from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.env_ids import id_list
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
@@ -43,7 +44,6 @@ class AsyncNativeAgents:
     ) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
         threads = {name: arguments.pop(name) for name in ("num_threads", "thread_affinity_offset")}
-        self._restarts = mode is AutoresetMode.SAME_STEP
         self.pool = Pool(
             task_id,
             num_envs,
@@ -55,9 +55,7 @@ class AsyncNativeAgents:
         )
         self._columns = PlayerColumns(self.pool.spec)
         self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
-        self._infos = VectorInfos(self.pool.spec, self.pool.columns)
-        self._engine = engine_indices(self.pool.columns)
-        self._finals = [i for i, column in enumerate(self.pool.columns) if column.is_final]
+        self._batches = PlayerBatches(self.pool, self._columns, mode)
         self.live: Array = np.zeros((self.pool.num_envs, len(self.possible_agents)), np.bool_)
 
     def send_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> None:
@@ -66,39 +64,22 @@ class AsyncNativeAgents:
 
     def send(self, blocks: Sequence[Any], env_ids: Any) -> None:
         """Queues the actions of these environments."""
-        self.pool.send(self._columns.joined(blocks, self.live[env_ids]), env_ids)
+        named = id_list(env_ids, self.pool.num_envs)
+        self.pool.send(self._columns.joined(blocks, self.live[named]), named)
 
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
-        batch = self.pool.recv(timeout=timeout)
-        env_ids, rewards, terminated, truncated, elapsed = (
-            batch[self._engine[name]]
-            for name in ("env_id", "reward", "terminated", "truncated", "elapsed_step")
-        )
-        ended = terminated | truncated
-        infos = self._infos.of_step(batch, (elapsed == 0) | (ended & self._restarts))
-        if self._restarts and ended.any():
-            last = self._observations(batch, self._finals[0])
-            infos |= of_last_steps(last, ended, self._infos.of_ends(batch, ended))
-        arrays = self._columns.arrays(
-            self._observations(batch, 0),
-            rewards,
-            terminated,
-            truncated,
-            infos,
-            env_ids,
-            self.live[env_ids],
-            restarts=self._restarts,
-        )
-        self.live[env_ids] = arrays.live
-        return arrays
+        try:
+            batch = self.pool.recv(timeout=timeout)
+        except EnvError as error:
+            if error.batch:
+                error.batch = self._remember(self._batches.of_failure(error, self.live))
+            raise
+        return self._remember(self._batches.arrays(batch, self.live))
 
-    def _observations(self, batch: Any, first: int) -> Any:
-        """Returns the observations in the columns from `first` on: an array, or a dict of them."""
-        keys = self._columns.keys
-        if len(keys) == 1:
-            return batch[first]
-        return {key: batch[first + i] for i, key in enumerate(keys)}
+    def _remember(self, arrays: AgentArrays) -> AgentArrays:
+        self.live[arrays.env_ids] = arrays.live
+        return arrays
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""
@@ -160,16 +141,28 @@ class AsyncProcessAgents:
 
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
-        batch = self.pool.recv(timeout=timeout)
+        try:
+            batch = self.pool.recv(timeout=timeout)
+        except Exception as error:
+            failure = failure_of(error)
+            if failure is not None:
+                arrays = without_failed(self._arrays(failure.batch), failure.env_ids)
+                failure.batch = self._remember(arrays)
+            raise
+        return self._remember(self._arrays(batch))
+
+    def _arrays(self, batch: Any) -> AgentArrays:
         env_ids = batch.env_id
         converted = convert_batch(self._rows.convert, batch)
         rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
         replies = {rows[env_id]: reply for env_id, reply in self.pool.replies().items()}
         infos = self._rows.infos(self._merger._add_info, replies, converted)
-        arrays = self._columns.arrays(
+        return self._columns.arrays(
             converted[0], infos, env_ids, self.live[env_ids], restarts=self._restarts
         )
-        self.live[env_ids] = arrays.live
+
+    def _remember(self, arrays: AgentArrays) -> AgentArrays:
+        self.live[arrays.env_ids] = arrays.live
         return arrays
 
     def state(self) -> Array:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.native_vector_env import NativeVectorEnv
+from parallel_pool._apis.pettingzoo.player_batches import PlayerBatches
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
+from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
@@ -37,6 +40,7 @@ class NativeAgents:
         self.pool = self.vector_env.pool
         self._columns = PlayerColumns(self.pool.spec)
         self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
+        self._batches = PlayerBatches(self.pool, self._columns, mode)
         self._env_ids = np.arange(self.vector_env.num_envs, dtype=np.int32)
         shape = self.vector_env.num_envs, len(self.possible_agents)
         self.live: Array = np.zeros(shape, np.bool_)
@@ -44,15 +48,23 @@ class NativeAgents:
     def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
         # before the reset, which takes it out
-        mask = None if options is None else options.get("reset_mask")
-        observations, infos = self.vector_env.reset(seed=seed, options=options)
+        mask = options.get(reset_mask.KEY) if isinstance(options, Mapping) else None
+        try:
+            observations, infos = self.vector_env.reset(seed=seed, options=options)
+        except EnvError as error:
+            self._note_failure(error)
+            raise
         return self._remember(
             self._columns.first_arrays(observations, infos, self._env_ids.copy(), self.live, mask)
         )
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
         """Steps with the actions of each group."""
-        results = self.vector_env.step(self._columns.joined(blocks, self.live))
+        try:
+            results = self.vector_env.step(self._columns.joined(blocks, self.live))
+        except EnvError as error:
+            self._note_failure(error)
+            raise
         return self._remember(
             self._columns.arrays(*results, self._env_ids.copy(), self.live, restarts=self._restarts)
         )
@@ -60,6 +72,13 @@ class NativeAgents:
     def _remember(self, arrays: AgentArrays) -> AgentArrays:
         self.live = arrays.live.copy()
         return arrays
+
+    def _note_failure(self, failure: EnvError) -> None:
+        """Takes over who acts next, and gives the failure the arrays that it has prevented."""
+        if failure.batch:
+            arrays = self._batches.of_failure(failure, self.live)
+            self.live[arrays.env_ids] = arrays.live
+            failure.batch = arrays
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""

@@ -62,7 +62,9 @@ class PoolParallelEnv(TraceMethod, Uncopied):
     which agents act next. An episode is over when no agent is live.
 
     An exception of an environment is raised here unchanged; worker processes that die raise
-    `parallel_pool.errors.WorkerError`, or are replaced (on_error="restart").
+    `parallel_pool.errors.WorkerError`, or are replaced (on_error="restart"). The exception is an
+    `EnvError`, or caused by one, whose `batch` has the results of the other environments as
+    `AgentArrays`. No agent of the environment that failed is live; its next step begins an episode.
 
     Attributes:
         num_envs: environments, n.
@@ -413,7 +415,21 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         """Returns the actions of a group's agents as one block."""
         if not group.has_arrays:
             return found[group.agents[0]]
-        return groups.stack(group.action_space, [found[agent] for agent in group.agents])
+        own = [found[agent] for agent in group.agents]
+        try:
+            return groups.stack(group.action_space, own)
+        except ValueError:
+            space = group.action_space
+            expected = self.num_envs, *(space.shape or ())
+            for agent, actions in zip(group.agents, own, strict=True):
+                shape = _shape_of(actions)
+                if space.shape is not None and shape != expected:
+                    seen = "rows of several shapes" if shape is None else f"shape {shape}"
+                    raise ValueError(
+                        f"actions[{agent!r}] has {seen}: give shape {expected}, as the action of"
+                        f" one environment is one of {space}"
+                    ) from None
+            raise
 
     def _by_agent(self, table: Array) -> ByAgent:
         """Returns the columns of an array (n, k) by agent."""
@@ -594,6 +610,15 @@ def _check_parts(name: str, space: Space[Any], actions: Any) -> None:
 def _described(actions: Any) -> str:
     count = f" of {len(actions)}" if isinstance(actions, (list, tuple)) else ""
     return f"{a_type(actions)}{count}"
+
+
+def _shape_of(actions: Any) -> tuple[int, ...] | None:
+    """Returns the shape of an agent's actions; None if it differs from row to row."""
+    try:
+        shape: tuple[int, ...] = np.shape(actions)
+    except ValueError:
+        return None
+    return shape
 
 
 def _check_block(name: str, group: AgentGroup, block: Any, rows: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
+from parallel_pool._apis.pettingzoo.failures import failure_of, without_failed
 from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
 from parallel_pool._apis.pettingzoo.joint_env import JointEnv, groups_of
 from parallel_pool._engine import maker
@@ -59,18 +60,40 @@ class ProcessAgents:
 
     def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
-        joint, infos = self.vector_env.reset(seed=seed, options=options)
+        try:
+            joint, infos = self.vector_env.reset(seed=seed, options=options)
+        except Exception as error:
+            self._note_failure(error, is_reset=True)
+            raise
+        return self._first(self._arrays(joint, infos))
+
+    def step(self, blocks: Sequence[Any]) -> AgentArrays:
+        """Steps with the actions of each group."""
+        try:
+            joint, _, _, _, infos = self.vector_env.step(by_group_number(blocks))
+        except Exception as error:
+            self._note_failure(error, is_reset=False)
+            raise
+        return self._arrays(joint, infos)
+
+    def _note_failure(self, error: Exception, *, is_reset: bool) -> None:
+        """Takes over who acts next, and gives the failure the arrays that it has prevented."""
+        failure = failure_of(error)
+        if failure is None:
+            return
+        arrays = self._arrays(*self.vector_env._of_batch(failure.batch))
+        arrays = without_failed(arrays, failure.env_ids)
+        self.live = arrays.live.copy()
+        failure.batch = self._first(arrays) if is_reset else arrays
+
+    def _first(self, arrays: AgentArrays) -> AgentArrays:
+        """Returns the arrays of a reset."""
         shape = self.live.shape
-        return self._arrays(joint, infos)._replace(
+        return arrays._replace(
             rewards=np.zeros(shape),
             terminations=np.zeros(shape, np.bool_),
             truncations=np.zeros(shape, np.bool_),
         )
-
-    def step(self, blocks: Sequence[Any]) -> AgentArrays:
-        """Steps with the actions of each group."""
-        joint, _, _, _, infos = self.vector_env.step(by_group_number(blocks))
-        return self._arrays(joint, infos)
 
     def _arrays(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
         restarts = self._mode is AutoresetMode.SAME_STEP

@@ -310,6 +310,30 @@ def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None
         assert_same(envs.step(actions), loop.step(actions), "step")
 
 
+@pytest.mark.parametrize(
+    ("actions", "match"),
+    [
+        (np.zeros((4, 1), int), r"actions\['agent_1'\] has shape \(4, 1\): give shape \(4,\)"),
+        ([[0], [0, 1], [0], [0]], r"actions\['agent_1'\] has rows of several shapes: give shape"),
+    ],
+)
+def test_actions_that_can_not_be_stacked_name_the_agent(actions: Any, match: str) -> None:
+    with PoolParallelEnv("mpe/simple_spread_v3", 4) as envs:
+        envs.reset(seed=1)
+        own = dict.fromkeys(envs.possible_agents, np.zeros(4, int))
+        with pytest.raises(ValueError, match=match):
+            envs.step({**own, "agent_1": actions})
+
+
+@pytest.mark.parametrize("options", [5, [], "reset_mask"])
+def test_options_of_native_games_that_are_no_dict(options: Any) -> None:
+    with (
+        PoolParallelEnv("mpe/simple_spread_v3", 2) as envs,
+        pytest.raises(TypeError, match=r"options=.*: give a dict"),
+    ):
+        envs.reset(options=options)
+
+
 def test_steps_before_reset_and_after_the_end_are_refused() -> None:
     with pool([Relay] * 2, autoreset_mode=AutoresetMode.DISABLED) as envs:
         actions = sample(envs, np.random.default_rng(0))

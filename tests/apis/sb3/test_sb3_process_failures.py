@@ -120,6 +120,35 @@ def test_after_an_exception_in_a_reset_the_next_step_is_a_reset() -> None:
 
 
 @pytest.mark.slow
+class Speaker(gymnasium.Env[Any, Any]):
+    """Observations with a text, which travel as objects; the first reset may raise."""
+
+    def __init__(self, fails: bool) -> None:
+        self.observation_space = spaces.Dict(said=spaces.Text(8), at=spaces.Box(-1, 1, (2,)))
+        self.action_space = spaces.Discrete(2)
+        self.fails = fails
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if self.fails:
+            self.fails = False
+            raise ZeroDivisionError("the first reset")
+        return {"said": "hello", "at": np.ones(2, np.float32)}, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return {"said": "step", "at": np.zeros(2, np.float32)}, 1.0, False, False, {}
+
+
+def test_an_exception_of_the_first_reset_is_raised_unchanged_without_arrays() -> None:
+    envs = PoolVecEnv([partial(Speaker, fails=i == 1) for i in range(2)], num_workers=0)
+    with pytest.raises(ZeroDivisionError, match="the first reset") as caught:
+        envs.reset()
+    assert isinstance(caught.value.__cause__, EnvError)
+    observations = caught.value.__cause__.batch
+    assert observations["said"][0] == "hello" and observations["at"].tolist() == [[1, 1], [0, 0]]
+    assert envs.reset()["said"] == ("hello", "hello")
+    envs.close()
+
+
 def test_after_an_exception_each_step_has_its_own_infos() -> None:
     """Also in an environment whose infos are empty for some steps."""
 
