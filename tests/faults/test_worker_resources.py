@@ -50,7 +50,7 @@ def assert_steps(pool: ProcessPool, count: int) -> None:
     np.testing.assert_array_equal(pool.step(ACTIONS)[0], np.full((3, 2), count))
 
 
-# children of this process that have outlasted a second of waiting: they belong to other tests
+# children of this process that have outlasted ten seconds of waiting: they belong to other tests
 LASTING: set[int] = set()
 
 
@@ -75,7 +75,7 @@ def assert_releases_all(work: Callable[[], Any]) -> None:
     """Fails unless this process owns the same resources before and after a function."""
     # garbage, threads and processes of earlier tests must not end meanwhile
     gc.collect()
-    end = time.monotonic() + 1
+    end = time.monotonic() + 10
     while children() - lasting() and time.monotonic() < end:
         time.sleep(0.01)
     LASTING.update(children())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 # seconds after which a test counts as hanging
-TEST_TIMEOUT = 60.0
+TEST_TIMEOUT = 180.0
 
 
 @contextlib.contextmanager
