@@ -62,6 +62,11 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         r"spread_v3 has 3 players: only environments with one player can be mixed",
         lambda: pool("CartPole-v1", "mpe/simple_spread_v3"),
     ),
+    (
+        TypeError,
+        r"tasks hold \['CartPole-v1'\], a list: give ids",
+        lambda: parallel_pool.mixed("test/lists-v0", [["CartPole-v1"]]),  # type: ignore[list-item]
+    ),
     # rows
     (ValueError, r"num_envs=3: .* has 2 tasks: choose a", lambda: pool(*SMALL, num_envs=3)),
     (ValueError, r"task='x': .* has the tasks Acrobot-v1, test", lambda: pool(*SMALL, task="x")),
