@@ -707,6 +707,11 @@ def has_batch(pool: BasePool) -> bool:
     return bool(lib.pp_pool_has_batch(pool._handle) > 0)
 
 
+def is_in_flight(pool: BasePool, env_id: int) -> bool:
+    """Returns whether an environment was sent something that was not received yet."""
+    return bool(lib.pp_pool_needs_reset(pool._handle, env_id) == lib.PP_ERR_STATE)
+
+
 def recv_soon(pool: BasePool, convert: Callable[[Views], T], timeout: float) -> T | None:
     """Returns the result of `convert` for the next batch; None if there is none soon.
 

@@ -313,6 +313,8 @@ def _members(tasks: Any) -> list[Member]:
         named = {}
         for each in tasks:
             name = each.id if isinstance(each, Definition) else each
+            if not isinstance(name, str):
+                raise TypeError(f"tasks hold {quote(name)}, {a_type(name)}: give ids")
             if name in named:
                 raise ValueError(
                     f"tasks hold {quote(name)} twice: give a dict from names to ids, or the task of"

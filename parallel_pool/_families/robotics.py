@@ -135,7 +135,9 @@ def _fill_maze(definition: Definition, options: Mapping[str, Any]) -> dict[str, 
     kept: list[Any] = []
     has_ant = "ctrl_cost_weight" in definition.options
     completed = mujoco.rename(definition, options)
-    given = completed.get("maze_map") or robotics_mazes.own_map(definition)
+    given = completed.get("maze_map")
+    if given is None or (isinstance(given, str) and not given):
+        given = robotics_mazes.own_map(definition)
     completed["maze_map"] = robotics_mazes.map_text(given)
 
     def make(chosen: Mapping[str, Any]) -> tuple[Any, bytes, str]:

@@ -68,7 +68,9 @@ def map_text(value: Any) -> str:
             known = ", ".join(named_maps())
             raise ValueError(f"maze_map={quote(value)}: choose a list of rows, or one of {known}")
         value = named_maps()[value]
-    if not isinstance(value, Sequence):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or not all(isinstance(row, Sequence) for row in value):
         raise TypeError(f"maze_map={quote(value)}: give a list of rows, each a list of cells")
     return BETWEEN.join(_row(row) for row in _checked(value))
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAX_ORDER = (MAX_FDS - 1) // 2
 # seconds until a message must be in the buffer of a connection
 SEND_TIMEOUT = 1.0
+# of a worker that is killed, as it takes no messages any more
+TORN = "an exception such as Ctrl-C ended a message to its worker process"
 # seconds until a thread has noticed that a worker is ready which has done turns already
 READY_TIMEOUT = 1.0
 
@@ -103,6 +105,8 @@ class Branches:
             self._announce(order)
         except BaseException:
             order.discard()
+            if worker.connection.is_torn:
+                self._supervisor.kill(env_id, TORN)
             raise
         return order
 
@@ -203,8 +207,16 @@ class Branches:
             return
         self._asleep.discard(env_id)
         worker = self._supervisor.worker_of(env_id)
-        if worker is not None:
+        if worker is None:
+            return
+        try:
             _send(worker, "start")
+        except PoolError:
+            raise
+        except BaseException:
+            # it may wait for the message, or have got it
+            self._supervisor.kill(env_id, TORN)
+            raise
 
     def end(self, env_id: int, is_idle: bool) -> None:
         """Ends a branch.

@@ -62,6 +62,11 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
         r"spread_v3 has 3 players: only environments with one player can be mixed",
         lambda: pool("CartPole-v1", "mpe/simple_spread_v3"),
     ),
+    (
+        TypeError,
+        r"tasks hold \['CartPole-v1'\], a list: give ids",
+        lambda: parallel_pool.mixed("test/lists-v0", [["CartPole-v1"]]),  # type: ignore[list-item]
+    ),
     # rows
     (ValueError, r"num_envs=3: .* has 2 tasks: choose a", lambda: pool(*SMALL, num_envs=3)),
     (ValueError, r"task='x': .* has the tasks Acrobot-v1, test", lambda: pool(*SMALL, task="x")),
@@ -209,6 +214,24 @@ def test_options_reach_the_tasks_that_have_them() -> None:
     )
     drawn.reset(seed=1)
     assert len(set(drawn.option_values()["g"].tolist())) == 4
+
+
+def test_the_default_of_an_option_is_no_attribute_of_tasks_without_it() -> None:
+    # MountainCar's gravity is 0.0025, and no option
+    ids = ["CartPole-v1", "MountainCar-v0"]
+    envs = parallel_pool.make_vec(mixed("Gravities-v0", ids).id, 2)
+    with pytest.raises(
+        AttributeError, match="environment 1 of Gravities-v0 is MountainCar-v0, whi"
+    ):
+        envs.get_attr("gravity")
+    envs.close()
+    vec_env = parallel_pool.PoolVecEnv("Gravities-v0", 2)
+    assert vec_env.get_attr("gravity", [0]) == [9.8]
+    with pytest.raises(
+        AttributeError, match="environment 1 of Gravities-v0 is MountainCar-v0, whi"
+    ):
+        vec_env.get_attr("gravity")
+    vec_env.close()
 
 
 # --------------------------------------------------------------------------------- failures --

@@ -187,6 +187,9 @@ def test_wrong_maps_are_explained() -> None:
         ([[1, "x"]], ValueError, "has a cell 'x'"),
         ([[1, 1]], ValueError, "has no cell for a goal"),
         (3, TypeError, "give a list of rows"),
+        ([0, 1], TypeError, "give a list of rows"),
+        ([], ValueError, "rows of different lengths, or none"),
+        (np.array([[1, 1], [1, 1]]), ValueError, "has no cell for a goal"),
     ):
         with pytest.raises(error, match=match):
             Pool("PointMaze_UMaze-v3", 1, options={"maze_map": value})

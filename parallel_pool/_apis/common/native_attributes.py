@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium
@@ -14,6 +14,7 @@ from gymnasium.spaces import Space
 from parallel_pool._apis.common import attribute_options, renderer
 from parallel_pool._apis.common.assignments import Assignments
 from parallel_pool._engine.arguments import named
+from parallel_pool._engine.mixture import TASK
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.variation import first_options
 
@@ -186,6 +187,24 @@ def get(
             f" {', '.join({**known, **constant})}, np_random_seed; for others {instead}"
         )
     return known[name]
+
+
+def check_tasks(name: str, pool: Pool, env_ids: Sequence[int]) -> None:
+    """Refuses an option of other tasks of a mixture: their default is no attribute of this one.
+
+    Raises:
+        AttributeError: an environment's task has no such option.
+    """
+    definition = pool.definition
+    if name == TASK or name not in definition.options:
+        return
+    found = definition.definitions_of(pool.spec, pool.num_envs)
+    for env_id in env_ids:
+        if name not in found[env_id].options:
+            raise AttributeError(
+                f"{name}: environment {env_id} of {definition.id} is {found[env_id].id}, which has"
+                " no such option"
+            )
 
 
 def is_own(copies: Any, name: str) -> bool:

@@ -586,6 +586,7 @@ class NativeVectorEnv(AsyncCalls):
             return of_wrapper
         if native_attributes.is_own(self._copies, name):
             return tuple(self._copies.attribute(i, name) for i in range(self.num_envs))
+        native_attributes.check_tasks(name, self.pool, range(self.num_envs))
         if name in self.pool.varied:
             return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
         value = self._shared(name)

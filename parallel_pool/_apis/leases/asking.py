@@ -42,11 +42,19 @@ class Asking(Uncopied):
         self._enter()
         dispatcher = self._pool._dispatcher
         request = waiting.for_thread(dispatcher, dispatcher.ask, 1, self._timeout, self._late())
-        self._lease = lease = Lease(self._pool, dispatcher, request.slots[0], request)
+        try:
+            self._lease = lease = Lease(self._pool, dispatcher, request.slots[0], request)
+        except BaseException:
+            dispatcher.withdraw(request)
+            raise
         return lease
 
     def __exit__(self, *exception: object) -> None:
-        self._exit()
+        try:
+            self._exit()
+        except BaseException:  # Ctrl-C, perhaps before it has done anything
+            self._exit()
+            raise
 
     def _enter(self) -> None:
         if self._was_entered:

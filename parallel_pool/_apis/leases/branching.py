@@ -57,16 +57,17 @@ class AsyncBranching(_AnyBranching):
     async def __aenter__(self) -> list[AsyncLease]:
         self._enter()
         lease, dispatcher = self._lease, self._lease._dispatcher
+        copies = Copies((), self._seeds)
         request = await waiting.for_task(
             dispatcher, dispatcher.ask_branches, len(self._seeds), self._timeout, self._late()
         )
-        copies = Copies(request.slots, self._seeds)
         try:
+            copies.slots = request.slots
             await lease._call(BRANCH, copies, self._timeout)
+            self._branches = [lease._branch(slot, request) for slot in request.slots]
         except BaseException:
             lease._give_up(copies, request)
             raise
-        self._branches = [lease._branch(slot, request) for slot in request.slots]
         return list(self._branches)
 
     async def __aexit__(self, *exception: object) -> None:
@@ -91,18 +92,26 @@ class Branching(_AnyBranching):
     def __enter__(self) -> list[Lease]:
         self._enter()
         lease, dispatcher = self._lease, self._lease._dispatcher
+        copies = Copies((), self._seeds)
         request = waiting.for_thread(
             dispatcher, dispatcher.ask_branches, len(self._seeds), self._timeout, self._late()
         )
-        copies = Copies(request.slots, self._seeds)
         try:
+            copies.slots = request.slots
             lease._call(BRANCH, copies, self._timeout)
+            self._branches = [lease._branch(slot, request) for slot in request.slots]
         except BaseException:
             lease._give_up(copies, request)
             raise
-        self._branches = [lease._branch(slot, request) for slot in request.slots]
         return list(self._branches)
 
     def __exit__(self, *exception: object) -> None:
+        try:
+            self._exit()
+        except BaseException:  # Ctrl-C, perhaps before it has done anything
+            self._exit()
+            raise
+
+    def _exit(self) -> None:
         for branch in self._branches:
             branch.close()

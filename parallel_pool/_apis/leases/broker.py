@@ -67,8 +67,8 @@ class Broker:
         """Gives free environments to those who wait."""
         while self.waiting and (slot := self._next_free()) is not None:
             request = self.waiting[0]
-            slot.holder, slot.refusal = request, NEW
             request.slots.append(slot)
+            slot.holder, slot.refusal = request, NEW
             if len(request.slots) == request.count:
                 self.waiting.popleft()
                 request.waiter.leases = [(each, request) for each in request.slots]

@@ -29,6 +29,7 @@ from parallel_pool._apis.leases.slot import (
     Slot,
 )
 from parallel_pool._apis.leases.waiters import Deliveries
+from parallel_pool._engine.base_pool import is_in_flight
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._workers.data.messages import LostEpisodeError
 from parallel_pool._workers.watch.watch import THREAD_SIGNALS
@@ -53,6 +54,8 @@ SLICE = 0.05
 CROWD, PAUSE = 4, 0.0005
 # seconds in which nothing could be received, after which all calls fail
 MAX_BROKEN = 5.0
+# exceptions with which an environment refuses a call, before it was sent
+REFUSALS = (TypeError, ValueError, PoolError, MemoryError)
 
 
 class Dispatcher:
@@ -100,8 +103,12 @@ class Dispatcher:
         # no call in flight is due earlier
         self._earliest = math.inf
         self._is_asleep = False
+        # an exception such as Ctrl-C has ended a method of this class
+        self._is_torn = False
         self._wakeups = queue.SimpleQueue[None]()
         self._thread: threading.Thread | None = None
+        # whether a thread receives: one may run whose start an exception has ended
+        self._is_running = False
         envs.report_vacant(self._on_vacant)
 
     # -------------------------------------------------------------------------------- leases --
@@ -153,19 +160,30 @@ class Dispatcher:
         deliveries = Deliveries()
         if os.getpid() != self._pid:
             return
-        with self.lock:
-            if slot.holder is not holder:
-                return
-            slot.holder = None
-            if slot.queued is not None:
-                self._fail(slot.queued, ClosedError("the lease is over"), deliveries)
-                slot.queued = None
-            if slot.call is not None:
-                self._abandon_locked(slot, slot.call, deliveries)
-            if self._is_branch(slot):
-                self.envs.end_branch(slot.env_id, is_idle=slot.call is None)
-            self._put_back_locked(slot, deliveries)
-        self._deliver(deliveries)
+        try:
+            with self.lock:
+                if slot.holder is not holder:
+                    return
+                slot.holder = None
+                self._free_locked(slot, deliveries)
+            self._deliver(deliveries)
+        except BaseException:
+            with self.lock:
+                if slot.holder is holder:
+                    slot.holder = None
+                self._mend_soon_locked()
+            raise
+
+    def _free_locked(self, slot: Slot, deliveries: Deliveries) -> None:
+        """Gives up the calls of an environment whose lease is over, and makes it free."""
+        if slot.queued is not None:
+            self._fail(slot.queued, ClosedError("the lease is over"), deliveries)
+            slot.queued = None
+        if slot.call is not None:
+            self._abandon_locked(slot, slot.call, deliveries)
+        if self._is_branch(slot):
+            self.envs.end_branch(slot.env_id, is_idle=slot.call is None)
+        self._put_back_locked(slot, deliveries)
 
     def discard(self, copies: Copies) -> None:
         """Ends branches that are being made, of which nobody wants to know any more."""
@@ -233,6 +251,7 @@ class Dispatcher:
                 call.waiter.leases = [(slot, holder)]
             self._earliest = min(self._earliest, call.due)
             if slot.call is not None:
+                call.was_taken = True
                 slot.queued = call
                 return
             self._admit_locked(slot, call)
@@ -240,8 +259,13 @@ class Dispatcher:
         deliveries = Deliveries()
         try:
             is_over = self.envs.send(slot.env_id, call)
-        except BaseException:
+            call.was_sent = not is_over
+        except BaseException as error:
+            if not _is_refusal(error):
+                # it may have been sent; `abandon` follows
+                raise
             with self.lock:
+                call.was_taken = False
                 slot.call = None
                 self._count -= 1
                 # another thread may have ended the lease meanwhile
@@ -256,11 +280,16 @@ class Dispatcher:
             self._deliver(deliveries)
 
     def abandon(self, slot: Slot, call: Call) -> None:
-        """Gives up a call, of which nobody wants the result any more."""
+        """Gives up a call, of which nobody wants the result any more, or that `begin` refused."""
         deliveries = Deliveries()
         if os.getpid() != self._pid:
             return
         with self.lock:
+            if not call.was_taken:
+                return
+            if slot.call is call and not call.was_sent:
+                call.is_torn = True
+                self._mend_soon_locked()
             if slot.queued is call:
                 slot.queued = None
             elif slot.call is call:
@@ -313,6 +342,7 @@ class Dispatcher:
         self._admit_locked(slot, call)
         try:
             is_over = self.envs.send(slot.env_id, call)
+            call.was_sent = True
         except BaseException:
             slot.call = None
             self._count -= 1
@@ -324,6 +354,7 @@ class Dispatcher:
         """Notes a call as in flight; before it is sent, as its row may arrive at once."""
         if self._is_asleep or self._thread is None:
             self._wake_locked()
+        call.was_taken = True
         slot.call = call
         self._count += 1
 
@@ -337,8 +368,20 @@ class Dispatcher:
                     f"{error}: a higher limit of threads (ulimit -u) may help"
                 ) from error
             self._thread = thread
-        self._is_asleep = False
+        # in this order, in which Ctrl-C in between does no harm
         self._wakeups.put(None)
+        self._is_asleep = False
+
+    def mend_soon(self) -> None:
+        """Has the thread put right what an exception has left half done in another thread."""
+        if os.getpid() == self._pid:
+            with self.lock:
+                self._mend_soon_locked()
+
+    def _mend_soon_locked(self) -> None:
+        self._is_torn = True
+        with contextlib.suppress(PoolError):
+            self._wake_locked()
 
     def _abandon_locked(self, slot: Slot, call: Call, deliveries: Deliveries) -> None:
         self._fail(call, ClosedError("the lease is over"), deliveries)
@@ -365,9 +408,17 @@ class Dispatcher:
         # a signal that this thread received would not wake the main thread: Ctrl-C would be late
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - THREAD_SIGNALS)
         broken_since: float | None = None
+        with self.lock:
+            if self._is_running:
+                return
+            self._is_running = True
         while self._has_calls():
             deliveries = Deliveries()
             received = 0
+            if self._is_torn:
+                self._mend(deliveries)
+                self._deliver(deliveries)
+                continue
             try:
                 received = self._receive(deliveries)
                 broken_since = None
@@ -386,15 +437,39 @@ class Dispatcher:
                 time.sleep(PAUSE)
 
     def _has_calls(self) -> bool:
-        """Waits until a call is in flight; returns False once the pool is closed."""
+        """Waits until there is something to do; returns False once the pool is closed."""
         while True:
             with self.lock:
                 if self._is_closed:
                     return False
-                if self._count:
+                if self._count or self._is_torn:
                     return True
                 self._is_asleep = True
             self._wakeups.get()
+
+    def _mend(self, deliveries: Deliveries) -> None:
+        """Puts right what an exception such as Ctrl-C has left half done in another thread.
+
+        It knows which calls were sent: no other thread receives.
+        """
+        with self.lock:
+            self._is_torn = False
+            for slot in self.slots:
+                call = slot.call
+                if call is None or not call.is_torn:
+                    continue
+                call.is_torn, call.was_sent = False, is_in_flight(self.envs.pool, slot.env_id)
+                if not call.was_sent:
+                    slot.call = None
+            self._count = sum(slot.call is not None for slot in self.slots)
+            free = {slot.env_id for slot in (*self.broker.free, *self.spares.free)}
+            for slot in self.slots:
+                if slot.holder is None and slot.env_id not in free:
+                    self._free_locked(slot, deliveries)
+                elif slot.call is None and slot.queued is not None:
+                    self._continue_locked(slot, deliveries)
+            self.broker.match(deliveries)
+            self.spares.match(deliveries)
 
     def _receive(self, deliveries: Deliveries) -> int:
         """Receives the rows that are there, and waits for the first of them; returns how many."""
@@ -553,3 +628,9 @@ class Dispatcher:
             return
         self._end(ClosedError("the pool of leases was closed"), deliveries)
         self._deliver(deliveries)
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Returns whether an exception says that a call was not sent: a signal raised no such one."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return isinstance(error, REFUSALS) or not is_main

@@ -68,13 +68,10 @@ class _AnyLease(Uncopied):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(env_id={self.env_id})"
 
-    def _begin(self, kind: int, argument: Any, waiter: Waiter, timeout: float | None) -> Call:
-        """Begins a call; `timeout` as users give it."""
+    def _made(self, kind: int, argument: Any, waiter: Waiter, timeout: float | None) -> Call:
+        """Returns a call that is still to begin; `timeout` as users give it."""
         limit = seconds(timeout)
-        limit = self._dispatcher.timeout if limit is None else limit
-        call = Call(kind, argument, waiter, limit)
-        self._dispatcher.begin(self._slot, self._request, call)
-        return call
+        return Call(kind, argument, waiter, self._dispatcher.timeout if limit is None else limit)
 
     def _branch(self, slot: Slot, request: Request) -> Self:
         """Returns the lease of a branch that was made."""
@@ -243,7 +240,12 @@ class AsyncLease(_AnyLease):
 
     async def _call(self, kind: int, argument: Any, timeout: float | None) -> Any:
         waiter = TaskWaiter()
-        call = self._begin(kind, argument, waiter, timeout)
+        call = self._made(kind, argument, waiter, timeout)
+        try:
+            self._dispatcher.begin(self._slot, self._request, call)
+        except BaseException:
+            self._dispatcher.abandon(self._slot, call)
+            raise
         try:
             return await waiter.future
         except (asyncio.CancelledError, GeneratorExit):
@@ -304,8 +306,9 @@ class Lease(_AnyLease):
 
     def _call(self, kind: int, argument: Any, timeout: float | None) -> Any:
         waiter = ThreadWaiter()
-        call = self._begin(kind, argument, waiter, timeout)
+        call = self._made(kind, argument, waiter, timeout)
         try:
+            self._dispatcher.begin(self._slot, self._request, call)
             value, error = waiter.outcome()
         except BaseException:
             self._dispatcher.abandon(self._slot, call)

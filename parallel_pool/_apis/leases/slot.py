@@ -35,9 +35,14 @@ class Call:
         waiter: who waits for the result; None once nobody does.
         timeout: seconds, as given; None for none.
         due: monotonic time after which its worker is killed.
+        was_taken: whether it was put into a slot; else it was refused.
+        was_sent: whether it is known that the environment was sent it.
+        is_torn: whether an exception such as Ctrl-C ended its sending.
     """
 
-    __slots__ = ("argument", "due", "kind", "timeout", "waiter")
+    __slots__ = (
+        *("argument", "due", "is_torn", "kind", "timeout", "waiter", "was_sent", "was_taken"),
+    )
 
     def __init__(self, kind: int, argument: Any, waiter: Waiter, timeout: float | None) -> None:
         self.kind = kind
@@ -45,6 +50,7 @@ class Call:
         self.waiter: Waiter | None = waiter
         self.timeout = timeout
         self.due = math.inf if timeout is None else time.monotonic() + timeout
+        self.was_taken = self.was_sent = self.is_torn = False
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class ThreadWaiter(_AnyWaiter):
         self._outcomes.put((value, error))
 
     def outcome(self, timeout: float | None = None) -> tuple[Any, BaseException | None]:
-        """Waits for the result; raises `queue.Empty` after the timeout."""
+        """Waits for the result; raises `queue.Empty` after the timeout, which may be math.inf."""
+        if timeout is not None and timeout > threading.TIMEOUT_MAX:
+            timeout = None
         return self._outcomes.get(timeout=timeout)
 
 

@@ -63,6 +63,7 @@ def for_thread(
         raise PoolTimeoutError(late) from None
     except BaseException:
         dispatcher.withdraw(request)
+        dispatcher.mend_soon()
         raise
     if error is not None:
         raise error

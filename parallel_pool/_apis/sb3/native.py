@@ -276,6 +276,7 @@ class NativeBackend:
             return [self.pool.seeds[env_id] for env_id in env_ids]
         if native_attributes.is_own(self._copies, name):
             return [self._copies.attribute(env_id, name) for env_id in env_ids]
+        native_attributes.check_tasks(name, self.pool, env_ids)
         option = "max_episode_steps" if name == "_max_episode_steps" else name
         if option in self.pool.varied:
             return [self.pool.option_value(option, env_id) for env_id in env_ids]

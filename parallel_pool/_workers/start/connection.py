@@ -311,10 +311,15 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether an exception ended a message in its middle, so that no other can follow."""
+        return self._is_sending or self._is_receiving
+
     def _check_usable(self) -> None:
         if self._socket.fileno() < 0:
             raise ConnectionError("this connection is closed")
-        if self._is_sending or self._is_receiving:
+        if self.is_torn:
             raise ConnectionError(
                 "this connection was interrupted in the middle of a message: close it and make"
                 " another"

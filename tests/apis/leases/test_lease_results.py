@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -202,6 +203,22 @@ def test_arguments() -> None:
             assert not lease.step(0)[3] and lease.step(0)[3]
         with pytest.raises(ValueError, match="timeout=-1"):
             pool.lease(timeout=-1)
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e12, 2**70])
+def test_timeouts_without_an_end(timeout: float) -> None:
+    async def play(pool: LeasePool) -> float:
+        async with pool.lease(timeout=timeout) as env:
+            await env.reset(timeout=timeout)
+            async with env.branches(timeout=timeout) as (branch,):
+                return (await branch.step(0, timeout=timeout))[1]
+
+    with LeasePool("CartPole-v1", 1, max_branches=1, timeout=timeout) as pool:
+        with pool.lease(timeout=timeout) as env:
+            env.reset(timeout=timeout)
+            with env.branches(timeout=timeout) as (branch,):
+                assert branch.step(0, timeout=timeout)[1] == 1.0
+        assert asyncio.run(play(pool)) == 1.0
 
 
 def test_they_cannot_be_copied() -> None:
