@@ -243,7 +243,8 @@ class Pool(BasePool):
         If it is refused, nothing was sent.
         """
         timeout = seconds(timeout)
-        return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
+        count, send = self._reset_sender(env_ids, seed, options)
+        return self._exchange(self._to_named, count, send, timeout)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None

@@ -112,6 +112,55 @@ def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
     assert interrupted > 5
 
 
+@pytest.mark.parametrize("call", ["recv_as", "recv_as within", "step_as", "step_as within"])
+def test_interrupt_anywhere_in_a_conversion_loses_nothing(call: str) -> None:
+    """Also a second one, when the next call takes the batch that was left there."""
+    pool = Pool("test/Fault-v0", 2, num_threads=1)
+    count_column = [column.name for column in pool.columns].index("count")
+    pool.reset()
+    is_sent = call.startswith("recv")
+    timeout = 60.0 if call.endswith("within") else None
+    cuts: list[type[BaseException]] = []
+
+    def convert(views: Any) -> list[int]:
+        counts: list[int] = views[count_column]().tolist()
+        if cuts:
+            raise cuts.pop()
+        return counts.copy()
+
+    def receive() -> list[int]:
+        return pool.recv_as(convert, timeout)
+
+    def step() -> list[int]:
+        if is_sent:
+            return receive()
+        return pool.step_as(convert, np.zeros(2, np.int64), None, timeout)
+
+    def count() -> list[int]:
+        """Returns the counts of a step, however often it is interrupted."""
+        nonlocal again
+        if is_sent:
+            pool.send([0, 0])
+        try:
+            return Interrupter(place if not cuts else 10**6).run(step)
+        except KeyboardInterrupt:
+            if not pool.in_flight:
+                return step()
+        try:
+            return Interrupter(place).run(receive)
+        except KeyboardInterrupt:
+            again += 1
+        return receive()
+
+    again = 0
+    for place in range(1, 40):
+        assert count() == [2 * place - 1] * 2, f"place {place}"
+        cuts.append(KeyboardInterrupt)
+        assert count() == [2 * place] * 2, f"place {place}, after one in the conversion"
+    assert again > 20
+    pool.close()
+
+
 SLOW = """
 import os, signal, threading, sys
 import numpy as np
