@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -159,6 +161,33 @@ def test_interrupt_anywhere_in_a_conversion_loses_nothing(call: str) -> None:
         assert count() == [2 * place] * 2, f"place {place}, after one in the conversion"
     assert again > 20
     pool.close()
+
+
+@pytest.mark.parametrize("kind", ["batch", "rollout"])
+def test_ctrl_c_while_memory_is_freed_is_not_lost(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception in code of Python's that is called then would be printed and ignored."""
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    held: list[Any] = []
+    with Pool("test/Fault-v0", 2, num_threads=1) as pool:
+        held += [pool.reset()[0]] if kind == "batch" else RolloutMemory(pool, 4).arrays[:1]
+    first = int(held[0].ctypes.data)
+    del pool
+    gc.collect()
+    assert is_mapped(first)
+    with pytest.raises(KeyboardInterrupt):
+        Interrupter(1).run(held.clear)
+    assert not held and not ignored
+    assert not is_mapped(first)
+
+
+def is_mapped(address: int) -> bool:
+    """Returns whether this process has memory at an address."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [line.split()[0].split("-") for line in lines]
+    return any(int(first, 16) <= address < int(end, 16) for first, end in ranges)
 
 
 SLOW = """
