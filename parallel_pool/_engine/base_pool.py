@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parallel_pool._engine.arguments import FOREVER, check_count, quote, seconds
 from parallel_pool._engine.buffers import Column, Ring, Types, read_columns
@@ -19,7 +19,7 @@ from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_maker, field_names
 from parallel_pool._engine.pool_checks import check_usable
 from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool._engine.views import Views, convert_batch
+from parallel_pool._engine.views import Views
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool._tracing import opened
 from parallel_pool._tracing.record import Setting
@@ -182,7 +182,9 @@ class BasePool(Uncopied):
 
         Args:
             convert: a function of views: for each of `columns` a function that returns its array.
-                `convert` must call those that it needs before it returns.
+                `convert` must call those that it needs before it returns. After an exception, such
+                as Ctrl-C, the next receive calls it again with the same batch: then it must change
+                nothing.
             actions: as for `step`.
             env_ids: as for `step`.
             timeout: as for `step`.
@@ -199,7 +201,7 @@ class BasePool(Uncopied):
                 lost = self._taken()
                 if lost:
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
-                    return self._converted(convert, self._deliver(lost))
+                    return self._deliver(convert, lost)
             ring = self._ring
             rows = step(self._handle, ids, count, data, code, ring.next_memory, self._error)
             if rows == self.batch_size:
@@ -207,7 +209,7 @@ class BasePool(Uncopied):
                 ring.swap()
                 self._receive_state = IDLE
                 return result
-            return self._converted(convert, self._wait(rows, None))
+            return self._wait(convert, rows, None)
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
@@ -256,7 +258,9 @@ class BasePool(Uncopied):
             PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
         """
         if min_rows is not None:
-            return self._recv_waiting(seconds(timeout), self._check_min_rows(min_rows))
+            return self._recv_waiting(
+                self._to_named, seconds(timeout), self._check_min_rows(min_rows)
+            )
         batch: NamedBatch = self.recv_as(self._to_named, timeout)
         return batch
 
@@ -264,12 +268,12 @@ class BasePool(Uncopied):
         """Receives as `recv` does, and returns the result of `convert`; see `step_as`."""
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
-            return self._converted(convert, self._recv_waiting(seconds(timeout), 0))
+            return self._recv_waiting(convert, seconds(timeout), 0)
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
             lost = self._taken() if state == INTERRUPTED else 0
-            return self._converted(convert, self._deliver(lost)) if lost else self._receive(convert)
+            return self._deliver(convert, lost) if lost else self._receive(convert)
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
@@ -284,7 +288,7 @@ class BasePool(Uncopied):
             ring.swap()
             self._receive_state = IDLE
             return result
-        return self._converted(convert, self._wait(rows, None))
+        return self._wait(convert, rows, None)
 
     # --------------------------------------------------------------------------------- state --
 
@@ -417,14 +421,19 @@ class BasePool(Uncopied):
                 self._check_undelivered(ids, count)
             check(step_send(self._handle, ids, count, data, code, error_slot.raw))
 
-        return self._converted(convert, self._exchange(count, send, timeout))
+        return self._exchange(convert, count, send, timeout)
 
     def _exchange(
-        self, count: int, send: Callable[[bool], None], timeout: float | None
-    ) -> NamedBatch:
+        self,
+        convert: Callable[[Views], T],
+        count: int,
+        send: Callable[[bool], None],
+        timeout: float | None,
+    ) -> T:
         """Sends and receives as one call: if it is refused, nothing was sent.
 
         Args:
+            convert: as for `step_as`.
             count: how many environments it sends to.
             send: sends, while no other thread can receive. It is called with whether an exception
                 ended the last receive, and raises if it is refused.
@@ -436,7 +445,7 @@ class BasePool(Uncopied):
             send(is_undelivered)
             self._work_here()
 
-        return self._recv_waiting(timeout, 0, send_and_work)
+        return self._recv_waiting(convert, timeout, 0, send_and_work)
 
     def _check_fills_batch(self, count: int, timeout: float | None) -> None:
         """Refuses to send to so few environments that a receive without timeout has no batch."""
@@ -465,10 +474,11 @@ class BasePool(Uncopied):
 
     def _recv_waiting(
         self,
+        convert: Callable[[Views], T],
         timeout: float | None,
         min_rows: int,
         send: Callable[[bool], None] | None = None,
-    ) -> NamedBatch:
+    ) -> T:
         """Receives with a timeout or min_rows (0: none), or beside other threads and programs.
 
         With `send`, it first sends; see `_exchange`.
@@ -477,7 +487,7 @@ class BasePool(Uncopied):
         if state == BUSY:
             self._raise_busy()
         if state == SHARED:
-            return self._recv_beside_programs(timeout, min_rows, send)
+            return self._recv_beside_programs(convert, timeout, min_rows, send)
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
@@ -485,8 +495,8 @@ class BasePool(Uncopied):
                 send(state == INTERRUPTED)
             lost = self._taken() if state == INTERRUPTED else 0
             if lost:
-                return self._deliver(lost, keeps_shape=min_rows > 0)
-            return self._wait(0, timeout, min_rows)
+                return self._deliver(convert, lost, keeps_shape=min_rows > 0)
+            return self._wait(convert, 0, timeout, min_rows)
         finally:
             if self._receive_state == BUSY:
                 self._receive_state = INTERRUPTED
@@ -511,7 +521,7 @@ class BasePool(Uncopied):
                 result = convert(ring.oldest.views)
                 ring.swap()
             elif rows:
-                result = self._converted(convert, self._deliver(rows))
+                result = self._deliver(convert, rows)
             else:
                 result = None
             self._receive_state = IDLE
@@ -552,8 +562,12 @@ class BasePool(Uncopied):
                 self._receive_state = INTERRUPTED
 
     def _recv_beside_programs(
-        self, timeout: float | None, min_rows: int, send: Callable[[bool], None] | None
-    ) -> NamedBatch:
+        self,
+        convert: Callable[[Views], T],
+        timeout: float | None,
+        min_rows: int,
+        send: Callable[[bool], None] | None,
+    ) -> T:
         """Receives from a pool that compiled programs use too."""
         self._receive_state = BUSY
         number, ring = self._keeper.number, self._ring
@@ -567,11 +581,11 @@ class BasePool(Uncopied):
             lost = self._taken() if self._was_interrupted_beside else 0
             if lost:
                 # no program has received since
-                return self._deliver(lost, keeps_shape=min_rows > 0)
+                return self._deliver(convert, lost, keeps_shape=min_rows > 0)
             if status != lib.PP_ERR_CLOSED:
                 *blocks, apart = (held[i] for i in range(len(held)))
                 ring.follow(blocks, apart)
-            return self._wait(0, timeout, min_rows)
+            return self._wait(convert, 0, timeout, min_rows)
         finally:
             # `_result` has set it to IDLE
             self._was_interrupted_beside = self._receive_state == BUSY
@@ -624,7 +638,9 @@ class BasePool(Uncopied):
                 " it again"
             )
 
-    def _wait(self, rows: int, timeout: float | None, min_rows: int = 0) -> NamedBatch:
+    def _wait(
+        self, convert: Callable[[Views], T], rows: int, timeout: float | None, min_rows: int = 0
+    ) -> T:
         """Waits for a batch, an error, or the timeout; for the thread that receives."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
@@ -644,7 +660,7 @@ class BasePool(Uncopied):
                 raise PoolTimeoutError(
                     f"{missing} within {timeout} s: {self.in_flight} environments are in flight"
                 )
-        return self._deliver(rows, keeps_shape=min_rows > 0)
+        return self._deliver(convert, rows, keeps_shape=min_rows > 0)
 
     def _tick(self) -> None:
         """Called about every 50 ms during a wait for a batch."""
@@ -652,33 +668,35 @@ class BasePool(Uncopied):
     def _on_interrupted_receive(self) -> None:
         """Called when an exception ends a wait early."""
 
-    def _deliver(self, rows: int, *, keeps_shape: bool = False) -> NamedBatch:
-        """Returns the batch of a receive, or raises its error.
+    def _deliver(self, convert: Callable[[Views], T], rows: int, *, keeps_shape: bool = False) -> T:
+        """Returns the result of `convert` for the batch of a receive, or raises its error.
 
         Args:
+            convert: as for `step_as`.
             rows: C's status.
             keeps_shape: the batch has batch_size rows, results or not.
         """
         self._keeps_shape = keeps_shape
         if rows > 0:
-            return self._result(rows)
+            return self._result_as(convert, rows)
         if rows == lib.PP_ERR_ENV:
             self._raise_failed()
         raise_error(rows, self._error)
 
     def _result(self, rows: int) -> NamedBatch:
+        batch: NamedBatch = self._result_as(self._to_named, rows)
+        return batch
+
+    def _result_as(self, convert: Callable[[Views], T], rows: int) -> T:
+        """Takes the batch and ends the receive; after an exception of `convert` it is not taken."""
         ring = self._ring
         views = ring.oldest.views
         if not self._keeps_shape:
             views = [array[:rows].view for array in ring.oldest.arrays]
-        batch = self._to_named(views)
+        result = convert(views)
         ring.swap()
         self._receive_state = IDLE
-        return batch
-
-    def _converted(self, convert: Callable[[Views], T], batch: NamedBatch) -> T:
-        """Returns the result of `convert` for a batch."""
-        return cast("T", batch) if convert is self._to_named else convert_batch(convert, batch)
+        return result
 
     def _failed(self) -> tuple[list[int], int]:
         """Returns the ids of the environments that failed in C's last batch, and its rows."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ class Block(Held):
         if not raw:
             raise MemoryError(f"no memory for a batch of {size} bytes: drop results you keep")
         # freed with its last array, which may outlive the pool
-        self.memory = ffi.gc(raw, lambda address: lib.pp_batch_free(address, size), size)
+        self.memory = freed(raw, size)
         super().__init__(np.frombuffer(memoryview(ffi.buffer(self.memory, size)), np.uint8))
         count = ffi.new("int32_t *")
         columns = lib.pp_pool_columns(pool, count)
@@ -90,6 +91,17 @@ class Block(Held):
         dtype, shape = type_of(column, types)
         raw: Array = self.owner[column.offset : column.offset + column.row_bytes * rows]
         return raw.view(dtype).reshape(rows, *shape)
+
+
+def freed(raw: CData, size: int) -> CData:
+    """Returns memory of C's of so many bytes that is freed when it is dropped.
+
+    That runs no code of Python's: an exception such as Ctrl-C that came in it would be printed and
+    lost.
+    """
+    call = map(lib.pp_batch_free, (raw,), (size,))
+    # the address that it is called with becomes the default of `next`
+    return ffi.gc(raw, partial(next, call), size)
 
 
 class Ring:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -49,6 +49,8 @@ __all__ = [
     "check_count",
     "check_sizes",
 ]
+
+T = TypeVar("T")
 
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,
@@ -243,7 +245,8 @@ class Pool(BasePool):
         If it is refused, nothing was sent.
         """
         timeout = seconds(timeout)
-        return self._exchange(*self._reset_sender(env_ids, seed, options), timeout)
+        count, send = self._reset_sender(env_ids, seed, options)
+        return self._exchange(self._to_named, count, send, timeout)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
@@ -602,6 +605,18 @@ def _snapshots(states: Any) -> list[bytes]:
                 f"states[{i}]={quote(state)} is {kind}: give bytes, as get_state returns them"
             ) from None
     return kept
+
+
+def reset_as(
+    pool: Pool,
+    convert: Callable[[Views], T],
+    env_ids: Any,
+    seed: seeds.Seed,
+    options: Mapping[str, Any] | None,
+) -> T:
+    """Does what `Pool.reset` does, and returns the result of `convert`; see `Pool.step_as`."""
+    count, send = pool._reset_sender(env_ids, seed, options)
+    return pool._exchange(convert, count, send, None)
 
 
 def write_state(pool: Pool, env_id: int, address: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parallel_pool._engine.arguments import usable_memory
-from parallel_pool._engine.buffers import Array, Block
+from parallel_pool._engine.buffers import Array, Block, freed
 from parallel_pool._engine.error_slot import error_slot
 from parallel_pool._engine.held import Held
 from parallel_pool._engine.pool_checks import check_idle
@@ -66,7 +66,7 @@ class RolloutMemory(Held):
         if not raw:
             raise _no_room(size)
         # freed with its last array, which may outlive the pool
-        self.raw = ffi.gc(raw, lambda address: lib.pp_batch_free(address, size), size)
+        self.raw = freed(raw, size)
         super().__init__(np.frombuffer(memoryview(ffi.buffer(self.raw, size)), np.uint8))
         self.arrays = self._columns(pool, count)
         self.blocks = [self._block(step, batch_bytes) for step in range(1, count)]

@@ -532,7 +532,7 @@ class ProcessPool(EnvCalls):
         timeout = seconds(timeout)
         payloads, count, send = self._reset_sender(env_ids, seed, options, mask)
         with self._payloads(env_ids, payloads):
-            return self._exchange(count, send, timeout)
+            return self._exchange(self._to_named, count, send, timeout)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None = None

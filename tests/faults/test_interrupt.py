@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -110,6 +112,82 @@ def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
             batch = pool.recv()
         assert list(batch[count_column]) == [place, place]
     assert interrupted > 5
+
+
+@pytest.mark.parametrize("call", ["recv_as", "recv_as within", "step_as", "step_as within"])
+def test_interrupt_anywhere_in_a_conversion_loses_nothing(call: str) -> None:
+    """Also a second one, when the next call takes the batch that was left there."""
+    pool = Pool("test/Fault-v0", 2, num_threads=1)
+    count_column = [column.name for column in pool.columns].index("count")
+    pool.reset()
+    is_sent = call.startswith("recv")
+    timeout = 60.0 if call.endswith("within") else None
+    cuts: list[type[BaseException]] = []
+
+    def convert(views: Any) -> list[int]:
+        counts: list[int] = views[count_column]().tolist()
+        if cuts:
+            raise cuts.pop()
+        return counts.copy()
+
+    def receive() -> list[int]:
+        return pool.recv_as(convert, timeout)
+
+    def step() -> list[int]:
+        if is_sent:
+            return receive()
+        return pool.step_as(convert, np.zeros(2, np.int64), None, timeout)
+
+    def count() -> list[int]:
+        """Returns the counts of a step, however often it is interrupted."""
+        nonlocal again
+        if is_sent:
+            pool.send([0, 0])
+        try:
+            return Interrupter(place if not cuts else 10**6).run(step)
+        except KeyboardInterrupt:
+            if not pool.in_flight:
+                return step()
+        try:
+            return Interrupter(place).run(receive)
+        except KeyboardInterrupt:
+            again += 1
+        return receive()
+
+    again = 0
+    for place in range(1, 40):
+        assert count() == [2 * place - 1] * 2, f"place {place}"
+        cuts.append(KeyboardInterrupt)
+        assert count() == [2 * place] * 2, f"place {place}, after one in the conversion"
+    assert again > 20
+    pool.close()
+
+
+@pytest.mark.parametrize("kind", ["batch", "rollout"])
+def test_ctrl_c_while_memory_is_freed_is_not_lost(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exception in code of Python's that is called then would be printed and ignored."""
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    held: list[Any] = []
+    with Pool("test/Fault-v0", 2, num_threads=1) as pool:
+        held += [pool.reset()[0]] if kind == "batch" else RolloutMemory(pool, 4).arrays[:1]
+    first = int(held[0].ctypes.data)
+    del pool
+    gc.collect()
+    assert is_mapped(first)
+    with pytest.raises(KeyboardInterrupt):
+        Interrupter(1).run(held.clear)
+    assert not held and not ignored
+    assert not is_mapped(first)
+
+
+def is_mapped(address: int) -> bool:
+    """Returns whether this process has memory at an address."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    ranges = [line.split()[0].split("-") for line in lines]
+    return any(int(first, 16) <= address < int(end, 16) for first, end in ranges)
 
 
 SLOW = """

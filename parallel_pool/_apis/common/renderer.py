@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium
 import numpy as np
@@ -186,8 +186,26 @@ def make_env_renderer(
     return ReferenceRenderer(pool, reference, mode)
 
 
+class Drawn(NamedTuple):
+    """What has been drawn, and what the next picture depends on.
+
+    Attributes:
+        actions: of the last step.
+        has_acted: which of them led to the present states, bool (n,).
+        frames: of each environment, since the last call of `render`, in list modes.
+    """
+
+    actions: Array | None
+    has_acted: Array
+    frames: tuple[list[Any], ...]
+
+
 class Renderer:
-    """Draws on request, or after every reset and step ("human", and modes that end in "_list")."""
+    """Draws on request, or after every reset and step ("human", and modes that end in "_list").
+
+    Attributes:
+        drawn: until now; `of_reset` and `of_step` return what follows and change nothing.
+    """
 
     def __init__(
         self,
@@ -205,18 +223,15 @@ class Renderer:
         self._draws_always = self._is_list or mode == "human"
         mode = mode.removesuffix("_list")
         self._env_renderer = make_env_renderer(pool, reference, mode, options)
-        # of the last step, and which of them led to the present states
-        self._actions: Array | None = None
-        self._has_acted = np.zeros(pool.num_envs, np.bool_)
-        self._frames: list[list[Any]] = [[] for _ in range(pool.num_envs)]
+        nobody = np.zeros(pool.num_envs, np.bool_)
+        self.drawn = Drawn(None, nobody, tuple([] for _ in range(pool.num_envs)))
 
-    def after_reset(self, mask: Array) -> None:
+    def of_reset(self, mask: Array) -> Drawn:
         """Draws the first frames of environments that began an episode; mask: bool (n,)."""
-        self._has_acted &= ~mask
-        if self._draws_always:
-            self._begin(mask)
+        drawn = self.drawn._replace(has_acted=self.drawn.has_acted & ~mask)
+        return self._added(drawn, mask, ~mask) if self._draws_always else drawn
 
-    def after_step(self, actions: Any, restarted: Array) -> None:
+    def of_step(self, actions: Any, restarted: Array) -> Drawn:
         """Draws the frames of a step.
 
         Args:
@@ -224,36 +239,43 @@ class Renderer:
             restarted: bool (n,): environments whose observation begins a new episode.
         """
         # the caller may write to its array before the picture is drawn
-        self._actions = np.array(actions)
-        self._has_acted = ~restarted
-        if self._draws_always:
-            for env_id in np.flatnonzero(self._has_acted).tolist():
-                self._collect(env_id)
-            self._begin(restarted)
+        drawn = Drawn(np.array(actions), ~restarted, self.drawn.frames)
+        if not self._draws_always:
+            return drawn
+        every = np.ones(len(restarted), np.bool_)
+        return self._added(drawn, every, ~restarted)
 
-    def _begin(self, mask: Array) -> None:
-        for env_id in np.flatnonzero(mask).tolist():
-            self._frames[env_id] = []
-            self._collect(env_id)
+    def _added(self, drawn: Drawn, mask: Array, goes_on: Array) -> Drawn:
+        """Draws the environments of a mask, and adds the frames to those of episodes that go on."""
+        frames = list(drawn.frames)
+        # those that go on first
+        for env_id in np.flatnonzero(mask)[np.argsort(~goes_on[mask], kind="stable")].tolist():
+            frame = self._paint(drawn, env_id)
+            before = frames[env_id] if goes_on[env_id] else []
+            frames[env_id] = [*before, frame] if self._is_list else []
+        return drawn._replace(frames=tuple(frames))
 
-    def _collect(self, env_id: int) -> None:
-        frame = self._paint(env_id)
-        if self._is_list:
-            self._frames[env_id].append(frame)
+    def after_reset(self, mask: Array) -> None:
+        """Does what `of_reset` does, and keeps the result."""
+        self.drawn = self.of_reset(mask)
 
-    def _paint(self, env_id: int) -> Any:
-        actions = self._actions
-        if actions is None or not self._has_acted[env_id]:
+    def after_step(self, actions: Any, restarted: Array) -> None:
+        """Does what `of_step` does, and keeps the result."""
+        self.drawn = self.of_step(actions, restarted)
+
+    def _paint(self, drawn: Drawn, env_id: int) -> Any:
+        if drawn.actions is None or not drawn.has_acted[env_id]:
             return self._env_renderer.draw(env_id, None)
-        return self._env_renderer.draw(env_id, actions[env_id])
+        return self._env_renderer.draw(env_id, drawn.actions[env_id])
 
     def render(self) -> tuple[Any, ...]:
         """Returns a picture of each environment; in list modes, its frames since the last call."""
+        drawn = self.drawn
+        count = len(drawn.frames)
         if self._is_list:
-            frames = tuple(self._frames)
-            self._frames = [[] for _ in frames]
-            return frames
-        return tuple(map(self._paint, range(len(self._frames))))
+            self.drawn = drawn._replace(frames=tuple([] for _ in range(count)))
+            return drawn.frames
+        return tuple(self._paint(drawn, env_id) for env_id in range(count))
 
     def close(self) -> None:
         """Closes windows."""

@@ -128,7 +128,9 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         except BaseException as error:
             self._note_failure(error, RESET, request)
             raise
-        self._after_reset(options)
+        self._was_reset = True
+        if options:
+            reset_mask.remove(options)
         return result
 
     def reset_async(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
@@ -154,16 +156,13 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             parallel_pool.errors.BusyError: another thread is waiting.
         """
         result: Reset = self._wait_for(RESET, timeout, self._receive_reset)
-        self._after_reset(None)
+        # no function call since the pool has handed it over: Ctrl-C would lose it
+        self._was_reset = True
         return result
 
     def _checked_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> ResetRequest:
         was_reset = self._was_reset or self._is_interrupted
         return ResetRequest(seed, options, self.num_envs, was_reset)
-
-    def _after_reset(self, options: dict[str, Any] | None) -> None:
-        self._was_reset = True
-        reset_mask.remove(options)
 
     # --------------------------------------------------------------------------------- calls --
 
@@ -246,6 +245,7 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         except BaseException as error:
             self._note_failure(error, kind)
             raise
+        # no function call since then
         self._pending = None
         return result
 
@@ -265,7 +265,11 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             return
         if request is not None:
             self._request = request
-        is_open = self.pool.was_interrupted if kind != CALL else not isinstance(error, Exception)
+        is_cut = not isinstance(error, Exception)
+        is_open = is_cut
+        if kind != CALL:
+            # Ctrl-C may also have come before the pool was asked for its results
+            is_open = self.pool.was_interrupted or (is_cut and self.pool.in_flight > 0)
         if is_open and not is_refused:
             self._pending = kind
             self._is_interrupted = True

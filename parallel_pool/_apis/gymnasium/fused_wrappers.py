@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,64 @@ from parallel_pool._engine.buffers import Array, engine_indices
 from parallel_pool._engine.pool import Batch, Pool
 
 
+class Episodes(NamedTuple):
+    """What is known of the present episodes, arrays (n,).
+
+    Attributes:
+        returns: sums of rewards, float64.
+        lengths: in steps, int64.
+        starts: when they began, in seconds of `time.perf_counter`, float64.
+        counts: of the episodes that have ended, int64.
+    """
+
+    returns: Array
+    lengths: Array
+    starts: Array
+    counts: Array
+
+    def begin(self, mask: Array) -> None:
+        """Begins an episode in the environments of the mask."""
+        self.returns[mask] = 0
+        self.lengths[mask] = 0
+        self.starts[mask] = time.perf_counter()
+
+    def counted(self, rewards: Array, lengths: Array) -> Episodes:
+        """Returns them after a step; `lengths` are its columns, 0 after a reset."""
+        # 0 also at length 1: the batch of a reset that raised did not pass through here
+        returns = np.where(lengths <= 1, 0.0, self.returns) + rewards
+        now = lengths.astype(np.int64)
+        counted = Episodes(returns, now, self.starts.copy(), self.counts.copy())
+        began = lengths == 0
+        if began.any():
+            counted.starts[began] = time.perf_counter()
+        return counted
+
+
+class Fused(NamedTuple):
+    """A step as wrappers see it; nothing has changed until it is stored.
+
+    Attributes:
+        infos: of episodes that ended. (With SAME_STEP they belong in "final_info".)
+        raw_rewards: float64 (n,), in the batch.
+        rewards: what is to be there.
+        episodes: those of each recorder.
+        queued: appends to the queues of recorders when it is iterated, without code of Python's.
+        appended: an empty list, for what `queued` yields.
+    """
+
+    infos: dict[str, Any]
+    raw_rewards: Array
+    rewards: Array
+    episodes: tuple[Episodes, ...]
+    queued: Iterable[None]
+    appended: list[None]
+
+
 class EpisodeRecorder:
     """RecordEpisodeStatistics for all environments at once.
 
     Attributes:
         key: of its infos.
-        attributes: the wrapper's attributes by name; a tuple of one value per environment each.
     """
 
     def __init__(self, made_of: Statistics, num_envs: int, sees_truncation: bool) -> None:
@@ -32,65 +85,54 @@ class EpisodeRecorder:
         """
         self.key = made_of.key
         self._sees_truncation = sees_truncation
-        self._returns = np.zeros(num_envs)
-        self._lengths = np.zeros(num_envs, np.int64)
-        self._starts = np.full(num_envs, -1.0)
-        self._counts = np.zeros(num_envs, np.int64)
         self._queues = {
             name: [deque[Any](maxlen=made_of.buffer_length) for _ in range(num_envs)]
             for name in ("r", "l", "t")
         }
 
-    @property
-    def attributes(self) -> dict[str, tuple[Any, ...]]:
+    def attributes(self, episodes: Episodes) -> dict[str, tuple[Any, ...]]:
+        """Returns the wrapper's attributes by name; a tuple of one value per environment each."""
         return {
             "return_queue": tuple(self._queues["r"]),
             "length_queue": tuple(self._queues["l"]),
             "time_queue": tuple(self._queues["t"]),
-            "episode_count": tuple(self._counts.tolist()),
-            "episode_returns": tuple(self._returns.tolist()),
-            "episode_lengths": tuple(self._lengths.tolist()),
-            "episode_start_time": tuple(self._starts.tolist()),
+            "episode_count": tuple(episodes.counts.tolist()),
+            "episode_returns": tuple(episodes.returns.tolist()),
+            "episode_lengths": tuple(episodes.lengths.tolist()),
+            "episode_start_time": tuple(episodes.starts.tolist()),
         }
 
-    def begin(self, mask: Array) -> None:
-        """Begins an episode in the environments of the mask."""
-        self._returns[mask] = 0
-        self._lengths[mask] = 0
-        self._starts[mask] = time.perf_counter()
+    def end(
+        self, episodes: Episodes, ends: tuple[Array, Array], queued: list[tuple[deque[Any], Any]]
+    ) -> dict[str, Any]:
+        """Returns infos of the episodes that have ended for this wrapper (see sees_truncation).
 
-    def count(self, rewards: Array, lengths: Array) -> None:
-        """Adds a step's rewards; `lengths` are the episodes' steps so far, 0 after a reset."""
-        began = lengths == 0
-        if began.any():
-            self.begin(began)
-        # also at length 1: the batch of a reset that raised did not pass through here
-        self._returns[lengths <= 1] = 0
-        self._returns += rewards
-        np.copyto(self._lengths, lengths)
-
-    def end(self, terminated: Array, truncated: Array) -> dict[str, Any]:
-        """Returns infos of the episodes that have ended for this wrapper (see sees_truncation)."""
+        Args:
+            episodes: after the step; those that ended are counted.
+            ends: which were terminated, and which truncated.
+            queued: gets queues and what is to be appended to each.
+        """
+        terminated, truncated = ends
         ended = terminated | truncated if self._sees_truncation else terminated
         infos: dict[str, Any] = {}
         if not ended.any():
             return infos
         now = time.perf_counter()
-        episodes = {
-            "r": self._returns[ended],
-            "l": self._lengths[ended],
+        found = {
+            "r": episodes.returns[ended],
+            "l": episodes.lengths[ended],
             # NumPy does not always round as Python does
-            "t": np.array([round(now - start, 6) for start in self._starts[ended].tolist()]),
+            "t": np.array([round(now - start, 6) for start in episodes.starts[ended].tolist()]),
         }
-        self._starts[ended] = now
-        self._counts[ended] += 1
+        episodes.starts[ended] = now
+        episodes.counts[ended] += 1
         info: dict[str, Any] = {}
         env_ids = np.flatnonzero(ended).tolist()
-        for name, values in episodes.items():
+        for name, values in found.items():
             # each mask is a copy: users may write to it
             put(info, name, spread(values, ended), ended.copy())
             for env_id, value in zip(env_ids, values.tolist(), strict=True):
-                self._queues[name][env_id].append(value)
+                queued.append((self._queues[name][env_id], value))
         infos[self.key], infos[f"_{self.key}"] = info, ended
         return infos
 
@@ -99,6 +141,9 @@ class FusedWrappers:
     """The wrappers of a chain that act on a step, applied to one pool's batches.
 
     Time limits do not: the smallest of them is the pool's own limit.
+
+    Attributes:
+        episodes: those of each recorder.
     """
 
     def __init__(self, chain: Chain, pool: Pool, own_limit: int | None) -> None:
@@ -128,36 +173,55 @@ class FusedWrappers:
             else:
                 self._layers.append(layer)
         self._recorders = [each for each in self._layers if isinstance(each, EpisodeRecorder)]
+        self.episodes: tuple[Episodes, ...] = tuple(
+            Episodes(
+                np.zeros(pool.num_envs),
+                np.zeros(pool.num_envs, np.int64),
+                np.full(pool.num_envs, -1.0),
+                np.zeros(pool.num_envs, np.int64),
+            )
+            for _ in self._recorders
+        )
 
     def __bool__(self) -> bool:
         """Whether any wrapper acts on a step."""
         return bool(self._layers)
 
     def begin(self, mask: Array) -> None:
-        """Begins an episode in the environments of the mask, which the caller has reset."""
-        for recorder in self._recorders:
-            recorder.begin(mask)
+        """Begins an episode in the environments of the mask, which the caller has reset.
 
-    def step(self, batch: Batch) -> dict[str, Any]:
-        """Applies the wrappers to a step of all environments; changes rewards in place.
-
-        Returns:
-            Infos of episodes that ended. (With SAME_STEP they belong in "final_info".)
+        May be called again.
         """
-        rewards, lengths = batch[self._reward], batch[self._length]
-        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        for episodes in self.episodes:
+            episodes.begin(mask)
+
+    def step(self, batch: Batch) -> Fused:
+        """Returns what the wrappers make of a step of all environments; see `take`."""
+        raw_rewards, lengths = batch[self._reward], batch[self._length]
+        ends = batch[self._terminated], batch[self._truncated]
         # the vector environment resets outside the wrappers: they do not see the reset row's reward
         stepped = lengths > 0
         infos: dict[str, Any] = {}
+        rewards = raw_rewards
+        before, after = iter(self.episodes), list[Episodes]()
+        queued: list[tuple[deque[Any], Any]] = []
         for layer in self._layers:
             if isinstance(layer, Clip):
-                np.copyto(rewards, layer.clip(rewards), where=stepped)
+                rewards = np.where(stepped, layer.clip(rewards), rewards)
             else:
-                layer.count(rewards, lengths)
-                infos.update(layer.end(terminated, truncated))
-        if self._resets_at_once and self._recorders:
-            self.begin(terminated | truncated)
-        return infos
+                episodes = next(before).counted(rewards, lengths)
+                infos.update(layer.end(episodes, ends, queued))
+                if self._resets_at_once:
+                    episodes.begin(ends[0] | ends[1])
+                after.append(episodes)
+        appends = map(deque.append, *zip(*queued, strict=True)) if queued else ()
+        return Fused(infos, raw_rewards, rewards, tuple(after), appends, [])
+
+    def take(self, fused: Fused) -> None:
+        """Stores a step, and writes the rewards to its batch."""
+        fused.raw_rewards[:] = fused.rewards
+        fused.appended[:] = fused.queued
+        self.episodes = fused.episodes
 
     def attribute(self, name: str) -> tuple[Any, ...] | None:
         """Returns an attribute of the outermost wrapper that has it, None if none has it.
@@ -166,7 +230,7 @@ class FusedWrappers:
         """
         if not self._recorders:
             return None
-        return self._recorders[-1].attributes.get(name)
+        return self._recorders[-1].attributes(self.episodes[-1]).get(name)
 
 
 def _check_key(key: str, pool: Pool) -> None:

@@ -22,13 +22,13 @@ from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
-from parallel_pool._apis.gymnasium.fused_wrappers import FusedWrappers
+from parallel_pool._apis.gymnasium.fused_wrappers import Fused, FusedWrappers
 from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
-from parallel_pool._engine.pool import Batch, Pool, Views
+from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
 from parallel_pool._engine.pool_checks import check_reset, check_usable
 from parallel_pool._engine.sharing import is_shared
 from parallel_pool._engine.trees import map_leaves, names_of, nest
@@ -54,6 +54,24 @@ class Sent(NamedTuple):
 
     actions: Any
     dtypes: DTypes
+
+
+class Outcome(NamedTuple):
+    """A step's result, and what it changes here once the pool has handed it over.
+
+    Attributes:
+        step: the result.
+        ended: for the next step, whether its rows are resets, bool (n,).
+        fused: what wrappers have made of it; None if there are none.
+        drawn: its pictures; None without a renderer, and if drawing failed.
+        failure: the exception of that.
+    """
+
+    step: Step
+    ended: Array
+    fused: Fused | None
+    drawn: renderer.Drawn | None
+    failure: Exception | None
 
 
 def plain_step(views: Views) -> Step:
@@ -258,8 +276,16 @@ class NativeVectorEnv(AsyncCalls):
             self._check_reset(request)
             self._drop_results()
         others = self._observe_others(request.mask)
-        batch = self.pool.reset(env_ids, seed=chosen, options=request.options)
-        return self._reset_result(request, batch, others)
+        self._others = others
+
+        def convert(views: Views) -> tuple[Reset, Exception | None]:
+            return self._reset_result(request, all_arrays(views))
+
+        result, failure = reset_as(self.pool, convert, env_ids, chosen, request.options)
+        self._others = None
+        if failure is not None:
+            raise failure
+        return result
 
     def _send_reset(self, request: ResetRequest) -> None:
         env_ids, chosen = _chosen(request)
@@ -268,11 +294,21 @@ class NativeVectorEnv(AsyncCalls):
         self._others = others
 
     def _receive_reset(self, timeout: float | None) -> Reset:
-        batch = self.pool.recv(timeout=timeout)
-        return self._reset_result(self._request, batch, self._others)
+        def convert(views: Views) -> tuple[Reset, Exception | None]:
+            return self._reset_result(self._request, all_arrays(views))
 
-    def _reset_result(self, request: ResetRequest, batch: Batch, others: Any) -> Reset:
-        mask = request.mask
+        result, failure = self.pool.recv_as(convert, timeout)
+        self._others = None
+        if failure is not None:
+            raise failure
+        return result
+
+    def _reset_result(self, request: ResetRequest, batch: Batch) -> tuple[Reset, Exception | None]:
+        """Returns a reset's result, and the exception of its pictures if there was one.
+
+        May be called again: Ctrl-C may come before its result is stored.
+        """
+        mask, others = request.mask, self._others
         observations = self._arrays(batch)
         if mask is None:
             mask = np.ones(self.num_envs, np.bool_)
@@ -286,9 +322,13 @@ class NativeVectorEnv(AsyncCalls):
             self._fused.begin(mask)
         if not self._was_reset:
             self._plain_step = self.pool.step_as if self._is_plain() else None
+        failure = None
         if self._renderer is not None:
-            self._renderer.after_reset(mask)
-        return observations, infos
+            try:
+                self._renderer.after_reset(mask)
+            except Exception as error:
+                failure = error
+        return (observations, infos), failure
 
     def step(self, actions: Any) -> Step:
         """Steps every environment, or resets it according to the autoreset mode.
@@ -316,7 +356,11 @@ class NativeVectorEnv(AsyncCalls):
                 step: Step = self._plain_step(plain_step, actions)
                 return step
             self._check_can_step()
-            batch = self.pool.step(self._rows(actions))
+
+            def convert(views: Views) -> Outcome:
+                return self._outcome(all_arrays(views), self._sent_of(actions))
+
+            return self._taken(self.pool.step_as, convert, self._rows(actions))
         except BaseException as error:
             self._note_failure(error, STEP)
             if self._is_interrupted:
@@ -324,7 +368,6 @@ class NativeVectorEnv(AsyncCalls):
             if isinstance(error, StateError):
                 self._explain(error)
             raise
-        return self._result(batch, self._sent_of(actions))
 
     def _send_step(self, actions: Any) -> None:
         try:
@@ -337,7 +380,33 @@ class NativeVectorEnv(AsyncCalls):
         self._sent = self._sent_of(copying.copy(actions))
 
     def _receive_step(self, timeout: float | None) -> Step:
-        return self._result(self.pool.recv(timeout=timeout), self._sent)
+        def convert(views: Views) -> Outcome:
+            return self._outcome(all_arrays(views), self._sent)
+
+        return self._taken(self.pool.recv_as, convert, timeout)
+
+    def _taken(
+        self,
+        receive: Callable[[Callable[[Views], Outcome], Any], Outcome],
+        convert: Callable[[Views], Outcome],
+        argument: Any,
+    ) -> Step:
+        """Returns the step of the outcome of `receive(convert, argument)`, a method of the pool."""
+        outcome = receive(convert, argument)
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
+        self._ended = outcome.ended
+        fused, wrappers = outcome.fused, self._fused
+        if fused is not None and wrappers is not None:
+            # as `FusedWrappers.take` does
+            fused.raw_rewards[:] = fused.rewards
+            fused.appended[:] = fused.queued
+            wrappers.episodes = fused.episodes
+        if outcome.drawn is not None and self._renderer is not None:
+            self._renderer.drawn = outcome.drawn
+        if outcome.failure is not None:
+            raise outcome.failure
+        return outcome.step
 
     def _rows(self, actions: Any) -> Any:
         """Returns actions as the pool takes them: (n, k) for a tuple of k arrays."""
@@ -390,30 +459,38 @@ class NativeVectorEnv(AsyncCalls):
         dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
         return Sent(None if self._renderer is None else actions, dtypes)
 
-    def _result(self, batch: Batch, sent: Sent) -> Step:
-        """Returns a step's result, infos included."""
+    def _outcome(self, batch: Batch, sent: Sent) -> Outcome:
+        """Returns a step's result, infos included, and what it changes; changes nothing itself."""
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         ended = terminated | truncated
         infos: dict[str, Any] = {}
-        episodes = {} if self._fused is None else self._fused.step(batch)
+        fused = None if self._fused is None else self._fused.step(batch)
+        episodes = {} if fused is None else fused.infos
         dtypes = sent.dtypes
-        restarted = self._ended
+        restarted = next_ended = self._ended
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended | self._ended
-            self._ended = self._none_ended
+            next_ended = self._none_ended
             if ended.any():
                 infos = self._final(batch, ended, dtypes)
                 infos["final_info"] = in_order_of_rows(infos["final_info"] | episodes)
                 episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
-            self._ended = ended
+            next_ended = ended
         infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
         if len(infos) > 2 and (episodes or self._infos.is_partial or restarted.any()):
             infos = in_order_of_rows(infos)
+        drawn = failure = None
         if self._renderer is not None:
-            self._renderer.after_step(sent.actions, restarted)
-        return self._observations(batch), batch[self._reward], terminated, truncated, infos
+            try:
+                drawn = self._renderer.of_step(sent.actions, restarted)
+            except Exception as error:
+                failure = error
+        # its rewards are changed when the outcome is taken
+        rewards = batch[self._reward] if fused is None else fused.raw_rewards
+        step = self._observations(batch), rewards, terminated, truncated, infos
+        return Outcome(step, next_ended, fused, drawn, failure)
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
@@ -518,7 +595,7 @@ class NativeVectorEnv(AsyncCalls):
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended |= batch[self._terminated] | batch[self._truncated]
         if self._fused is not None:
-            self._fused.step(batch)
+            self._fused.take(self._fused.step(batch))
 
     # ------------------------------------------------------------------------------ pictures --
 

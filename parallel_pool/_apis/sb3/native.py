@@ -22,7 +22,7 @@ from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
-from parallel_pool._engine.pool import Batch, Pool, check_count
+from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, check_count
 from parallel_pool._engine.pool_checks import check_reset, check_usable
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
@@ -205,16 +205,30 @@ class NativeBackend:
             self._actions = np.array(actions)
 
     def receive(self) -> Step:
+        def convert(views: Views) -> tuple[Step, renderer.Drawn | None, Exception | None]:
+            return self._result(all_arrays(views))
+
         try:
-            batch = self.pool.recv()
+            step, drawn, failure = self.pool.recv_as(convert)
         except EnvError as error:
-            error.batch = self._result(error.batch)
+            error.batch, drawn, _ = self._result(error.batch)
+            if drawn is not None and self._renderer is not None:
+                self._renderer.drawn = drawn
             self._failed = error.env_ids
             raise
-        return self._result(batch)
+        # no function call from here on: Python handles signals after each
+        self._failed = ()
+        if drawn is not None and self._renderer is not None:
+            self._renderer.drawn = drawn
+        if failure is not None:
+            raise failure
+        return step
 
-    def _result(self, batch: Batch) -> Step:
-        """Returns a step's result, infos included."""
+    def _result(self, batch: Batch) -> tuple[Step, renderer.Drawn | None, Exception | None]:
+        """Returns a step's result, infos included, its pictures, and the exception of these.
+
+        May be called again for the same batch: Ctrl-C may come before its result is stored.
+        """
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         dones = terminated | truncated
         infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
@@ -227,20 +241,24 @@ class NativeBackend:
             # for these the step was a reset
             for env_id in self._failed:
                 infos[env_id] = self._infos.of_end(batch, env_id, False, self._dtypes)
-            restarted, self._failed = [*restarted, *self._failed], ()
+            restarted = [*restarted, *self._failed]
         for env_id in restarted:
             self.reset_infos[env_id] = self._infos.of_reset(batch, env_id)
+        drawn = failure = None
         if self._renderer is not None:
             mask = np.zeros(self.num_envs, np.bool_)
             mask[restarted] = True
-            self._renderer.after_step(self._actions, mask)
+            try:
+                drawn = self._renderer.of_step(self._actions, mask)
+            except Exception as error:
+                failure = error
         observations = self._observations(batch)
         if self._masks.are_known:
             now: list[dict[str, Any]] = list(infos)
             for env_id in restarted:
                 now[env_id] = self.reset_infos[env_id]
             self._masks.take(observations, now)
-        return observations, batch[self._reward], dones, infos
+        return (observations, batch[self._reward], dones, infos), drawn, failure
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""

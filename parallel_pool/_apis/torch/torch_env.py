@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._apis.torch.torch_rollouts import TorchRolloutBuffer
@@ -16,13 +18,22 @@ if TYPE_CHECKING:
     import torch
 
 
+# whose results, left by Ctrl-C, a call returns
+TAKES = {
+    "recv": ("recv", "step", "reset"),
+    "step_wait": ("step_wait", "step"),
+    "reset_wait": ("reset_wait", "reset"),
+}
+
+
 class TorchEnv(Uncopied):
     """Environments whose `reset`, `step`, `send` and `recv` take and return tensors, as do the
     halves of `step` and `reset`: `step_async`, `step_wait`, `reset_async` and `reset_wait`.
 
     On the CPU a tensor shares the memory of the array that the environments return: nothing is
     copied. On another device it is a copy there. Like the array it is yours, and never changes
-    afterwards. All else is as in `envs`, whose attributes this object has.
+    afterwards. All else is as in `envs`, whose attributes this object has. After Ctrl-C, `recv`,
+    `step_wait` or `reset_wait` returns the result that the call would have returned.
 
     Attributes:
         envs: the environments.
@@ -53,12 +64,17 @@ class TorchEnv(Uncopied):
                     " Pool, a vector environment, or what parallel_pool.make returns"
                 )
         self.envs = envs
+        # what a call of that name has got from the environments, and Ctrl-C has kept from the
+        # caller: one result, or none
+        self._left: list[Any] = []
+        self._left_by = ""
         self._transfers = transfers_to(device)
         self.device: torch.device = self._transfers.device
 
     def reset(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `reset` of the environments returns, as tensors."""
-        return self._result(self.envs.reset, arguments, keywords)
+        self._left = []
+        return self._received("reset", self.envs.reset, arguments, keywords)
 
     def step(self, actions: Any, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `step` of the environments returns, as tensors.
@@ -73,34 +89,40 @@ class TorchEnv(Uncopied):
             Exception: as of the environments; the `batch` of an `EnvError` has tensors, also where
                 that is the cause of the exception.
         """
-        return self._result(self.envs.step, (actions, *arguments), keywords)
+        self._left = []
+        return self._received("step", self.envs.step, (actions, *arguments), keywords)
 
     def send(self, actions: Any, *arguments: Any, **keywords: Any) -> None:
         """Does what `send` of the environments does; see `step`."""
+        if not getattr(getattr(self.envs, "pool", self.envs), "is_async", False):
+            self._left = []
         self._result(self.envs.send, (actions, *arguments), keywords)
 
     def recv(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `recv` of the environments returns, as tensors."""
-        return self._result(self.envs.recv, arguments, keywords)
+        return self._received("recv", self.envs.recv, arguments, keywords)
 
     def step_async(self, actions: Any) -> None:
         """Does what `step_async` of the environments does; see `step`."""
+        self._left = []
         self._result(self.envs.step_async, (actions,), {})
 
     def step_wait(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `step_wait` of the environments returns, as tensors."""
-        return self._result(self.envs.step_wait, arguments, keywords)
+        return self._received("step_wait", self.envs.step_wait, arguments, keywords)
 
     def reset_async(self, *arguments: Any, **keywords: Any) -> None:
         """Does what `reset_async` of the environments does."""
+        self._left = []
         self._result(self.envs.reset_async, arguments, keywords)
 
     def reset_wait(self, *arguments: Any, **keywords: Any) -> Any:
         """Returns what `reset_wait` of the environments returns, as tensors."""
-        return self._result(self.envs.reset_wait, arguments, keywords)
+        return self._received("reset_wait", self.envs.reset_wait, arguments, keywords)
 
     def async_reset(self, *arguments: Any, **keywords: Any) -> None:
         """Does what `async_reset` of the environments does."""
+        self._left = []
         self._result(self.envs.async_reset, arguments, keywords)
 
     def rollout(self, steps: int, *, frames: bool = False) -> TorchRolloutBuffer:
@@ -120,6 +142,16 @@ class TorchEnv(Uncopied):
                 " make_gymnasium returns"
             )
         return TorchRolloutBuffer(self.envs.rollout(steps, frames=frames), self._transfers)
+
+    def _received(self, name: str, call: Any, arguments: Any, keywords: Any) -> Any:
+        """Returns what a call that receives returns, or what the last one has left."""
+        if not self._left or self._left_by not in TAKES.get(name, ()):
+            self._left, self._left_by = [], name
+            self._result(partial(_keep, self._left, call), arguments, keywords)
+        result = self._transfers.tensors(self._left[0])
+        # no function call from here on: Python handles signals after each
+        self._left = []
+        return result
 
     def _result(self, call: Any, arguments: Any, keywords: Any) -> Any:
         transfers = self._transfers
@@ -160,3 +192,8 @@ class TorchEnv(Uncopied):
 
     def __repr__(self) -> str:
         return f"TorchEnv({self.envs!r})"
+
+
+def _keep(left: list[Any], call: Any, *arguments: Any, **keywords: Any) -> None:
+    """Puts the result of a call into a list, in one step: no exception can come between the two."""
+    left[:] = starmap(partial(call, *arguments, **keywords), [()])

@@ -113,7 +113,7 @@ def test_a_native_wait_that_times_out_can_be_repeated(monkeypatch: pytest.Monkey
         raise PoolTimeoutError("late")
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.pool, "recv", lambda **_: late())
+        patch.setattr(env.pool, "recv_as", late)
         with pytest.raises(VectorTimeoutError):
             env.step_wait(timeout=0)
     assert_same(env.step_wait(), twin.step(ACTIONS), "step")
@@ -130,14 +130,14 @@ def test_an_interrupted_native_step_can_be_waited_for_or_dropped(
     def raise_interrupt(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    def interrupt(*actions: Any) -> None:
-        env.pool.send(*actions)
+    def interrupt(_: Any, actions: Any) -> None:
+        env.pool.send(actions)
         patch.setattr(base_pool, "receive", raise_interrupt)
         env.pool.recv()
 
     for is_dropped in (False, True):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(env.pool, "step", interrupt)
+            patch.setattr(env.pool, "step_as", interrupt)
             env.step(ACTIONS)
         with pytest.raises(AlreadyPendingCallError, match=r"step_wait\(\) first, or reset\(\)"):
             env.step(ACTIONS)

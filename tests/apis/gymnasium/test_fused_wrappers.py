@@ -26,6 +26,7 @@ from gymnasium.wrappers import (
 
 import parallel_pool
 from parallel_pool._apis.common import env_specs
+from parallel_pool._apis.gymnasium import native_vector_env
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
 from tests.support.fusion_cases import MODES, clip
@@ -245,13 +246,14 @@ def test_infos_are_the_callers_own() -> None:
     env.close()
 
 
-def calls_of_step(chain: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Returns which methods of the pool a step of the environment calls."""
+def calls_of_step(chain: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Returns which methods of the pool a step of the environment calls, and what `step_as` is to
+    make of its arrays."""
     env = parallel_pool.make_vec("CartPole-v1", 2, wrappers=chain)
-    calls: list[str] = []
+    calls: list[Any] = []
 
     def noted(name: str, method: Any, *args: Any, **kwargs: Any) -> Any:
-        calls.append(name)
+        calls.append((name, args[0]))
         return method(*args, **kwargs)
 
     for name in ("step", "step_as"):
@@ -267,8 +269,9 @@ def test_plain_steps_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no wrapper acts on a step, the pool's own step is used."""
     chains: list[Any] = [None, [], [limit(3)], [PassiveEnvChecker, OrderEnforcing]]
     for chain in chains:
-        assert calls_of_step(chain, monkeypatch) == ["step_as"]
-    assert calls_of_step([clip], monkeypatch) == ["step", "step_as"]
+        assert calls_of_step(chain, monkeypatch) == [("step_as", native_vector_env.plain_step)]
+    ((name, convert),) = calls_of_step([clip], monkeypatch)
+    assert name == "step_as" and convert is not native_vector_env.plain_step
 
 
 # --------------------------------------------------------------------------------- when it fails --
@@ -349,13 +352,12 @@ def test_failure_of_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
     env = parallel_pool.make_vec("Pendulum-v1", 2, wrappers=[record], max_episode_steps=3)
     env.reset(seed=1)
     env.step(np.ones((2, 1)))
-    reset = env.pool.reset
 
-    def fail(*args: Any, **kwargs: Any) -> Any:
-        raise EnvError("made up", (0,), reset(*args, **kwargs))
+    def fail(pool: Any, convert: Any, *args: Any) -> Any:
+        raise EnvError("made up", (0,), pool.reset(*args[:1], seed=args[1], options=args[2]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.pool, "reset", fail)
+        patch.setattr(native_vector_env, "reset_as", fail)
         with pytest.raises(EnvError):
             env.reset()
     rewards = sum(env.step(np.ones((2, 1)))[1] for _ in range(2))

@@ -31,6 +31,7 @@ import parallel_pool
 from parallel_pool._engine import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import StateError
+from tests.faults.test_interrupt import Interrupter
 from tests.support.same import assert_same, leaves
 from tests.support.sampling import sampled, thinned
 from tests.support.sb3_cases import (
@@ -466,3 +467,26 @@ def test_evaluate_policy_accepts_it() -> None:
         assert results[0] == results[1]
         with pytest.warns(UserWarning, match="Monitor"):
             evaluate_policy(Left(), both[1], 2)
+
+
+def test_ctrl_c_in_step_wait_loses_nothing() -> None:
+    options: dict[str, Any] = {"max_episode_steps": 2, "num_threads": 1}
+    ours, twin = (PoolVecEnv("CartPole-v1", 2, seed=1, **options) for _ in range(2))
+    actions = np.array([0, 1])
+    assert_same(ours.reset(), twin.reset(), "reset")
+    calm = place = 0
+    # steps that end episodes, and those that do not, have other places
+    while calm < 4:
+        place += 1
+        for turn in range(2):
+            ours.step_async(actions)
+            try:
+                result = Interrupter(place).run(ours.step_wait)
+                calm += 1
+            except KeyboardInterrupt:
+                result, calm = ours.step_wait(), 0
+            assert_same(result, twin.step(actions), f"place {place}, turn {turn}")
+            assert_same(ours.reset_infos, twin.reset_infos, f"infos, place {place}, turn {turn}")
+    assert place > 20
+    ours.close()
+    twin.close()

@@ -11,12 +11,14 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.error import NoAsyncCallError
 from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.torch import TorchEnv
-from parallel_pool.errors import EnvError
+from parallel_pool.errors import EnvError, StateError
+from tests.faults.test_interrupt import Interrupter
 from tests.support.same import assert_same
 
 IDS = ["CartPole-v1", "Pendulum-v1", "Pong-v5", "Ant-v5", "mpe/simple_tag_v3"]
@@ -294,3 +296,42 @@ def test_rollouts_are_tensors_of_the_memory_that_is_written() -> None:
 def test_pools_have_no_rollouts() -> None:
     with Pool("CartPole-v1", 3) as pool, pytest.raises(TypeError, match="make_vec"):
         TorchEnv(pool).rollout(8)
+
+
+# -------------------------------------------------------------------------------------- Ctrl-C --
+
+
+@pytest.mark.parametrize("api", ["pool", "vector"])
+def test_ctrl_c_while_results_become_tensors_loses_none(api: str) -> None:
+    def made() -> Any:
+        if api == "pool":
+            return Pool("test/Fault-v0", 2, num_threads=1)
+        return parallel_pool.make_vec("test/Fault-v0", 2, backend="native", num_threads=1)
+
+    with closing(made()) as twin, TorchEnv(made()) as envs:
+        envs.reset(seed=1)
+        twin.reset(seed=1)
+        is_pool = api == "pool"
+        send = envs.send if is_pool else envs.step_async
+        receive = envs.recv if is_pool else envs.step_wait
+        actions = torch.zeros(2, dtype=torch.int64)
+        place, is_cut = 0, True
+        while is_cut:
+            place += 1
+            send(actions)
+            try:
+                result, is_cut = Interrupter(place).run(receive), False
+            except KeyboardInterrupt:
+                result, is_cut = receive(), True
+            assert_same(numbers(result), twin.step(numbers(actions)), f"place {place}")
+            try:
+                result = Interrupter(place).run(envs.step, actions)
+            except KeyboardInterrupt:
+                is_cut = True
+                try:
+                    result = receive()
+                except (StateError, NoAsyncCallError):
+                    # it was not sent
+                    result = envs.step(actions)
+            assert_same(numbers(result), twin.step(numbers(actions)), f"step, place {place}")
+    assert place > 20
