@@ -90,6 +90,25 @@ def test_wrong_arguments_are_named(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "wrong", [("nosuch",), ("--read", "none.json"), ("--budget", "0"), ("--fast",)]
+)
+@pytest.mark.parametrize("options", [(), ("--out", "other/results")])
+def test_wrong_arguments_of_a_benchmark_make_no_folder(
+    options: Sequence[str],
+    wrong: Sequence[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as error:
+        cli.main(["bench", "--quick", *options, *wrong])
+    assert error.value.code == 2
+    assert wrong[0] in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("command", ["demo", "bench"])
 def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as error:
