@@ -199,9 +199,11 @@ def prove_atari(options: argparse.Namespace) -> int:
 
     jobs = options.jobs or lib.pp_usable_cores(ffi.NULL)
     if options.carry is not None:
-        # it needs pyelftools, which developers have
-        from parallel_pool._prove_atari import carry
-
+        try:
+            from parallel_pool._prove_atari import carry
+        except ModuleNotFoundError as error:
+            # developers have it
+            return missing(error.name or str(error), "prove-atari --carry", package="pyelftools")
         return carry.run(options.carry, jobs)
     return run_proof(
         Request(

@@ -127,6 +127,17 @@ def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     assert line.endswith("pip install 'parallel_pool[demo]'")
 
 
+@pytest.mark.slow
+def test_carry_names_a_missing_package() -> None:
+    done = run("elftools", "prove-atari", "--carry", "HEAD", code=WITHOUT)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line == (
+        "parallel_pool prove-atari --carry needs elftools, which is not installed: pip install"
+        " pyelftools"
+    )
+
+
 def test_demo_says_how_to_install_what_it_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
