@@ -16,6 +16,7 @@ from parallel_pool._engine import outputs
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._source import command as source
 from parallel_pool._testing import command as testing
+from parallel_pool._tracing.trace import MAX_SPANS
 from parallel_pool._translator import command as translator
 from parallel_pool._tuner import command as tuner
 
@@ -123,6 +124,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a trace for ui.perfetto.dev, in Chrome's format",
     )
+    profile.add_argument(
+        "--max-spans",
+        type=count,
+        default=MAX_SPANS,
+        metavar="N",
+        help="steps and calls that are kept of each pool, of 32 bytes each; its trace ends with"
+        f" more ({MAX_SPANS:,})",
+    )
     profile.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
     profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")
     tune = commands.add_parser("tune", help="finds the fastest sizes of a Python script's pools")
@@ -199,9 +208,11 @@ def prove_atari(options: argparse.Namespace) -> int:
 
     jobs = options.jobs or lib.pp_usable_cores(ffi.NULL)
     if options.carry is not None:
-        # it needs pyelftools, which developers have
-        from parallel_pool._prove_atari import carry
-
+        try:
+            from parallel_pool._prove_atari import carry
+        except ModuleNotFoundError as error:
+            # developers have it
+            return missing(error.name or str(error), "prove-atari --carry", package="pyelftools")
         return carry.run(options.carry, jobs)
     return run_proof(
         Request(
@@ -281,7 +292,7 @@ def run(arguments: Sequence[str] | None) -> int:
     if options.command == "profile":
         from parallel_pool._tracing import profile
 
-        return profile.run(options.script, options.arguments, options.out)
+        return profile.run(options.script, options.arguments, options.out, options.max_spans)
     if options.command == "prove-atari":
         check_proof(command, options)
         return prove_atari(options)

@@ -65,11 +65,21 @@ def signals_wait() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def missing(name: str, command: str, extra: str | None = None) -> int:
-    """Prints what to install, in one sentence; returns the exit status."""
+def missing(
+    name: str, command: str, extra: str | None = None, *, package: str | None = None
+) -> int:
+    """Prints what to install, in one sentence; returns the exit status.
+
+    Args:
+        name: of the module that is missing.
+        command: that needs it.
+        extra: of this package that brings it; None for the command's name.
+        package: that brings it, if no extra does.
+    """
+    own = f"'parallel_pool[{extra or command}]'"
     print(
         f"parallel_pool {command} needs {name.partition('.')[0]}, which is not installed:"
-        f" pip install 'parallel_pool[{extra or command}]'",
+        f" pip install {package or own}",
         file=sys.stderr,
     )
     return 1

@@ -38,7 +38,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("scenes", nargs="*", metavar="SCENE", help="scenes to measure (all)")
     made.add_argument(
         "--out",
-        type=folder(RESULT, PAGE),
         default="out",
         metavar="FOLDER",
         help=f"where {RESULT} and {PAGE} go (out)",
@@ -83,9 +82,14 @@ def main(arguments: Sequence[str]) -> int:
         command.error(f"--read: measures nothing: leave out {' '.join(options.scenes)}")
     if not options.read and not Path("/proc/self/stat").exists():
         command.error("/proc/self/stat is missing, from which the players' CPU time is read")
+    try:
+        # made last: wrong arguments leave nothing behind
+        out = folder(RESULT, PAGE)(options.out)
+    except argparse.ArgumentTypeError as error:
+        command.error(f"argument --out: {error}")
     if options.read:
-        return show(options.read, options.out)
-    return measure(options.scenes or NAMES, options.budget, options.out)
+        return show(options.read, out)
+    return measure(options.scenes or NAMES, options.budget, out)
 
 
 def show(records: Sequence[Record], out: Path) -> int:

@@ -92,6 +92,8 @@ class BasePool(Uncopied):
     _is_local = False
     # of environments in Python
     _maker: Maker | None = None
+    # numbers of threads or workers that it could have instead; None: any
+    _choices: Sequence[int] | None = None
 
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
@@ -345,6 +347,7 @@ class BasePool(Uncopied):
             int(lib.pp_usable_cores(NULL)),
             self._is_local,
             self._maker,
+            self._choices,
         )
         return Trace(
             *(self._handle, self._trace_lock, setting, self._worker_pids, path),

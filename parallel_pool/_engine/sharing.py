@@ -13,6 +13,20 @@ def is_shared(pool: BasePool) -> bool:
     return pool._keeper.number > 0
 
 
+def is_used_by_programs(pool: BasePool) -> bool:
+    """Returns whether compiled programs have made calls of a pool.
+
+    Raises:
+        ClosedError, ForkedError: compiled programs may use it, but it is closed, or belongs to
+            another process.
+    """
+    if not is_shared(pool):
+        return False
+    # in a forked child C's lock may be held for ever
+    check_usable(pool)
+    return bool(lib.pp_xla_calls(pool._keeper.number))
+
+
 def share(pool: BasePool) -> int:
     """Lets compiled programs use a pool; returns the number by which they name it.
 

@@ -310,7 +310,7 @@ def _waiting(report: Report, model: Model) -> Advice | None:
         return None
     stepping = sum(report.busy.values()) * report.seconds
     idle = 1 - (sum(worker_cpu) + sum(report.record.core_waits)) / stepping if stepping else 0.0
-    if idle < IDLE or setting.batch_size < count:
+    if idle < IDLE or setting.batch_size < count or not setting.may_have(count):
         return None
     now = predict(model, model.num_threads, count)
     least = sum(worker_cpu) / (report.steps / count) / setting.cores
@@ -335,14 +335,14 @@ def _gains(report: Report, model: Model) -> list[Advice]:
     found = []
     name = f"num_{setting.unit}s"
     limit = min(setting.cores, setting.num_envs)
-    if setting.in_processes and not setting.is_local:
+    if setting.in_processes and not setting.is_local and setting.may_have(0):
         gain = now / predict(model._replace(overhead=0.0), 1, setting.num_envs)
         text = (
             f"num_workers=0, where your own process steps, is expected to be {gain:.2f} times as"
             " fast, but isolates nothing."
         )
         found.append(Advice(text, {name: 0}, gain))
-    if setting.num_threads < limit:
+    if setting.num_threads < limit and setting.may_have(limit):
         others = model._replace(overhead=WAKE) if setting.is_local else model
         gain = now / predict(others, limit, setting.num_envs)
         text = f"{name}={limit}, one for each core, is expected to be {gain:.2f} times as fast."
@@ -370,7 +370,7 @@ def _fewer(report: Report, model: Model) -> Advice | None:
         return now / predict(model, count, setting.num_envs)
 
     # more threads are hardly ever slower
-    counts = range(1, model.num_threads)
+    counts = [count for count in range(1, model.num_threads) if setting.may_have(count)]
     at = bisect.bisect_left(counts, True, key=lambda count: gain(count) >= MIN_SPEED_SHARE)
     if at == len(counts):
         return None

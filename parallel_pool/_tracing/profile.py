@@ -14,19 +14,22 @@ import numpy as np
 from parallel_pool._tracing import chrome, opened
 from parallel_pool._tracing.record import CALLS, RECEIVER, SENDER, Record, clipped, clipped_names
 from parallel_pool._tracing.report import Report
-from parallel_pool._tracing.trace import begin_shared
+from parallel_pool._tracing.trace import MAX_SPANS, begin_shared
 
 if TYPE_CHECKING:
     from parallel_pool._engine.base_pool import BasePool
     from parallel_pool._tracing.trace import Trace
 
 
-def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
+def run(
+    script: Path, arguments: Sequence[str], out: Path | None, max_spans: int = MAX_SPANS
+) -> int:
     """Runs a script as `__main__` and prints a report of each pool that it has used.
 
     Args:
         script, arguments: as on a command line.
         out: file for the trace; those of further pools get numbers: trace-2.json.
+        max_spans: of each pool, as for `BasePool.trace`.
 
     Returns:
         The exit status: 1 if a trace can't be written.
@@ -38,7 +41,7 @@ def run(script: Path, arguments: Sequence[str], out: Path | None) -> int:
     traces: list[Trace] = []
 
     def trace(pool: BasePool) -> None:
-        traces.append(begin_shared(pool.trace()))
+        traces.append(begin_shared(pool.trace(max_spans=max_spans)))
 
     before, pid = (sys.argv, list(sys.path)), os.getpid()
     sys.argv = [str(script), *arguments]

@@ -70,6 +70,8 @@ class Setting:
         cores: that the process may use.
         is_local: whether the caller does what else a worker process does, between its calls.
         maker: the class of environments in Python; None if it isn't known.
+        choices: numbers of threads or worker processes that the pool could have instead; None for
+            any. A pool whose resets are prepared has none, as each environment needs a worker.
     """
 
     name: str
@@ -80,11 +82,16 @@ class Setting:
     cores: int
     is_local: bool = False
     maker: Maker | None = field(default=None, compare=False, repr=False)
+    choices: Sequence[int] | None = field(default=None, repr=False)
 
     @property
     def unit(self) -> str:
         """What steps, in the singular."""
         return "worker" if self.in_processes else "thread"
+
+    def may_have(self, count: int) -> bool:
+        """Returns whether the pool could have this number of threads or workers instead."""
+        return self.choices is None or count in self.choices
 
 
 @dataclass

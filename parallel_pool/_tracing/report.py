@@ -357,7 +357,9 @@ class Report:
         if record.lost:
             lines.append(f"  {record.lost:,} spans found no room, so shares are too low")
         if record.is_cut:
-            lines.append("  only the first part of the trace: raise max_spans")
+            lines.append(
+                "  only the first part of the trace: raise max_spans (profile: --max-spans)"
+            )
         lines += ["", str(self.advice)]
         return "\n".join(lines)
 

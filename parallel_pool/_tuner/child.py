@@ -139,6 +139,7 @@ def _facts(report: Report) -> dict[str, Any]:
     return {
         "unit": setting.unit,
         "count": 0 if setting.is_local else setting.num_threads,
+        "choices": None if setting.choices is None else list(setting.choices),
         "num_envs": setting.num_envs,
         "cores": setting.cores,
         "outside": report.outside,

@@ -74,7 +74,9 @@ def _pools(facts: Mapping[str, Any]) -> list[dict[str, int]]:
             counts.add(count)
     counts |= {value for key, value in facts["change"].items() if key == name}
     least = 0 if name == "num_workers" else 1
-    tried = sorted(each for each in counts if least <= each <= count and each != facts["count"])
+    counts = {each for each in counts if least <= each <= count and each != facts["count"]}
+    choices = facts.get("choices")
+    tried = sorted(counts if choices is None else counts.intersection(choices))
     return [{}, *({name: each} for each in tried)]
 
 

@@ -24,6 +24,7 @@ from parallel_pool._workers.start.startup import Share
 
 if TYPE_CHECKING:
     from parallel_pool._engine.maker import Maker
+    from parallel_pool._workers.start.interpreter import Interpreter
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class PoolPlan:
         start_timeout: seconds in which a worker's environments must be made; None for no limit.
         shares: the environments of each worker, or of this process.
         spares: those of each spare lane, of which there is one for each branch.
+        choices: numbers of worker processes that a pool with these arguments could have instead.
     """
 
     env_fns: list[Callable[[], Any]]
@@ -59,6 +61,7 @@ class PoolPlan:
     start_timeout: float | None
     shares: list[Share]
     spares: list[Share]
+    choices: Sequence[int]
 
     @property
     def num_lanes(self) -> int:
@@ -82,8 +85,13 @@ def of(
     max_branches: int,
     episode_seeds: bool,
     prepare_resets: bool,
+    may_have_workers: bool,
 ) -> PoolPlan:
     """Checks the arguments of a `ProcessPool`, and returns what follows from them.
+
+    Args:
+        env_fns, num_workers and others: as for `ProcessPool`.
+        may_have_workers: whether worker processes can step the environments.
 
     Raises:
         TypeError, ValueError: an argument is wrong.
@@ -99,18 +107,26 @@ def of(
     reward = check_choice("reward_dtype", reward_dtype, REWARDS)
     on_death = _on_death(on_error, autoreset)
     limit, start_limit = check_timeouts(timeout, start_timeout)
+    for_workers = {
+        "timeout": timeout,
+        "start_timeout": start_timeout,
+        "start_method": start_method,
+        "python": python,
+    }
     if not workers:
-        check_local(
-            timeout=timeout,
-            start_timeout=start_timeout,
-            start_method=start_method,
-            python=python,
-        )
+        check_local(**for_workers)
     if spare:
         check_branches(workers, count)
     if prepare_resets:
         check_prepared(workers, count, episode_seeds, spare)
-    shares = _shared_out(fns, max(1, workers), python, spare > 0, prepare_resets)
+    pythons = interpreter.for_each(python, count)
+    choices: Sequence[int] = ()
+    if may_have_workers and not spare and not prepare_resets:
+        is_local = all(value is None for value in for_workers.values())
+        choices = _choices(pythons, least=0 if is_local else 1)
+    wanted = overrides.workers(workers, count)
+    workers = wanted if wanted in choices else workers
+    shares = _shared_out(fns, max(1, workers), pythons, spare > 0, prepare_resets)
     # with branches there is a lane for each environment; `Supervisor.adopt` puts in their own
     spares = [replace(shares[0], lane=own, first=own) for own in range(count, total)]
     return PoolPlan(
@@ -127,6 +143,7 @@ def of(
         start_timeout=start_limit,
         shares=shares,
         spares=spares,
+        choices=choices,
     )
 
 
@@ -134,14 +151,27 @@ def _check_workers(num_workers: int | None, num_envs: int, prepare_resets: bool)
     """Returns the number of worker processes; raises TypeError or ValueError."""
     most = num_envs if prepare_resets else min(lib.pp_usable_cores(ffi.NULL), num_envs)
     wanted = most if num_workers is None else num_workers
-    if not prepare_resets:
-        wanted = overrides.workers(wanted, num_envs)
     found = check_count("num_workers", wanted, 0, MAX_WORKERS)
     if found > num_envs:
         raise ValueError(
             f"num_workers={found} > num_envs={num_envs}: choose num_workers <= num_envs"
         )
     return found
+
+
+def _choices(pythons: Sequence[Interpreter | None], least: int) -> Sequence[int]:
+    """Returns the numbers of workers, from the least on, of which each has one interpreter."""
+    count = len(pythons)
+    borders = {i for i in range(1, count) if pythons[i] != pythons[i - 1]}
+    found = range(least, min(count, MAX_WORKERS) + 1)
+    if not borders:
+        return found
+    return [lanes for lanes in found if borders <= set(_cuts(count, max(1, lanes)))]
+
+
+def _cuts(count: int, lanes: int) -> list[int]:
+    """Returns the first environment of each lane, and the number of them all."""
+    return [count * lane // lanes for lane in range(lanes + 1)]
 
 
 def _on_death(on_error: str, autoreset: str) -> int:
@@ -162,14 +192,12 @@ def _on_death(on_error: str, autoreset: str) -> int:
 def _shared_out(
     fns: Sequence[Callable[[], Any]],
     lanes: int,
-    python: Any,
+    pythons: Sequence[Interpreter | None],
     may_branch: bool,
     has_standby: bool,
 ) -> list[Share]:
-    """Returns the environments of each lane; raises TypeError or ValueError for `python`."""
-    count = len(fns)
-    cuts = [count * lane // lanes for lane in range(lanes + 1)]
-    pythons = interpreter.for_each(python, count)
+    """Returns the environments of each lane; raises ValueError if one has several pythons."""
+    cuts = _cuts(len(fns), lanes)
     return [
         Share(lane, a, fns[a:b], interpreter.of_share(pythons[a:b], a), may_branch, has_standby)
         for lane, (a, b) in enumerate(itertools.pairwise(cuts))

@@ -86,6 +86,8 @@ class ProcessPool(EnvCalls):
 
     _holds = "processes"
 
+    # whether worker processes can step the environments
+    _may_have_workers = True
     # None if no environment can gain from another worker
     _step_waits: StepWaits | None = None
 
@@ -176,7 +178,9 @@ class ProcessPool(EnvCalls):
             max_branches=max_branches,
             episode_seeds=episode_seeds,
             prepare_resets=prepare_resets,
+            may_have_workers=self._may_have_workers,
         )
+        self._choices = plan.choices
         self.num_workers, self.autoreset, self.on_error = plan.num_workers, autoreset, on_error
         self._maker, self._reset_arguments = plan.maker, plan.reset_arguments
         self._keeps_types, self._seeds_episodes = keeps_types, episode_seeds

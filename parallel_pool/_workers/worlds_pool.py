@@ -39,6 +39,8 @@ class WorldsPool(ProcessPool):
     all environments. The object's `close` is called when the pool is closed or deleted.
     """
 
+    _may_have_workers = False
+
     _local: WorldsLane
 
     def __init__(self, worlds: Worlds, *, autoreset: str) -> None:

@@ -90,6 +90,25 @@ def test_wrong_arguments_are_named(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "wrong", [("nosuch",), ("--read", "none.json"), ("--budget", "0"), ("--fast",)]
+)
+@pytest.mark.parametrize("options", [(), ("--out", "other/results")])
+def test_wrong_arguments_of_a_benchmark_make_no_folder(
+    options: Sequence[str],
+    wrong: Sequence[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as error:
+        cli.main(["bench", "--quick", *options, *wrong])
+    assert error.value.code == 2
+    assert wrong[0] in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("command", ["demo", "bench"])
 def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as error:
@@ -106,6 +125,17 @@ def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"parallel_pool demo needs {module}")
     assert line.endswith("pip install 'parallel_pool[demo]'")
+
+
+@pytest.mark.slow
+def test_carry_names_a_missing_package() -> None:
+    done = run("elftools", "prove-atari", "--carry", "HEAD", code=WITHOUT)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line == (
+        "parallel_pool prove-atari --carry needs elftools, which is not installed: pip install"
+        " pyelftools"
+    )
 
 
 def test_demo_says_how_to_install_what_it_left_out(

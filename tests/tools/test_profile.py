@@ -103,6 +103,31 @@ def test_each_pool_is_reported(script: Path, capsys: pytest.CaptureFixture[str])
         assert f"{path}: open it in ui.perfetto.dev" in shown
 
 
+def test_a_trace_that_is_too_long_says_how_to_keep_all_of_it(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With an option that the command has."""
+    script.write_text(
+        STEP
+        + """
+import gc
+from parallel_pool._tracing.trace import Trace
+with Pool("CartPole-v1", 2) as pool:
+    pool.reset()
+    traces = [each for each in gc.get_objects() if type(each) is Trace]
+    while sys.argv[1:] == ["long"] and not any(each.is_cut for each in traces):
+        pool.reset()
+"""
+    )
+    assert profile("--max-spans", 4, script, "long") == 0
+    assert "raise max_spans (profile: --max-spans)" in capsys.readouterr().out
+    assert profile("--max-spans", 100_000_000, script) == 0
+    assert "max_spans" not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        profile("--max-spans", 0, script)
+    assert "--max-spans: '0': give 1 or more" in capsys.readouterr().err
+
+
 def test_a_script_without_a_pool(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script.write_text("print('done')")
     assert profile(script) == 0

@@ -223,7 +223,7 @@ def test_a_report_on_one_screen() -> None:
         "  stragglers: 100% of batches waited 8 ms for one environment, 100% of them for"
         " environment 3",
         "  1,234 spans found no room, so shares are too low",
-        "  only the first part of the trace: raise max_spans",
+        "  only the first part of the trace: raise max_spans (profile: --max-spans)",
         "",
         str(advise(Report(made))),
     ]

@@ -116,6 +116,10 @@ def test_what_is_tried() -> None:
     assert tried({}) == ["as it is", "num_threads=1"]
     workers = tried({"unit": "worker", "num_envs": 8, "change": {"num_workers": 0}})
     assert workers == ["as it is", "num_workers=0", "num_workers=1", "num_workers=8"]
+    # only what the pool can have
+    few = tried({"unit": "worker", "num_envs": 8, "choices": [1, 2, 8], "change": {}})
+    assert few == ["as it is", "num_workers=1", "num_workers=8"]
+    assert tried({"unit": "worker", "choices": [], "change": {"num_workers": 0}}) == ["as it is"]
     # torch's threads, and how they wait
     both = tried({"math_threads": 2})
     assert both[0] == "as it is" and len(both) == 6

@@ -161,8 +161,12 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         return result
 
     def _checked_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> ResetRequest:
-        was_reset = self._was_reset or self._is_interrupted
+        was_reset = self._is_interrupted or self._has_begun()
         return ResetRequest(seed, options, self.num_envs, was_reset)
+
+    def _has_begun(self) -> bool:
+        """Returns whether all environments may be stepped: they were reset before."""
+        return self._was_reset
 
     # --------------------------------------------------------------------------------- calls --
 

@@ -30,7 +30,7 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
 from parallel_pool._engine.pool_checks import check_reset, check_usable
-from parallel_pool._engine.sharing import is_shared
+from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError, StateError
@@ -414,6 +414,14 @@ class NativeVectorEnv(AsyncCalls):
             return tuples.joined(actions, self.num_envs, self._action_parts)
         return actions
 
+    def _has_begun(self) -> bool:
+        # Asked until the first reset only. A program is not made to reset before it steps, so its
+        # first call of any kind begins the first episodes, as in C.
+        if not self._was_reset and not self.closed and is_used_by_programs(self.pool):
+            self._plain_step = self.pool.step_as if self._is_plain() else None
+            self._was_reset = True
+        return self._was_reset
+
     def _is_plain(self) -> bool:
         return (
             self._infos.is_empty
@@ -428,7 +436,7 @@ class NativeVectorEnv(AsyncCalls):
 
     def _check_can_step(self) -> None:
         """Raises NotResetError before the first reset."""
-        if not self._was_reset:
+        if not self._has_begun():
             self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
         if is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -615,7 +623,7 @@ class NativeVectorEnv(AsyncCalls):
         return self._pictures()
 
     def _pictures(self) -> tuple[Any, ...]:
-        if not self._was_reset:
+        if not self._has_begun():
             raise NotResetError("render() before reset(): call reset() first")
         if self._renderer is None:
             logger.warn(

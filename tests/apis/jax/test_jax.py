@@ -268,6 +268,35 @@ def test_python_and_programs_take_turns() -> None:
         assert ours.stats()["env_steps"] == theirs.stats()["env_steps"]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_python_goes_on_after_the_reset_of_a_program(mode: AutoresetMode) -> None:
+    actions = np.array([0, 1, 0])
+    make = partial(parallel_pool.make_vec, "CartPole-v1", 3, autoreset_mode=mode)
+    with closing(make()) as ours, closing(make()) as theirs:
+        functions = xla(ours)
+        # no program has made a call yet
+        with pytest.raises(StateError, match=r"step\(\) before reset\(\)"):
+            ours.step(actions)
+        _, (found, _) = functions.reset(functions.handle, np.arange(3, dtype=np.uint32))
+        assert_same(np.asarray(found), theirs.reset(seed=0)[0], "reset")
+        for _ in range(3):
+            assert_same(ours.step(actions), theirs.step(actions), "step")
+
+
+def test_python_resets_some_after_the_reset_of_a_program() -> None:
+    options = {"reset_mask": np.array([False, True, False])}
+    make = partial(parallel_pool.make_vec, "CartPole-v1", 3)
+    with closing(make()) as ours, closing(make()) as theirs:
+        functions = xla(ours)
+        jax.block_until_ready(functions.reset(functions.handle, np.arange(3, dtype=np.uint32)))
+        theirs.reset(seed=0)
+        found = ours.reset(seed=5, options=dict(options))
+        assert_same(found, theirs.reset(seed=5, options=dict(options)), "reset")
+        ours.step_async(np.zeros(3, np.int64))
+        theirs.step_async(np.zeros(3, np.int64))
+        assert_same(ours.step_wait(), theirs.step_wait(), "step")
+
+
 @pytest.mark.slow
 def test_an_asynchronous_pool_changes_hands() -> None:
     with Pool("CartPole-v1", 9, batch_size=2, seed=0) as pool:
