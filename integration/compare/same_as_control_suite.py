@@ -1,10 +1,14 @@
 """Compares tasks of dm_control's suite with dm_control's own, bit by bit, through all resets.
 
     python -m integration.compare.same_as_control_suite --steps 30000 --seeds 1 2 3
+    python -m integration.compare.same_as_control_suite --steps 30000 --seeds 1 2 3 --out FILE
     python -m integration.compare.same_as_control_suite --tasks cheetah-run walker-walk
 
 Both sides play in another process, which has dm_control 1.0.50 and its MuJoCo. A play stops at its
 first difference, and the exit status is 1 if any differs.
+
+With `--out` a row is added to the file when its play is over and nothing differed. Rows that the
+file has are not played again: the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -12,9 +16,29 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from tests.support.reference.control_suite_player import TASKS, Play, played
-from tests.support.reference.player_process import SAME
+from integration.compare.kept_table import Case, play_all
+from parallel_pool._bench import machine
+from tests.support.reference.control_suite_player import DM_CONTROL, MUJOCO, TASKS, Play, played
+
+
+def head_of(steps: int) -> str:
+    """Returns the table without rows, and the text above it."""
+    return (
+        f"# dm_control {DM_CONTROL} beside ours\n\n{machine.cpu_name()}, commit"
+        f" {machine.commit()}, MuJoCo {MUJOCO},"
+        f" `python -m integration.compare.same_as_control_suite --steps {steps}`: observations,"
+        " rewards, discounts and ends.\n\n"
+        "| task | seed | steps | ours are |\n"
+        "| --- | ---: | ---: | --- |\n"
+    )
+
+
+def case_of(task: str, seed: int, steps: int) -> Case:
+    # an action is held for as many steps as the seed says, as others go further
+    play = Play(task, seed=seed, num=1, steps=steps, limit=0, run=seed)
+    return f"{task} | {seed} | {steps:,}", lambda: (played(play),)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,16 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=30_000, help="of each task and seed (30000)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="(1 2 3)")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS, metavar="TASK")
+    parser.add_argument("--out", type=Path, help="file for the table")
     given = parser.parse_args(arguments)
-    failed = False
-    for task in given.tasks:
-        for seed in given.seeds:
-            # an action is held for as many steps as the seed says, as others go further
-            play = Play(task, seed=seed, num=1, steps=given.steps, limit=0, run=seed)
-            outcome = played(play)
-            failed = failed or outcome != SAME
-            print(f"{task:28} seed {seed}, {given.steps:,} steps: {outcome}", flush=True)
-    return int(failed)
+    cases = [case_of(each, seed, given.steps) for each in given.tasks for seed in given.seeds]
+    return play_all(cases, head_of(given.steps), given.out)
 
 
 if __name__ == "__main__":
