@@ -82,8 +82,9 @@ def prove(
     The same steps are played each time, unless `seconds` end the search.
 
     Args:
-        env: an id, or a file: C, C++, Python (its class is translated) or a library. `:NAME`
-            behind a file names one of several environments.
+        env: an id, also of what this process has loaded with `load`, `load_source` or `compile`; or
+            a file: C, C++, Python (its class is translated) or a library. `:NAME` behind a file
+            names one of several environments.
         against: Gymnasium's id, "module:Class", "file.py:Class", a class or a function that makes a
             `gymnasium.Env`; or another native environment, such as an older version of the file.
         options: values of options, each one or a list, all of which are combined; None: for each
