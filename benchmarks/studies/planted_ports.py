@@ -303,4 +303,10 @@ PLANTED = [
         (("lift * 0.05f - 0.01f", "(float)(lift * 0.05 - 0.01)"),),
         "observation[",
     ),
+    Planted(
+        "only the picture",
+        "glider",
+        (("int line = 7 - (int)(clipped * 2)", "int line = (int)(clipped * 2)"),),
+        "pictures[",
+    ),
 ]

@@ -26,7 +26,7 @@ class Finding:
     Attributes:
         script: up to the event with the difference; no events: it is there before the first.
         difference: its path begins with what was returned, such as "observation".
-        ours, theirs: all that the last event returned.
+        ours, theirs: all that the last event returned; without events, why a side refuses.
         ends: for each environment the number of the event that ended its last whole episode; -1:
             there was none.
     """
@@ -126,4 +126,5 @@ def _of_refusals(script: Script, ours: str, theirs: str) -> Finding | None:
     if ours and theirs:
         return None
     texts = ours or "it is made", theirs or "it is made"
-    return Finding(script.prefix(0), Difference((CONSTRUCTION,), ERROR, *texts))
+    one, other = ({ERROR: each} if each else {} for each in (ours, theirs))
+    return Finding(script.prefix(0), Difference((CONSTRUCTION,), ERROR, *texts), one, other)

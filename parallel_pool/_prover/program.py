@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import keyword
 import math
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +17,20 @@ from typing import Any
 import numpy as np
 
 from parallel_pool._engine.buffers import Array
+from parallel_pool._engine.registry import Origin
 from parallel_pool._prover.comparison import Attribute
 from parallel_pool._prover.comparison import Path as Place
 from parallel_pool._prover.match import CONSTRUCTION, Finding
 from parallel_pool._prover.player import AFTER, ERROR, OF_RESET, OF_STEP, PICTURES, PROCESS
 from parallel_pool._prover.script import Case, Reset, Script
-from parallel_pool._prover.target import LIBRARIES, RENDER_MODE, Native, Reference, value_of
+from parallel_pool._prover.target import (
+    LIBRARIES,
+    RENDER_MODE,
+    SOURCES,
+    Native,
+    Reference,
+    value_of,
+)
 
 # characters of a list of actions, which is packed if it is longer
 LONGEST = 2000
@@ -103,11 +112,21 @@ def _is_name(text: str) -> bool:
 
 
 def _load(target: Native, env_id: str) -> list[str]:
+    if target.origin is not None:
+        return [_load_again(target.origin)]
     if not target.file:
         return []
     if Path(target.file).suffix in LIBRARIES:
         return [f"parallel_pool.load({target.file!r}, {target.name!r})"]
     return [f"parallel_pool.load_source({target.file!r})"]
+
+
+def _load_again(origin: Origin) -> str:
+    if Path(origin.source).suffix.lower() in SOURCES:
+        return f"parallel_pool.load_source({origin.source!r})"
+    # of a class in Python: its file does not say with which id and options it was compiled
+    made = f"  # made of {origin.source}" if origin.source else ""
+    return f"parallel_pool.load({os.fsdecode(origin.library)!r}, {origin.symbol!r}){made}"
 
 
 def _settings(case: Case) -> str:

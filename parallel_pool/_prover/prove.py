@@ -16,6 +16,7 @@ from parallel_pool._prover import choices, policies, program, sentences, surface
 from parallel_pool._prover.contract_error import ContractError
 from parallel_pool._prover.lines import Lines, measure
 from parallel_pool._prover.match import Finding, Match
+from parallel_pool._prover.player import PICTURES
 from parallel_pool._prover.proof import Proof
 from parallel_pool._prover.remote import Remote
 from parallel_pool._prover.report import Summary, report_text
@@ -81,8 +82,9 @@ def prove(
     The same steps are played each time, unless `seconds` end the search.
 
     Args:
-        env: an id, or a file: C, C++, Python (its class is translated) or a library. `:NAME`
-            behind a file names one of several environments.
+        env: an id, also of what this process has loaded with `load`, `load_source` or `compile`; or
+            a file: C, C++, Python (its class is translated) or a library. `:NAME` behind a file
+            names one of several environments.
         against: Gymnasium's id, "module:Class", "file.py:Class", a class or a function that makes a
             `gymnasium.Env`; or another native environment, such as an older version of the file.
         options: values of options, each one or a list, all of which are combined; None: for each
@@ -280,7 +282,7 @@ class _Run:
     def _proof(self, difference: str, lines: Lines, finding: Finding | None = None) -> Proof:
         search, tally = self._search, self._search.tally
         seconds = time.monotonic() - self._begun
-        missing = tuple(self._missing(lines))
+        missing = tuple(self._missing(lines, finding))
         settings = self._settings
         summary = Summary(
             *(self._env, self._facts[1].name, settings.tolerance, settings.seed, seconds),
@@ -315,7 +317,7 @@ class _Run:
             report=report_text(summary),
         )
 
-    def _missing(self, lines: Lines) -> list[str]:
+    def _missing(self, lines: Lines, finding: Finding | None) -> list[str]:
         """Returns what was not covered, in sentences."""
         tally, found = self._search.tally, list(self._not_covered)
         ours, theirs = self._facts
@@ -333,10 +335,13 @@ class _Run:
             found.append(f"what spaces of these kinds hold: {', '.join(kinds)}")
         if ours.reset_options:
             found.append(f"the options of reset: {', '.join(ours.reset_options)}")
+        is_shown = finding is not None and finding.difference.path[0] == PICTURES
         if not (ours.draws and theirs.draws):
             found.append("pictures: not both sides make them")
-        if self._search.no_pictures:
+        elif self._search.no_pictures:
             found.append(f"pictures: the reference fails: {self._search.no_pictures}")
+        elif not tally.pictures and not is_shown:
+            found.append("pictures: none was compared")
         if lines.reason:
             found.append(f"lines of the source: {lines.reason}")
         found.append("actions outside of their space, and other dtypes of actions")

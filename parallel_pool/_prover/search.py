@@ -34,6 +34,9 @@ ROUNDS = 6
 LEAST_COST = 250
 # steps that a continued sequence loses at most, and those before the end of an episode
 CUT = 16
+# environments and steps whose pictures are compared: a few first, as the time may run out, and
+# more at the end
+FIRST_PICTURES, LAST_PICTURES = (1, 4), (2, 12)
 # steps of the long run at most: they are drawn before it begins
 MOST_LONG = 1_000_000
 
@@ -75,7 +78,8 @@ class Search:
         played: all scripts.
         archive: sequences that reached new states.
         is_cut: whether the deadline ended it.
-        no_pictures: why the reference made none although it says that it can; "": it did.
+        no_pictures: why the reference made none although it says that it can; "": it did, or was
+            not asked.
     """
 
     match: Match
@@ -98,7 +102,13 @@ class Search:
         for script in self.plan.scripts:
             if (found := self._play(script)) is not None:
                 return found
-        return self._sweeps() or self._long_run() or self._new_states() or self._pictures()
+        return (
+            self._pictures(*FIRST_PICTURES)
+            or self._sweeps()
+            or self._long_run()
+            or self._new_states()
+            or self._last_pictures()
+        )
 
     def _play(self, script: Script) -> Finding | None:
         if self._is_late():
@@ -176,17 +186,22 @@ class Search:
         segments = [(self._seeds(1), np.concatenate(parts))] if parts else []
         return self._play(of_segments(case, segments, "long run")) if segments else None
 
-    def _pictures(self) -> Finding | None:
+    def _pictures(self, num_envs: int, steps: int) -> Finding | None:
         if not self.plan.draws:
             return None
         case = Case(self.plan.combinations[0], self.plan.modes[0], pictures=True)
-        segments = [(self._seeds(2), self._actions("random", 12, 2)), (None, [])]
+        actions = self._actions("random", steps, num_envs)
+        segments = [(self._seeds(num_envs), actions), (None, [])]
         found = self._play(of_segments(case, segments, "pictures"))
         if found is not None and (ERROR in found.theirs or PROCESS in found.theirs):
             # this machine may lack what the reference draws with
             self.no_pictures = found.theirs.get(ERROR) or found.theirs[PROCESS]
             return None
         return found
+
+    def _last_pictures(self) -> Finding | None:
+        # where the first could not be drawn, no others can
+        return self._pictures(*LAST_PICTURES) if self.tally.pictures else None
 
     # ---------------------------------------------------------------------------- new states --
 

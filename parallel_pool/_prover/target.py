@@ -64,11 +64,14 @@ class Native:
         file: a source in C, C++ or Python, or a library; "": it is built in, or was loaded.
         name: its id, class or symbol; "": the only one of the file.
         library: made of the source with other flags, loaded in place of the cache's; "": none.
+        origin: where the process that names an id had loaded it from, for other processes; None: it
+            is built in, or there is a file.
     """
 
     file: str = ""
     name: str = ""
     library: str = ""
+    origin: registry.Origin | None = None
 
     @property
     def place(self) -> str:
@@ -84,6 +87,7 @@ class Native:
             ValueError: there is none of that name, or several.
         """
         if not self.file:
+            registry.remember([self.origin] if self.origin else [])
             return registry.find(self.name).id
         if Path(self.file).suffix in LIBRARIES:
             return registry.load(
@@ -271,7 +275,7 @@ def native(text: str) -> Native:
     suffix = Path(file).suffix
     if suffix in (".py", *SOURCES, *LIBRARIES):
         return Native(os.path.abspath(file), name)
-    return Native("", registry.find(text).id)
+    return _of_id(text)
 
 
 def reference(against: Any) -> Native | Reference:
@@ -295,9 +299,27 @@ def reference(against: Any) -> Native | Reference:
         return _in_file(file, name)
     if name and against not in _gymnasium_ids():
         return _in_module(file, name)
-    if against in _gymnasium_ids():
+    if against in _gymnasium_ids() and not _is_loaded(against):
         return Reference(env_id=against)
-    return Native("", registry.find(against).id)
+    return _of_id(against)
+
+
+def _of_id(text: str) -> Native:
+    env_id = registry.find(text).id
+    origin = registry.origins_by_id.get(env_id)
+    if origin is None and env_id in registry.loaded_by_id:
+        raise ValueError(
+            f"{quote(env_id)} mixes environments, and no other process knows it: compare each of"
+            " them"
+        )
+    return Native("", env_id, origin=origin)
+
+
+def _is_loaded(env_id: str) -> bool:
+    """Returns whether Gymnasium knows an id because this process has loaded it."""
+    from parallel_pool._apis.common.gymnasium_ids import is_native
+
+    return env_id in registry.origins_by_id and is_native(_gymnasium_ids()[env_id])
 
 
 def split(text: str) -> tuple[str, str]:

@@ -13,8 +13,10 @@ import pytest
 from benchmarks.studies.planted_ports import PORT_TEXTS, PORTS
 from parallel_pool import testing
 from parallel_pool._engine import registry
+from parallel_pool._prover import prove
 from parallel_pool._prover.match import Match
 from parallel_pool._prover.script import Case, Reset, Script, Step
+from parallel_pool._prover.settings import Settings
 from parallel_pool._prover.tally import Tally
 
 
@@ -119,6 +121,35 @@ def test_more_steps_than_there_is_time_for_are_not_drawn() -> None:
     proof = testing.prove("CartPole-v1", "CartPole-v1", steps=10**8, seconds=1, coverage=False)
     assert time.monotonic() - begun < 30
     assert "the rest of the search: its seconds were over" in proof.not_covered
+
+
+# -------------------------------------------------------------------------------------- pictures --
+
+
+def test_pictures_are_compared_before_the_time_is_over() -> None:
+    env = write("glider", ("int line = 7 - (int)(clipped * 2)", "int line = (int)(clipped * 2)"))
+    outcome = prove.run(env, str(PORTS / "glider.py"), Settings(steps=2000, coverage=False))
+    assert outcome.finding is not None and outcome.finding.difference.path[0] == "pictures"
+    # before all sweeps, which take time
+    assert outcome.proof.steps == 0 and "pictures: " not in outcome.proof.report
+
+
+def test_it_is_said_that_no_picture_was_compared() -> None:
+    env, reference = write("glider"), str(PORTS / "glider.py")
+    proof = testing.prove(env, reference, seconds=1e-9, coverage=False)
+    assert proof.pictures == proof.steps == 0
+    assert "pictures: none was compared" in proof.not_covered
+    assert "\n- pictures: none was compared\n" in proof.report
+    proof = testing.prove(env, reference, steps=300, coverage=False)
+    assert proof.pictures > 10 and "pictures" not in " ".join(proof.not_covered)
+
+
+def test_a_reference_that_is_not_made_with_a_render_mode_is_named() -> None:
+    text = (PORTS / "glider.py").read_text().replace("render_mode: str | None", "mode: str | None")
+    Path("modeless.py").write_text(text.replace("= render_mode", "= mode"))
+    proof = testing.prove(write("glider"), "modeless.py", steps=300, coverage=False)
+    failing = next(each for each in proof.not_covered if each.startswith("pictures: "))
+    assert "the reference fails: TypeError: " in failing and "'render_mode'" in failing
 
 
 # ---------------------------------------------------------------------------------------- spaces --

@@ -1,6 +1,7 @@
 /* port/Glider-v0: equals glider.py bit for bit. */
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "pp_env.h"
@@ -79,6 +80,18 @@ static int observe(pp_env *env, void *const *rows, bool is_reset) {
   return PP_OK;
 }
 
+static int render(pp_env *env, pp_image *image) {
+  image->width = image->height = 8;
+  if (!image->pixels) return PP_OK;
+  const glider *it = env->state;
+  memset(image->pixels, 0, 8 * 8 * 3);
+  for (int at = 0; at < 8 * 8; at++) image->pixels[3 * at] = it->speed < 0 ? 200 : 100;
+  double clipped = it->height < 0 ? 0 : it->height > 3.5f ? 3.5 : it->height;
+  int line = 7 - (int)(clipped * 2);
+  memset(image->pixels + 8 * 3 * line, 255, 3 * (1 + (size_t)(it->left % 8)));
+  return PP_OK;
+}
+
 const pp_env_def pp_env_glider = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),
@@ -99,4 +112,5 @@ const pp_env_def pp_env_glider = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .render = render,
 };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -13,7 +13,10 @@ F = np.float32
 class Glider(gymnasium.Env[Any, Any]):
     """Stay in the air with little fuel."""
 
-    def __init__(self, wind: float = 0.2, fuel: int = 30) -> None:
+    metadata: ClassVar = {"render_modes": ["rgb_array"]}
+
+    def __init__(self, wind: float = 0.2, fuel: int = 30, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
         self.wind, self.fuel = F(wind), fuel
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32)
         self.action_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
@@ -48,3 +51,11 @@ class Glider(gymnasium.Env[Any, Any]):
         truncated = not terminated and self.steps >= 40
         reward = float(self.speed) - (5.0 if terminated else 0.0)
         return self.look(), reward, terminated, truncated, self.tell()
+
+    def render(self) -> Any:
+        """A white line at the height, longer with more fuel, on a sky that is red when it falls."""
+        picture = np.zeros((8, 8, 3), np.uint8)
+        picture[..., 0] = 200 if self.speed < 0 else 100
+        row = int(np.clip(self.height, 0, 3.5) * 2)
+        picture[7 - row, : 1 + self.left % 8] = 255
+        return picture
