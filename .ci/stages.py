@@ -72,6 +72,7 @@ NOT_FOR_SANITIZERS = [
     *("apis/gymnasium/test_gymnasium_specs.py", "apis/gymnasium/test_odd_infos.py"),
     *("apis/gymnasium/test_process_vector_env*.py", "apis/gymnasium/test_vector_infos.py"),
     *("apis/dm_env/test_dm_env.py", "apis/envpool/test_envpool_programs.py", "benchmarks/*"),
+    "apis/envpool/test_envpool_families.py",
     *("workers/test_dm_adapter.py", "workers/test_step_waits.py", "workers/test_worker*.py"),
     *("workers/test_interpreters.py", "faults/test_leases.py"),
     *("workers/test_prepared_resets.py", "workers/test_contexts.py", "workers/test_meta_world.py"),

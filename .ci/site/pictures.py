@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/environments: agents that act at random, the same at every run.
+"""Draws the pictures of docs/environments: random agents and a driver, the same at every run.
 
     .venv/bin/python .ci/site/pictures.py            # all of them
     .venv/bin/python .ci/site/pictures.py box2d      # these
@@ -31,16 +31,23 @@ DELAY = 90  # milliseconds
 HEIGHT = 160
 WIDEST = 260  # of one picture in a strip
 GAP = 6
-COLOURS = 48
 LARGEST = 300_000  # bytes of a file
 TILE = 128  # side of a picture in a grid
 COLUMNS = 8
+DRIVEN = 5  # steps between two pictures of a car
+# Of a strip: how many colours it has, how they are chosen, and how often this is improved.
+PALETTE = 48, Image.Quantize.MEDIANCUT, 0
+# the red of a car covers few pixels: MEDIANCUT leaves it out
+PALETTES = {"box2d": (96, Image.Quantize.MAXCOVERAGE, 2)}
 
 # For each page the environments of its animation, and the steps between two pictures.
 ONE_AGENT = {
     "classic-control": (["CartPole-v1", "MountainCar-v0", "Pendulum-v1", "Acrobot-v1"], 1),
     "toy-text": (["FrozenLake-v1", "Taxi-v4", "CliffWalking-v1", "Blackjack-v1"], 1),
-    "box2d": (["LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3"], 2),
+    "box2d": (
+        ["LunarLander-v3", "BipedalWalker-v3", "BipedalWalkerHardcore-v3", "CarRacing-v3"],
+        2,
+    ),
     "atari": ([f"ALE/{game}-v5" for game in ("Pong", "Breakout", "Seaquest", "MsPacman")], 2),
 }
 SEVERAL_AGENTS = {
@@ -82,6 +89,25 @@ def play(task_id: str, skip: int) -> Iterator[np.ndarray[Any, Any]]:
                 envs.step(action)
                 if rng.random() < 0.3:
                     action = envs.action_space.sample()
+
+
+def drive(task_id: str, _: int) -> Iterator[np.ndarray[Any, Any]]:
+    """Yields pictures of a car that is steered towards the road in front of it."""
+    with closing(parallel_pool.make_vec(task_id, 1, render_mode="rgb_array")) as envs:
+        observations, _ = envs.reset(seed=3)
+        for _ in range(FRAMES):
+            yield envs.render()[0]
+            for _ in range(DRIVEN):
+                # some rows ahead of the car, whose own column is the middle one
+                red, green, _ = np.moveaxis(observations[0, 40:60].astype(int), -1, 0)
+                road = np.nonzero(abs(red - green) < 10)[1]
+                turn = np.clip((road.mean() - 48) / 20, -1, 1) if len(road) else 0
+                action = np.array([[turn, 0.25 * (1 - abs(turn)), 0.15 * abs(turn)]], np.float32)
+                observations, *_ = envs.step(action)
+
+
+# environments in which random actions show too little
+PLAYERS = {"CarRacing-v3": drive}
 
 
 def play_agents(task_id: str, skip: int) -> Iterator[np.ndarray[Any, Any]]:
@@ -131,13 +157,13 @@ def write(name: str) -> None:
     """Writes the animation of one page."""
     player = play if name in ONE_AGENT else play_agents
     ids, skip = {**ONE_AGENT, **SEVERAL_AGENTS}[name]
-    films = [player(task_id, skip) for task_id in ids]
+    films = [PLAYERS.get(task_id, player)(task_id, skip) for task_id in ids]
     strips = [strip(pictures) for pictures in zip(*films, strict=True)]
     # one palette for all frames, or colours would flicker
     sample = Image.new("RGB", (strips[0].width, HEIGHT * 3))
     for i, frame in enumerate((strips[0], strips[FRAMES // 2], strips[-1])):
         sample.paste(frame, (0, i * HEIGHT))
-    palette = sample.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    palette = sample.quantize(*PALETTES.get(name, PALETTE), dither=Image.Dither.NONE)
     first, *others = [f.quantize(palette=palette, dither=Image.Dither.NONE) for f in strips]
     file = TARGET / f"{name}.gif"
     first.save(file, save_all=True, append_images=others, duration=DELAY, loop=0, optimize=True)

@@ -7,11 +7,12 @@ pip's index), and prints the value of OTHER_PYTHONS with which tests use them.
 from __future__ import annotations
 
 import os
-import shutil
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 # environment variable: paths of interpreters, separated as in PATH
 VARIABLE = "OTHER_PYTHONS"
 # for each version of Python, what its virtual environment has
@@ -30,17 +31,12 @@ def others() -> list[str]:
     return [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
 
 
-def _found(version: str) -> str | None:
-    """Returns a Python of this version, on PATH or of pyenv."""
-    on_path = shutil.which(f"python{version}")
-    own = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
-    return on_path or (str(own[-1]) if own else None)
-
-
 def main(folder: Path) -> None:
+    # the search that make uses: it skips pyenv's shims of versions that are not selected
+    find = runpy.run_path(str(ROOT / ".ci" / "other_pythons.py"))["find"]
     made = []
     for version, packages in WANTED.items():
-        python = _found(version)
+        python = find(version)
         if python is None:
             print(f"no Python {version}", file=sys.stderr)
             continue
