@@ -310,8 +310,12 @@ def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
     with pool_of(lambda: os._exit(1), on_error="restart") as pool:
         pool.reset(seed=0)
         # it dies at each third step: two steps have succeeded, so it is not given up
+        restarts = 0
         for _ in range(25):
             pool.step(ACTIONS)
+            reply = pool.replies().get(2, {})
+            restarts += "worker_restarted" in reply.get(INFO, {})
+        assert restarts >= 5
 
 
 def reason_of_loss(pool: ProcessPool) -> str:
