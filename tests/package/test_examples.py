@@ -14,10 +14,10 @@ from tests.support.examples import CLUSTER, EXAMPLES, FOLDER, output_of
 SHOWN = {
     "dm_env_steps": r"1000 steps: \d+ episodes, \d\d+ of them up to the time limit",
     "gymnasium_make_vec": r"\d{4} episodes",
+    "jax_search": r"best of 256 policies: 500 steps",
     "leases": r"seed 1: a step took too long",
     "minari_dataset": r"32 episodes, 16000 steps\nmean return 500",
     "mujoco_batch": r"a rule: 0 falls in 400 steps of 256 worlds",
-    "jax_search": r"best of 256 policies: 500 steps",
     "openenv_sessions": r"4800 steps of 8 sessions: \d+ episodes",
     "own_env": r"example/Guess-v0: \d+ games, 3\.[34] guesses for each",
     "pettingzoo_agents": r"at random: .* -2\d\.\d\nby the rule: .* -1\d\.\d",
