@@ -23,6 +23,9 @@ from parallel_pool._workers.start import anonymous_file
 
 # seconds that the system's timeouts can count, some of them as nanoseconds
 MOST_SECONDS = 1e9
+# seconds in which the child must report that it has begun
+START = 60.0
+NO_START = f"the process of the checks has not begun within {START:g} s: the machine is very busy"
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
 # bytes of it that are read, the last ones: a sanitizer's report is among them
@@ -85,13 +88,14 @@ def run(
             status = child.wait()
         cure = ADD_CHECK if check == FORGED else ""
         if not in_time:
-            show(Line(check, False, endless(notes.read(), timeout) + cure))
+            text = endless(notes.read(), timeout) + cure if check else NO_START
+            show(Line(check or LOAD, False, text))
             return "endless"
         # the environment may have called exit(0)
         if status or not is_done:
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - MAX_ERRORS))
             text = errors.read().decode(errors="replace")
-            show(Line(check, False, crash(status, notes.read(), text, source) + cure))
+            show(Line(check or LOAD, False, crash(status, notes.read(), text, source) + cure))
             return "crashed"
     return ""
 
@@ -128,11 +132,12 @@ def _follow(
 
     Returns:
         The check that was running when the pipe was closed, whether that was in time, and whether
-        all were done.
+        all were done. The check is "" if the process has not begun with any.
     """
-    check, rest, is_done = LOAD, b"", False
+    check, rest, is_done = "", b"", False
     timeout = min(timeout, MOST_SECONDS)
-    deadline = time.monotonic() + timeout
+    # until the first report Python starts, which the environment can't make faster
+    deadline = time.monotonic() + max(timeout, START)
     while True:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:

@@ -51,6 +51,19 @@ def test_an_option_that_is_no_literal_is_a_text(value: str) -> None:
     assert read_options([f"name={value}"]) == {"name": value}
 
 
+@pytest.mark.slow
+def test_python_may_start_slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timeout is that of a check, not that of the process."""
+    (tmp_path / "sitecustomize.py").write_text("import time\ntime.sleep(6)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    lines: list[supervisor.Line] = []
+    assert supervisor.run(Job(task_id="Nothing-v7"), 4.0, lines.append) == ""
+    assert [line.text.partition(":")[0] for line in lines] == ["no environment 'Nothing-v7'"]
+    monkeypatch.setattr(supervisor, "START", 0.5)
+    assert supervisor.run(Job(task_id="Nothing-v7"), 0.5, lines.append) == "endless"
+    assert lines[1].text == supervisor.NO_START
+
+
 @pytest.mark.parametrize("timeout", ["inf", "1e300"])
 def test_a_check_may_take_for_ever(timeout: str, capsys: pytest.CaptureFixture[str]) -> None:
     # it ends soon, as there is no such environment
