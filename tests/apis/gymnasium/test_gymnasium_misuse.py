@@ -299,7 +299,7 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(env.pool, "step", fail)
+        patch.setattr(env.pool, "step_as", fail)
         with pytest.raises(EnvError):
             env.step([0, 1])
     for is_step in (False, True):
