@@ -93,12 +93,11 @@ class Script:
                     )
                 _wait(process, began + limit + self.seconds + self.skipped)
             finally:
-                if process is not None:
-                    _end(process)
+                status = None if process is None else _end(process)
             found = json.loads(out.read_text()) if out.exists() else None
-            return self._outcome(found, log, time.monotonic() - began, process.returncode)
+            return self._outcome(found, log, time.monotonic() - began, status)
 
-    def _outcome(self, found: Any, log: Path, seconds: float, status: int) -> Outcome:
+    def _outcome(self, found: Any, log: Path, seconds: float, status: int | None) -> Outcome:
         if found and found["rate"] and not found["error"]:
             return Outcome(found["rate"], "", found, seconds)
         last = log.read_text(errors="replace").strip()[-SHOWN:]
@@ -116,8 +115,8 @@ def _wait(process: subprocess.Popen[bytes], deadline: float) -> None:
         time.sleep(PERIOD)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and all of its group."""
+def _end(process: subprocess.Popen[bytes]) -> int:
+    """Ends the process and all of its group; returns its exit status."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return process.wait()

@@ -145,10 +145,13 @@ class TorchEnv(Uncopied):
 
     def _received(self, name: str, call: Any, arguments: Any, keywords: Any) -> Any:
         """Returns what a call that receives returns, or what the last one has left."""
-        if not self._left or self._left_by not in TAKES.get(name, ()):
-            self._left, self._left_by = [], name
-            self._result(partial(_keep, self._left, call), arguments, keywords)
-        result = self._transfers.tensors(self._left[0])
+        # a call of another thread, which is refused, may begin a list of its own
+        left = self._left
+        if not left or self._left_by not in TAKES.get(name, ()):
+            left = self._left = []
+            self._left_by = name
+            self._result(partial(_keep, left, call), arguments, keywords)
+        result = self._transfers.tensors(left[0])
         # no function call from here on: Python handles signals after each
         self._left = []
         return result
