@@ -20,7 +20,7 @@ MULTIPLES = (0.5, 1, 2, 4)
 
 def settings(facts: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Setting]:
     """Returns all settings that may be worth a try: the script as it is first, then those that
-    change one thing, of these first what the trace advises.
+    change one thing, then those that change several; of each first what the trace advises.
 
     Args:
         facts: of the first run.
@@ -39,9 +39,13 @@ def settings(facts: Mapping[str, Any], numbers: Mapping[str, int]) -> list[Setti
     return found[:MOST]
 
 
-def singles(found: Sequence[Setting]) -> list[Setting]:
-    """Returns those of some settings that change one thing, and the script as it is."""
-    return [setting for setting in found if len(setting.changes()) <= 1]
+def first(found: Sequence[Setting], most: int) -> list[Setting]:
+    """Returns the settings of the first round: the script as it is, and at most so many others.
+
+    Those that change one thing are among them even if they are more.
+    """
+    alone = sum(len(setting.changes()) <= 1 for setting in found)
+    return list(found[: max(alone, 1 + most)])
 
 
 def combined(gains: Mapping[Setting, float]) -> Setting:
@@ -54,10 +58,9 @@ def combined(gains: Mapping[Setting, float]) -> Setting:
 
 
 def _distance(setting: Setting, facts: Mapping[str, Any]) -> tuple[int, int]:
-    """Returns how many things a setting changes, and whether it is not what the trace advises."""
+    """Returns how many things a setting changes, and whether what the trace advises is not one."""
     changes = setting.changes()
-    advised = changes and changes == facts["change"]
-    return (len(changes), not advised)
+    return (len(changes), not facts["change"].items() <= changes.items())
 
 
 def _pools(facts: Mapping[str, Any]) -> list[dict[str, int]]:

@@ -8,14 +8,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parallel_pool._tuner.grid import combined
+from parallel_pool._tuner.grid import MOST, combined
 from parallel_pool._tuner.run import Outcome
 from parallel_pool._tuner.setting import Setting
 
 # rounds of the last two, at least if there is time, and at most
 FINAL, MOST_FINAL = 3, 7
-# a gain below this, or of fewer rounds, is none
-MIN_GAIN, LEAST = 1.03, 2
+# A gain below this, or of fewer rounds, is none. Of so many rounds one may be a loss: in it, the
+# machine may have become slower.
+MIN_GAIN, LEAST, MANY = 1.03, 2, 6
+
+
+def is_long(count: int) -> bool:
+    """Returns whether the script as it is also ends a round of so many settings."""
+    return count > 2
+
+
+def most_in(left: float, seconds: float) -> int:
+    """Returns of how many settings the first round may be if a run takes so many seconds.
+
+    Args:
+        left: seconds of the whole search.
+        seconds: of a run.
+    """
+    most = 0
+    while most < MOST and _runs_of(most + 1) * seconds <= left:
+        most += 1
+    return most
+
+
+def _runs_of(count: int) -> int:
+    """Returns the runs of a search, with `LEAST` rounds of the fastest setting."""
+    runs = rounds = 0
+    while count > 1:
+        runs += count + (2 if is_long(count) else 1)
+        rounds += 1
+        count //= 2
+    return runs + 2 * max(1, LEAST - rounds)
 
 
 class Gain(NamedTuple):
@@ -25,23 +54,28 @@ class Gain(NamedTuple):
         median: of the rounds.
         low, high: the least and the greatest of them.
         rounds: their number.
+        second: the least but one of them; 0 if there is only one.
     """
 
     median: float
     low: float
     high: float
     rounds: int
+    second: float = 0.0
 
     @property
     def is_worth_it(self) -> bool:
         """Whether the gain is more than noise."""
-        return self.median >= MIN_GAIN and self.low > 1 and self.rounds >= LEAST
+        least = self.second if self.rounds >= MANY else self.low
+        return self.median >= MIN_GAIN and least > 1 and self.rounds >= LEAST
 
 
 class Search:
     """Plays settings against the script as it is, and drops the slower half after each round.
 
-    After the first, a setting is added that combines what has gained something.
+    After the first, a setting is added that combines what has gained something. But changes may
+    gain only together: threads of torch that spin while they wait take the cores of those of a
+    pool. So those that are known to the caller should be among the settings if there is time.
 
     Attributes:
         gains: of each round, by setting; a setting that failed has none.
@@ -87,7 +121,8 @@ class Search:
             return self._base, Gain(1.0, 1.0, 1.0, 0)
         # the rounds in which many played decided that it is here
         gains = self.gains[ranked[0]][-rounds:] if rounds >= FINAL else self.gains[ranked[0]]
-        return ranked[0], Gain(float(np.median(gains)), min(gains), max(gains), len(gains))
+        low, second = [*sorted(gains)[:2], 0.0][:2]
+        return ranked[0], Gain(float(np.median(gains)), low, max(gains), len(gains), second)
 
     def _combined(self) -> list[Setting]:
         """Returns the setting that combines all gains, if it is another one."""
@@ -102,8 +137,8 @@ class Search:
         return played[: max(1, count)]
 
     def _play(self) -> bool:
-        """Plays a round, which the script as it is begins and ends; returns whether there was time
-        for all."""
+        """Plays a round, which the script as it is begins, and ends if it is long; returns whether
+        there was time for all."""
         if time.monotonic() + 2 * self._longest > self._deadline:
             return False
         before = self._once(self._base)
@@ -114,7 +149,7 @@ class Search:
                 break
             found[setting] = rate
         is_whole = len(found) == len(self._left)
-        after = self._once(self._base) if len(self._left) > 1 else None
+        after = self._once(self._base) if is_long(len(self._left)) else None
         # What the machine does else may change during a round. A run that failed says nothing of
         # the speed.
         known = [rate for rate in (before, after) if rate]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from parallel_pool._tuner import grid
 from parallel_pool._tuner.pace import Pace
 from parallel_pool._tuner.run import START, Outcome, Script
-from parallel_pool._tuner.search import Gain, Search
+from parallel_pool._tuner.search import Gain, Search, most_in
 from parallel_pool._tuner.setting import Setting, numbers_of
 
 # part of a run's seconds that does not count, as programs begin slowly
@@ -68,7 +68,8 @@ def tune(
     deadline = time.monotonic() + limit
     script, first = measured(path, arguments, seconds, min(START, limit), deadline)
     say(_first_lines(first))
-    settings = grid.singles(grid.settings(first.facts, numbers_of(arguments)))
+    every = grid.settings(first.facts, numbers_of(arguments))
+    settings = grid.first(every, most_in(deadline - time.monotonic(), first.seconds))
     count = len(settings) - 1
     say(f"{count} other setting{'s' * (count != 1)}, and the script as it is:")
 

@@ -129,8 +129,13 @@ def test_what_is_tried() -> None:
 def test_changes_are_tried_alone_and_then_together() -> None:
     facts = {**FACTS, "math_threads": 2, "change": {"num_threads": 1}}
     every = grid.settings(facts, {"num_envs": 16})
-    alone = list(map(str, grid.singles(every)))
+    alone = list(map(str, grid.first(every, 3)))
     assert alone[:2] == ["as it is", "num_threads=1"] and len(alone) == 7
+    more = list(map(str, grid.first(every, 8)))
+    assert more[:7] == alone and len(more) == 9
+    # of those that change two things, first those with what the trace advises
+    assert all("num_threads=1" in text and "," in text for text in more[7:])
+    assert grid.first(every, 99) == every
     for setting in every:
         assert Setting.of_changes(setting.changes()) == setting
     gains = {
@@ -231,7 +236,7 @@ def test_the_fastest_setting_is_found() -> None:
     found, machine = search({count: 80.0 + 10 * count for count in range(1, 9)})
     setting, gain = found.best()
     assert setting.num_threads == 8 and gain.is_worth_it
-    assert gain == pytest.approx(Gain(1.6, 1.6, 1.6, 7), rel=0.5)
+    assert gain == pytest.approx(Gain(1.6, 1.6, 1.6, 7, 1.6), rel=0.5)
     # half of the settings leave after each round
     counts = [machine.ran.count(Setting(num_threads=count)) for count in range(1, 9)]
     assert counts[0] == 1 and counts[7] >= 6 and sum(counts[:4]) == 4
@@ -267,7 +272,9 @@ def test_settings_that_fail_are_dropped() -> None:
 
 def test_one_round_is_not_enough() -> None:
     assert Gain(1.5, 1.5, 1.5, 2).is_worth_it and not Gain(1.5, 1.5, 1.5, 1).is_worth_it
-    assert not Gain(1.5, 0.9, 1.6, 5).is_worth_it and not Gain(1.02, 1.01, 1.6, 5).is_worth_it
+    assert not Gain(1.5, 0.9, 1.6, 5, 1.5).is_worth_it and not Gain(1.02, 1.01, 1.6, 5).is_worth_it
+    # one of many
+    assert Gain(1.5, 0.9, 1.6, 6, 1.1).is_worth_it and not Gain(1.5, 0.9, 1.6, 6, 0.9).is_worth_it
 
 
 def test_no_run_begins_after_the_deadline() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from parallel_pool._tuner import grid
 from parallel_pool._tuner.run import Outcome, Script
-from parallel_pool._tuner.search import Search
+from parallel_pool._tuner.search import LEAST, Search, most_in
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured, tune
 
@@ -31,6 +32,54 @@ def test_a_failed_run_of_the_script_as_it_is_is_no_gain_of_others(failed: int) -
     _, gain = found.best()
     assert gain.median == pytest.approx(0.9) and gain.high == pytest.approx(0.9)
     assert not gain.is_worth_it
+
+
+def test_changes_that_gain_only_together_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a pool's threads and those of torch, which spin, on two cores."""
+    facts = {
+        "unit": "thread",
+        "num_envs": 32,
+        "count": 1,
+        "cores": 2,
+        "name": "ALE/Pong-v5",
+        "outside": 0.5,
+        "math_threads": 2,
+        "change": {"num_threads": 2},
+        "advice": "",
+        "cycle": 0.0,
+        "cycles": 0,
+        "longest": 0.0,
+    }
+
+    def run(self: Script, setting: Setting, **_: object) -> Outcome:
+        is_best = setting == Setting(num_threads=2, is_passive=True)
+        # the clock stands still, so there is time for all runs that the limit allows
+        return Outcome(140.0 if is_best else 100.0, "", facts, 8.0)
+
+    monkeypatch.setattr(Script, "run", run)
+    found = tune(Path("script.py"), [], 3.0, 110.0, lambda text: None)
+    assert str(found.choice) == "num_threads=2, OMP_WAIT_POLICY=PASSIVE"
+    # with less time, changes are made alone
+    found = tune(Path("script.py"), [], 3.0, 60.0, lambda text: None)
+    assert str(found.choice) == "as it is"
+
+
+@pytest.mark.parametrize("count", range(1, grid.MOST))
+def test_a_search_takes_the_time_that_is_said(count: int) -> None:
+    runs: list[Setting] = []
+
+    def run(setting: Setting) -> Outcome:
+        runs.append(setting)
+        # none gains anything, so no combination joins
+        return Outcome(100.0 if setting == Setting() else 90.0, "", {}, 0.0)
+
+    settings = [Setting(), *(Setting(num_threads=each + 1) for each in range(count))]
+    best, _ = Search(run, settings, time.monotonic() + 60).best()
+    seconds = next(left for left in range(100) if most_in(left, 1.0) == count)
+    assert runs[:seconds].count(best) >= LEAST
+    # it goes on with more rounds of the fastest
+    assert runs[seconds - 2 : seconds] == runs[seconds : seconds + 2] == [Setting(), best]
+    assert set(runs[seconds:]) == {Setting(), best}
 
 
 # hangs if the file is there
