@@ -107,6 +107,15 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
+# Virtual environments of the oldest Python that runs workers and of a new one, with old and new
+# packages, in which tests run workers.
+$(VENV)/.dev: | $(VENV)/worker-pythons
+
+$(VENV)/worker-pythons: | $(VENV)/.tools
+	@echo 'installing what workers of other Pythons need into $@'
+	@rm -rf $@.partial && mkdir $@.partial && \
+	  $(RUN) -m tests.support.interpreters $@.partial 3.9 3.13 >/dev/null && mv $@.partial $@
+
 # Meta-World pins a MuJoCo that is older than ours. It gets a virtual environment with these two (60
 # MB), which finds what else they import in .venv; tests run workers in it.
 $(VENV)/.dev: | $(VENV)/meta-world-3.1.1

@@ -1,7 +1,7 @@
 """Workers in another interpreter: the same results, and errors that name it.
 
-Tests with other versions run where OTHER_PYTHONS names interpreters: see
-tests/support/interpreters.py.
+Tests with other versions run where make has found them, or where OTHER_PYTHONS names interpreters:
+see tests/support/interpreters.py.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ def test_an_interpreter_that_ends_before_it_starts_workers(script: Callable[[str
 
 
 def test_what_workers_import_is_python_3_9(tmp_path: Path) -> None:
-    """The oldest Python that runs workers; what it lacks besides, only OTHER_PYTHONS shows."""
+    """The oldest Python that runs workers; what it lacks besides, only that Python shows."""
     script = (
         "import sys, parallel_pool._workers.run.worker, parallel_pool._workers.start.bootstrap\n"
         "print(*[m.__spec__.origin for n, m in sys.modules.items() if n.startswith('parallel_pool')"
