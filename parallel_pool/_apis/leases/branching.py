@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parallel_pool._apis.leases import waiting
+from parallel_pool._apis.leases.once import Once
 from parallel_pool._apis.leases.slot import BRANCH, Copies
-from parallel_pool._engine.uncopied import Uncopied
-from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.leases.lease import AsyncLease, Lease
 
 
-class _AnyBranching(Uncopied):
+class _AnyBranching(Once):
     """Branches that are still to be made, once; what those for tasks and threads have in common."""
+
+    _again = "branches are made once: call branches() for each with block"
+    _branches: Sequence[AsyncLease | Lease] = ()
 
     def __init__(self, seeds: Sequence[int | None], timeout: float | None) -> None:
         """
@@ -23,14 +25,12 @@ class _AnyBranching(Uncopied):
             seeds: of each branch; None: its generators go on.
             timeout: of the call, None for the pool's.
         """
+        super().__init__(timeout)
         self._seeds = seeds
-        self._timeout = timeout
-        self._was_entered = False
 
-    def _enter(self) -> None:
-        if self._was_entered:
-            raise StateError("branches are made once: call branches() for each with block")
-        self._was_entered = True
+    def _exit(self) -> None:
+        for branch in self._branches:
+            branch.close()
 
     def _late(self) -> str:
         return (
@@ -52,7 +52,6 @@ class AsyncBranching(_AnyBranching):
         """
         super().__init__(seeds, timeout)
         self._lease = lease
-        self._branches: list[AsyncLease] = []
 
     async def __aenter__(self) -> list[AsyncLease]:
         self._enter()
@@ -64,16 +63,11 @@ class AsyncBranching(_AnyBranching):
         try:
             copies.slots = request.slots
             await lease._call(BRANCH, copies, self._timeout)
-            self._branches = [lease._branch(slot, request) for slot in request.slots]
+            self._branches = branches = [lease._branch(slot, request) for slot in request.slots]
         except BaseException:
             lease._give_up(copies, request)
             raise
-        return list(self._branches)
-
-    async def __aexit__(self, *exception: object) -> None:
-        # it awaits nothing, as that of leases
-        for branch in self._branches:
-            branch.close()
+        return list(branches)
 
 
 class Branching(_AnyBranching):
@@ -87,7 +81,6 @@ class Branching(_AnyBranching):
         """
         super().__init__(seeds, timeout)
         self._lease = lease
-        self._branches: list[Lease] = []
 
     def __enter__(self) -> list[Lease]:
         self._enter()
@@ -99,19 +92,8 @@ class Branching(_AnyBranching):
         try:
             copies.slots = request.slots
             lease._call(BRANCH, copies, self._timeout)
-            self._branches = [lease._branch(slot, request) for slot in request.slots]
+            self._branches = branches = [lease._branch(slot, request) for slot in request.slots]
         except BaseException:
             lease._give_up(copies, request)
             raise
-        return list(self._branches)
-
-    def __exit__(self, *exception: object) -> None:
-        try:
-            self._exit()
-        except BaseException:  # Ctrl-C, perhaps before it has done anything
-            self._exit()
-            raise
-
-    def _exit(self) -> None:
-        for branch in self._branches:
-            branch.close()
+        return list(branches)
