@@ -90,7 +90,9 @@ class BatchVectorEnv(ProcessVectorEnv):
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
             persistent: whether each world has an MjData of its own, as models with sleep need.
-            render_mode: "rgb_array", "depth_array" or "rgbd_tuple".
+            render_mode: "rgb_array", "depth_array", "rgbd_tuple", or "segmentation_array": int32
+                (height, width, 2), what each pixel shows: the id of an object of the model and
+                its type (`mujoco.mjtObj`), -1 and -1 for none, as of `mujoco.Renderer`.
             drawing: width, height, camera_id, camera_name, default_camera_config, max_geom and
                 visual_options, as of Gymnasium's MuJoCo environments.
 

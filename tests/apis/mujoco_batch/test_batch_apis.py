@@ -56,6 +56,51 @@ def test_chosen_worlds_are_drawn() -> None:
         assert not np.array_equal(colours, pictures[0][0])
 
 
+@pytest.mark.sanitizers
+@needs_opengl
+@pytest.mark.parametrize("camera_id", [0, -1])
+def test_objects_are_those_of_mujocos_renderer(
+    camera_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first picture and those after it."""
+    from mujoco.egl import GLContext
+    from mujoco.rendering.classic import gl_context
+
+    # it was chosen when MuJoCo was imported
+    monkeypatch.setattr(gl_context, "GLContext", GLContext)
+    options: Any = {"width": 64, "height": 48, "camera_id": camera_id}
+    # the camera of `mujoco.Renderer`
+    free = {"lookat": [0, 0, 0.5], "distance": 3.0, "azimuth": 30.0, "elevation": -20.0}
+    options["default_camera_config"] = free
+    with closing(
+        BatchVectorEnv(Quadrupeds, 3, render_mode="segmentation_array", **options)
+    ) as envs:
+        envs.reset(seed=1)
+        camera = mujoco.MjvCamera()
+        for name, value in free.items():
+            setattr(camera, name, value)
+        model = envs.batch.model
+        with closing(mujoco.Renderer(model, 48, 64)) as renderer:
+            renderer.enable_segmentation_rendering()
+            for _ in range(2):
+                for _ in range(10):
+                    envs.step(np.ones((3, 8), np.float32))
+                for world, picture in enumerate(envs.render()):
+                    data = mujoco.MjData(model)
+                    envs.batch.get_data(world, data)
+                    mujoco.mj_forward(model, data)
+                    renderer.update_scene(data, camera if camera_id < 0 else camera_id)
+                    assert_same(picture, renderer.render(), "results")
+                    # the ground, some parts, and perhaps nothing
+                    assert len(np.unique(picture[..., 0])) > 3
+
+
+def test_render_modes_are_named() -> None:
+    modes = "'rgb_array' or 'depth_array' or 'rgbd_tuple' or 'segmentation_array'"
+    with pytest.raises(ValueError, match=f"mode='nosuch': choose {modes}"):
+        BatchVectorEnv(Quadrupeds, 2, render_mode="nosuch")
+
+
 class Window:
     """Stands for the window of `mujoco.viewer`."""
 
