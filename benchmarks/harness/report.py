@@ -154,6 +154,12 @@ def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) ->
     return files
 
 
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table in Markdown, whose first column is text, and others numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
 def publish(page: str, out: Path | None) -> None:
     """Prints the page of a study, and writes it to a file if there is one."""
     print(page)

@@ -25,13 +25,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import publish, table
 from benchmarks.scenes import atari_games
 from parallel_pool._bench import machine, race, rivals
 from parallel_pool._bench.contender import Task
@@ -252,12 +252,6 @@ def model(game: Game) -> Model:
 
 
 # ------------------------------------------------------------------------------------ report --
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the lines of a table in Markdown, whose first column is text."""
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def report(games: Sequence[Game], rounds: int, far_envs: int) -> str:

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import publish, table
 from benchmarks.studies import python_classes
-from benchmarks.studies.python_env import NUM_ENVS, STEPS, compare, pool, table, timed
+from benchmarks.studies.python_env import NUM_ENVS, STEPS, compare, pool, timed
 from parallel_pool._bench import machine
 from parallel_pool._source import cache
 from parallel_pool._translator import load

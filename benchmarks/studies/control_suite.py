@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import publish, table
 from benchmarks.harness.toolchain import load
 from parallel_pool._bench import machine
 from parallel_pool._engine.pool import Pool, write_state
@@ -188,16 +188,16 @@ def speed(rounds: int, tasks: Sequence[str]) -> str:
     The last column is what the loop over dm_control takes of a bare loop's: the most that a pool
     can gain.
     """
-    lines = [["task", "us", *RATIOS], ["---", *["---:"] * (1 + len(RATIOS))]]
+    rows = []
     ratios: dict[str, list[float]] = {name: [] for name in RATIOS}
     for task in tasks:
         cost = costs(task, rounds)
         for name, (above, below) in RATIOS.items():
             ratios[name].append(cost[above] / cost[below])
         shown = [f"{each[-1]:.2f}" for each in ratios.values()]
-        lines.append([task, f"{cost['single']:.1f}", *shown])
-        print(*lines[-1], file=sys.stderr, flush=True)
-    lines.append(["median", "", *(f"{statistics.median(each):.2f}" for each in ratios.values())])
+        rows.append([task, f"{cost['single']:.1f}", *shown])
+        print(*rows[-1], file=sys.stderr, flush=True)
+    rows.append(["median", "", *(f"{statistics.median(each):.2f}" for each in ratios.values())])
     return "\n".join(
         [
             "# The Control Suite",
@@ -209,7 +209,7 @@ def speed(rounds: int, tasks: Sequence[str]) -> str:
             " MuJoCo, and dm_control in a loop (ours on one thread); the last is dm_control's"
             " beside the loop in C.",
             "",
-            *(f"| {' | '.join(line)} |" for line in lines),
+            *table(["task", "us", *RATIOS], rows),
             "",
         ]
     )

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish
-from benchmarks.studies.python_env import table
+from benchmarks.harness.report import publish, table
 from parallel_pool._bench import machine
 
 NUM_ENVS, NUM_THREADS, SIZE, CAMERA = 16, 2, 84, 0

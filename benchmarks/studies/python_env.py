@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ import gymnasium
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import publish, table
 from benchmarks.studies import python_classes
 from parallel_pool._bench import machine
 
@@ -247,12 +247,6 @@ def measure(
         f"{ratio('small sync', 'small least'):.0f} (bar {small_bar})",
     ]
     return found, reachable
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Returns the lines of a table; all columns but the first are numbers."""
-    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def mark(value: float, bar: float, text: str) -> str:

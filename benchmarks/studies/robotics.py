@@ -21,13 +21,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness.report import publish, table
+from parallel_pool._bench import machine
 from parallel_pool._engine.pool import Pool, write_state
 
 # EnvPool 1.2.5 was built with it, and Fetch of Gymnasium-Robotics can be made with it
 MUJOCO = "3.6.0"
 REFERENCE = "gymnasium-robotics-1.4.2"
 NUM_ENVS, NUM_THREADS, NUM_ROWS = 32, 2, 16
-# one of each kind; EnvPool has no AntMaze
+# some of each kind; EnvPool has no AntMaze
 IDS = (
     *("FetchReach-v4", "FetchPush-v4", "FetchSlide-v4", "FetchPickAndPlace-v4"),
     *("PointMaze_UMaze-v3", "PointMaze_Large_Diverse_GR-v3", "AntMaze_UMaze-v4"),
@@ -140,25 +142,44 @@ RATIOS = {
     "EnvPool": ("EnvPool", "ours"),
     "Python": ("Python", "single"),
     "MuJoCo": ("MuJoCo", "single"),
+    "Python / MuJoCo": ("Python", "MuJoCo"),
 }
 
 
-def speed(rounds: int, ids: Sequence[str]) -> None:
-    """Prints how many times as much CPU time as ours the steps of the others take."""
-    print(f"{'id':32} {'us':>8}  " + " ".join(f"{name:>8}" for name in RATIOS))
+def speed(rounds: int, ids: Sequence[str]) -> str:
+    """Returns a page that says how many times as much CPU time as ours the steps of others take.
+
+    The last column is what the loop over Gymnasium-Robotics takes of MuJoCo's own time: the most
+    that a pool can gain.
+    """
+    rows = []
     ratios: dict[str, list[float]] = {name: [] for name in RATIOS}
     for env_id in ids:
         cost = costs(env_id, rounds)
         shown = []
         for name, (above, below) in RATIOS.items():
-            if above not in cost:
-                shown.append(f"{'':8}")
-                continue
-            ratios[name].append(cost[above] / cost[below])
-            shown.append(f"{ratios[name][-1]:8.2f}")
-        print(f"{env_id:32} {cost['single']:8.1f}  {' '.join(shown)}", flush=True)
-    medians = " ".join(f"{statistics.median(each or [0]):8.2f}" for each in ratios.values())
-    print(f"{'median':41}  {medians}")
+            if above in cost:
+                ratios[name].append(cost[above] / cost[below])
+            shown.append(f"{ratios[name][-1]:.2f}" if above in cost else "")
+        rows.append([env_id, f"{cost['single']:.1f}", *shown])
+        print(*rows[-1], file=sys.stderr, flush=True)
+    medians = (f"{statistics.median(each):.2f}" if each else "" for each in ratios.values())
+    rows.append(["median", "", *medians])
+    return "\n".join(
+        [
+            "# Gymnasium-Robotics",
+            "",
+            f"{machine.summary()}, `python -m benchmarks.studies.robotics`: CPU time of a step of"
+            f" one environment, {rounds} interleaved rounds, medians. The first figure is ours on"
+            " one thread; the others say how many times as much EnvPool takes (both with"
+            f" {NUM_ENVS} environments on {NUM_THREADS} threads), Gymnasium-Robotics in a loop, and"
+            " mj_step alone (ours on one thread); the last is Gymnasium-Robotics' beside mj_step."
+            f" MuJoCo {MUJOCO}.",
+            "",
+            *table(["id", "us", *RATIOS], rows),
+            "",
+        ]
+    )
 
 
 def with_envpools_mujoco(arguments: Sequence[str]) -> int:
@@ -177,12 +198,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("ids", nargs="*", default=IDS, metavar="ID")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where the table goes, too")
     given = parser.parse_args(arguments)
     import mujoco
 
     if mujoco.__version__ != MUJOCO:
         return with_envpools_mujoco(sys.argv[1:] if arguments is None else arguments)
-    speed(given.rounds, given.ids)
+    publish(speed(given.rounds, given.ids), given.out)
     return 0
 
 
