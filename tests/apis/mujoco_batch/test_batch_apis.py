@@ -95,6 +95,30 @@ def test_objects_are_those_of_mujocos_renderer(
                     assert len(np.unique(picture[..., 0])) > 3
 
 
+@pytest.mark.sanitizers
+@needs_opengl
+def test_depths_and_colours_are_those_of_gymnasiums_renderer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the first picture and those after it."""
+    from gymnasium.envs.mujoco.mujoco_rendering import MujocoRenderer
+
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+    options: Any = {"width": 64, "height": 48, "camera_id": 0}
+    with closing(BatchVectorEnv(Quadrupeds, 3, render_mode="rgbd_tuple", **options)) as envs:
+        envs.reset(seed=1)
+        data = mujoco.MjData(envs.batch.model)
+        with closing(MujocoRenderer(envs.batch.model, data, **options)) as renderer:
+            for _ in range(2):
+                for _ in range(10):
+                    envs.step(np.ones((3, 8), np.float32))
+                for world, picture in enumerate(envs.render()):
+                    envs.batch.get_data(world, data)
+                    mujoco.mj_forward(envs.batch.model, data)
+                    assert_same(picture, renderer.render("rgbd_tuple"), "results")
+                    assert len(np.unique(picture[1])) > 3
+
+
 def test_render_modes_are_named() -> None:
     modes = "'rgb_array' or 'depth_array' or 'rgbd_tuple' or 'segmentation_array'"
     with pytest.raises(ValueError, match=f"mode='nosuch': choose {modes}"):
