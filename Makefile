@@ -206,6 +206,18 @@ $(VENV)/training-libraries: | $(VENV)/.tools
 	  $(PIP) --no-deps --ignore-requires-python --target $@.partial $(TRAINING) && \
 	  rm -rf $@.partial/sf_examples && mv $@.partial $@
 
+# Libraries that train on environments in gymnax's form, with the gymnax whose steps return five
+# values. They are installed without dependencies: those would replace JAX by an older version.
+$(VENV)/.dev: | $(VENV)/rejax-0.1.3
+
+REJAX := chex==0.1.92 decorator==5.3.1 distrax==0.1.9 flax==0.12.8 gast==0.7.0 gymnax==0.0.9 \
+  seaborn==0.13.2 six==1.17.0 tfp-nightly==0.26.0.dev20261027 toolz==1.2.0 treescope==0.1.10
+
+$(VENV)/rejax-%: | $(VENV)/.tools
+	@echo 'installing rejax $* into $@'
+	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial rejax==$* $(REJAX) && \
+	  mv $@.partial $@
+
 # The newest EnvPool needs a newer Python than ours may be; without one it is not compared. ale-py
 # has the ROMs, OpenCV is for the comparison of pictures, and an agent in JAX trains on it. It asks
 # for a gigabyte of assets.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -253,12 +254,11 @@ class GymnaxEnv:
         """Ends the threads. Programs that step this environment then fail."""
         self._pool.close()
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        # programs copy their settings, environments included; nothing of this one changes
-        return self
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        # Programs copy their settings, environments included. Nothing of this one changes, so it is
+        # its own copy. It has no __deepcopy__: wrappers have all attributes of their environment,
+        # and a copy of a wrapper would be this.
+        return attrgetter("env"), (_Copied(self),)
 
     # --------------------------------------------------------------------------------- private --
 
@@ -327,6 +327,9 @@ class GymnaxEnv:
         """Returns an action as a row."""
         field = self._spec.action
         array = jnp.asarray(action)
+        if array.shape == tuple(length for length in field.shape if length != 1):
+            # rejax squeezes the actions of its evaluation
+            array = array.reshape(field.shape)
         if array.shape != field.shape:
             raise ValueError(f"the action has shape {array.shape}: give shape {field.shape}")
         if field.space_kind == "discrete" and not jnp.issubdtype(array.dtype, jnp.integer):
@@ -349,6 +352,19 @@ class GymnaxEnv:
                 f"params={params}: this environment has {self.default_params}; give"
                 " max_episode_steps and options to make_gymnax"
             )
+
+
+class _Copied:
+    """An environment that is being copied."""
+
+    def __init__(self, env: GymnaxEnv) -> None:
+        self.env = env
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("GymnaxEnv holds threads and cannot be pickled: make a new one")
 
 
 def _words(key: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -235,6 +236,21 @@ def test_derivatives_are_zero() -> None:
     env.close()
 
 
+def test_an_action_may_come_without_axes_of_length_1() -> None:
+    """rejax's evaluation squeezes an action, so that Pendulum's is a number."""
+    env, params = make_gymnax("Pendulum-v1", num_envs=4)
+    keys = keys_of(range(3))
+    torques = jnp.array([-1.5, 0.0, 0.5])
+    reset, step = many(env)
+    with closing(env):
+        _, state = reset(keys, params)
+        expected = step(keys, state, torques[:, None], params)
+        found = step(keys, state, torques, params)
+        jax.tree.map(np.testing.assert_array_equal, found, expected)
+        with pytest.raises(ValueError, match=r"the action has shape \(2,\): give shape \(1,\)"):
+            env.step(keys[0], jax.tree.map(lambda array: array[0], state), jnp.zeros(2))
+
+
 def test_infos_have_the_last_observation() -> None:
     env, params = make_gymnax("CartPole-v1", num_envs=2, max_episode_steps=3, infos=True)
     key = jax.random.key(1)
@@ -396,6 +412,28 @@ def test_what_has_no_such_form() -> None:
 
 def test_programs_may_copy_it(cartpole: GymnaxEnv) -> None:
     assert copy.deepcopy({"env": cartpole})["env"] is cartpole is copy.copy(cartpole)
+
+
+class Wrapper:
+    """Has the attributes of its environment, as wrappers of gymnax and rejax have."""
+
+    def __init__(self, env: GymnaxEnv) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+
+def test_copies_of_a_wrapper_are_wrappers(cartpole: GymnaxEnv) -> None:
+    for copied in (copy.copy(Wrapper(cartpole)), copy.deepcopy(Wrapper(cartpole))):
+        assert isinstance(copied, Wrapper) and copied.env is cartpole
+
+
+def test_it_can_not_be_pickled(cartpole: GymnaxEnv) -> None:
+    with pytest.raises(TypeError, match=r"GymnaxEnv holds threads .*cannot be pickled"):
+        pickle.dumps(cartpole)
 
 
 # ------------------------------------------------------------------------------------- spaces --
