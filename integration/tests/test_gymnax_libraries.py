@@ -18,6 +18,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PUREJAXRL = Path(sys.prefix) / "purejaxrl"
 
+pytestmark = pytest.mark.skipif(
+    not (Path(sys.prefix) / "rejax-0.1.3").exists(), reason="make could not install rejax"
+)
+
 
 def trained(*programs: str, **settings: Any) -> list[list[float]]:
     """Trains by programs of `integration.training.gymnax_libraries`; returns their returns."""

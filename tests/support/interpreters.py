@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,8 +49,14 @@ def main(folder: Path, *versions: str) -> None:
             print(f"no Python {version}", file=sys.stderr)
             continue
         there = folder / version
-        subprocess.run([python, "-m", "venv", str(there)], check=True)
-        subprocess.run([str(there / "bin/pip"), "install", "-q", *WANTED[version]], check=True)
+        try:
+            subprocess.run([python, "-m", "venv", str(there)], check=True)
+            subprocess.run([str(there / "bin/pip"), "install", "-q", *WANTED[version]], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            # such as a system's Python without the module venv
+            shutil.rmtree(there, ignore_errors=True)
+            print(f"no environment of Python {version}: {error}", file=sys.stderr)
+            continue
         made.append(str(there / "bin/python"))
     print(f"{VARIABLE}={os.pathsep.join(made)}")
 

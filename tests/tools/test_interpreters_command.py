@@ -57,3 +57,15 @@ def test_it_passes_over_a_shim_that_does_not_run(
 def test_it_says_which_python_is_not_found(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     interpreters.main(home / "made")
     assert capsys.readouterr() == ("OTHER_PYTHONS=\n", f"no Python {VERSION}\n")
+
+
+def test_an_environment_that_can_not_be_made_is_left_out(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of a system's Python without the module venv."""
+    python = PYTHON.replace("-m) mkdir", '-m) mkdir -p "$3/bin"; exit 1; mkdir')
+    write(home / ".pyenv/versions" / f"{VERSION}.1" / "bin/python", python)
+    interpreters.main(home / "made")
+    out, err = capsys.readouterr()
+    assert out == "OTHER_PYTHONS=\n" and f"no environment of Python {VERSION}: " in err
+    assert not (home / "made" / VERSION).exists()
