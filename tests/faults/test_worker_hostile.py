@@ -70,6 +70,12 @@ def write_much() -> None:
         print("x" * 10000, file=sys.stderr)
 
 
+def limit_files() -> None:
+    # Python would cut compiled modules short, too
+    sys.dont_write_bytecode = True
+    limit(resource.RLIMIT_FSIZE, 10)()
+
+
 def limit_recursion() -> None:
     sys.setrecursionlimit(150)
 
@@ -84,7 +90,7 @@ HARMLESS: dict[str, Callable[[], Any]] = {
     "timer": set_frequent_timer,
     "memory": limit(resource.RLIMIT_AS, 1 << 20),
     "number of files": limit(resource.RLIMIT_NOFILE, 3),
-    "size of files": limit(resource.RLIMIT_FSIZE, 10),
+    "size of files": limit_files,
     "threads": leave_threads,
     "streams": lose_streams,
     "output": write_much,

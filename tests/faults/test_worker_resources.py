@@ -453,7 +453,10 @@ print("end")
 # a limit of file sizes also limits shared memory
 LIMIT = """
 import resource
+import sys
 
+# Python would cut compiled modules short, too
+sys.dont_write_bytecode = True
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 size = 3_000_000
 

@@ -78,7 +78,11 @@ def test_the_name_of_a_model_stays_as_it_is(name: str) -> None:
 
 def test_a_start_is_written_whole_or_not_at_all() -> None:
     """The disk is full after 1,000 bytes."""
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    # Python would cut the modules' compiled files short, too, and later processes would load them
+    limit = (
+        "import resource, sys; sys.dont_write_bytecode = True\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    )
     done = python(f"{limit}from parallel_pool.__main__ import main; main(['new', 'my_env.c'])")
     assert "my_env.c can't be written: File too large" in done.stderr
     assert not Path("my_env.c").exists()
