@@ -82,7 +82,10 @@ class Ways:
 
 
 class OnFoot(VectorWrapper):
-    """Rewards the part of the way to the goal that a step takes, and joins observations."""
+    """Rewards the part of the way to the goal that a step takes, and joins observations.
+
+    An ant on its back begins a new episode in the same step, by a reset mask.
+    """
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env)
@@ -106,6 +109,10 @@ class OnFoot(VectorWrapper):
         observations, _, terminations, truncations, infos = self.env.step(actions)
         rewards = self._walked(observations)
         self._ended = terminations | truncations
+        if (fell := on_backs(observations["observation"]) & ~self._ended).any():
+            observations, _ = self.env.reset(options={"reset_mask": fell})
+            terminations = terminations | fell
+            self._ended |= fell
         return self._joined(observations), rewards, terminations, truncations, infos
 
     def _walked(self, observations: Any) -> np.ndarray[Any, Any]:
@@ -120,6 +127,14 @@ class OnFoot(VectorWrapper):
 
     def _joined(self, observations: Any) -> np.ndarray[Any, Any]:
         return np.concatenate([observations[name] for name in self._names], axis=-1)
+
+
+def on_backs(observations: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns which torsos (n, numbers) are upside down, as a bool array (n,)."""
+    # of the torso's quaternion w, x, y, z: the cosine of its tilt is 1 - 2 (x^2 + y^2)
+    x, y = observations[:, 2], observations[:, 3]
+    upside_down: np.ndarray[Any, Any] = x * x + y * y > 0.5
+    return upside_down
 
 
 def wrapped(env: Env) -> Env:
@@ -142,6 +157,7 @@ TASKS = (
             gae_lambda=0.95,
             entropy_weight=0.0,
             scales_rewards=True,
+            first_deviation=0.37,
         ),
         wrap=wrapped,
         options={"continuing_task": False},

@@ -12,6 +12,7 @@ advantage estimation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -44,6 +45,8 @@ class Settings:
     # divide rewards by the standard deviation of discounted returns so far, and clip them to
     # -10..10: rare rewards then stand out from what the value function does not know yet
     scales_rewards: bool = False
+    # the first standard deviation of continuous actions
+    first_deviation: float = 1.0
     seed: int = 1
 
 
@@ -69,13 +72,16 @@ class Agent(nn.Module):
     images (n, planes, height, width) uint8, both share an encoder.
     """
 
-    def __init__(self, shape: tuple[int, ...], actions: Space[Any]) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], actions: Space[Any], first_deviation: float = 1.0
+    ) -> None:
         super().__init__()
         # standard deviations of continuous actions, the same in all states
         self.log_deviations: nn.Parameter | None = None
         if isinstance(actions, Box):
             num_actions = actions.shape[0]
-            self.log_deviations = nn.Parameter(torch.zeros(num_actions))
+            first = torch.full((num_actions,), math.log(first_deviation))
+            self.log_deviations = nn.Parameter(first)
         else:
             num_actions = int(actions.n)  # type: ignore[attr-defined]
         if len(shape) == 1:
@@ -353,7 +359,8 @@ def learn(
     """Trains a new agent on what a player plays."""
     torch.manual_seed(settings.seed)
     first = player.observations
-    training = Training(Agent(tuple(first.shape[1:]), player.actions))
+    shape = tuple(first.shape[1:])
+    training = Training(Agent(shape, player.actions, settings.first_deviation))
     scale = RewardScale(len(first), settings.gamma)
     optimizer = torch.optim.Adam(training.agent.parameters(), settings.learning_rate, eps=1e-5)
     rollout = Rollout(settings.rollout_steps, first, player.actions)
