@@ -10,9 +10,11 @@ takes its time on a core, and "wait", whose step sleeps. Three questions:
   both players' costs is "ratio_at_most".
 - faults: how much longer do steps of the others take (median, p99) while one environment spins for
   ever and another is killed every second? The same tasks play without and with faults, and every
-  result is checked: no step may be lost or doubled. As a control they also play without faults
-  beside a process that has nothing to do with the pool and spins: what that costs them is the
-  price of the core that a spinning environment takes, which no pool can give back.
+  result is checked: no step may be lost or doubled. As controls they also play without faults
+  beside a process that has nothing to do with the pool and spins, and beside that and another
+  process, in whose own pool a worker is killed every second. What these cost is the price of the
+  core that a spinning environment takes, and of the end and start of a process, which no pool can
+  give back.
 
 A task pauses between its steps in the last part, so that a given share of the cores is used.
 """
@@ -131,6 +133,10 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
     }
 
 
+def p99_ratio(seconds: list[float], to: list[float]) -> float:
+    return round(float(np.percentile(seconds, 99) / np.percentile(to, 99)), 3)
+
+
 # -------------------------------------------------------------------------------- throughput --
 
 
@@ -222,6 +228,40 @@ def spinner() -> Iterator[None]:
         process.wait()
 
 
+@contextlib.contextmanager
+def stranger(kind: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
+    """Runs a process of its own whose pool of one environment loses its worker every second.
+
+    It says what a replacement costs when its input ends.
+    """
+    command = [sys.executable, "-m", "benchmarks.studies.leases", "--stranger", kind, str(seconds)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=machine.ROOT, text=True, **pipes) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        yield process
+
+
+async def be_stranger(kind: str, seconds: float) -> None:
+    """Kills the worker of one environment every second, until the input ends; see `stranger`."""
+    costs: list[float] = []
+    ended = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
+    async with LeasePool([partial(Timed, kind, seconds)]) as pool, players(pool) as (player,):
+        print("ready", flush=True)
+        while not ended.done():
+            await asyncio.wait([ended], timeout=1.0)
+            (pid,) = pool.worker_pids
+            if pid is None:
+                continue
+            start = time.process_time()
+            os.kill(pid, signal.SIGKILL)
+            await player.step()
+            await player.step()
+            (pid,) = pool.worker_pids
+            worked = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+            costs.append(time.process_time() - start + worked)
+    print(round(1e3 * statistics.median(costs), 2), flush=True)
+
+
 async def kill_every_second(pool: LeasePool, victims: list[Player], end: float) -> int:
     """Kills the worker of one environment after the other, from outside; returns how many."""
     kills = 0
@@ -234,8 +274,16 @@ async def kill_every_second(pool: LeasePool, victims: list[Player], end: float) 
     return kills
 
 
-async def faults(makers: list[Callable[[], Any]], seconds: float, pause: float) -> Any:
-    """Plays without and with faults; returns latencies of the environments that have none."""
+async def faults(
+    makers: list[Callable[[], Any]], seconds: float, pause: float, strangers: tuple[str, float]
+) -> Any:
+    """Plays without and with faults; returns latencies of the environments that have none.
+
+    Args:
+        seconds: of each of the four parts.
+        pause: between a task's steps, in the mean.
+        strangers: kind and seconds of the environment that dies in another process.
+    """
     async with LeasePool(makers) as pool, players(pool) as found:
         spinning, victims, others = found[0], found[1:9], found[9:]
 
@@ -249,6 +297,9 @@ async def faults(makers: list[Callable[[], Any]], seconds: float, pause: float) 
         calm = await play(time.perf_counter() + seconds)
         with spinner():
             control = await play(time.perf_counter() + seconds)
+            with stranger(*strangers) as process:
+                both = await play(time.perf_counter() + seconds)
+                replacement = float(process.communicate()[0])
         end = time.perf_counter() + seconds
         spin = asyncio.create_task(spinning.env.step(SPIN, timeout=math.inf))
         killing = asyncio.create_task(kill_every_second(pool, victims, end))
@@ -271,10 +322,11 @@ async def faults(makers: list[Callable[[], Any]], seconds: float, pause: float) 
         "calm": milliseconds(calm),
         "with_faults": milliseconds(stormy),
         "beside_a_spinner": milliseconds(control),
-        "p99_ratio": round(float(np.percentile(stormy, 99) / np.percentile(calm, 99)), 3),
-        "p99_ratio_to_control": round(
-            float(np.percentile(stormy, 99) / np.percentile(control, 99)), 3
-        ),
+        "beside_a_spinner_and_a_killed_worker": milliseconds(both),
+        "replacement_cpu_ms": replacement,
+        "p99_ratio": p99_ratio(stormy, calm),
+        "p99_ratio_to_a_spinner": p99_ratio(stormy, control),
+        "p99_ratio_to_both": p99_ratio(stormy, both),
     }
 
 
@@ -300,7 +352,12 @@ def main() -> int:
     parser.add_argument("--fault-seconds", type=float, default=60.0)
     parser.add_argument("--load", type=float, default=0.3, help="share of the cores that is used")
     parser.add_argument("--out", type=Path, help="write the results as JSON, too")
+    parser.add_argument("--stranger", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.stranger:
+        kind, each = options.stranger
+        asyncio.run(be_stranger(kind, float(each)))
+        return 0
     raise_limits(options.handles)
     seconds, cores = options.step_ms / 1e3, len(os.sched_getaffinity(0))
     # a step that waits costs about 0.1 ms of a core all the same
@@ -316,7 +373,9 @@ def main() -> int:
             print(kind, json.dumps(results["throughput"]), flush=True)
         if "faults" in (options.parts or "faults"):
             pause = options.handles * busy[kind] / cores / options.load
-            results["faults"] = asyncio.run(faults(makers, options.fault_seconds, pause))
+            results["faults"] = asyncio.run(
+                faults(makers, options.fault_seconds, pause, (kind, seconds))
+            )
             print(kind, json.dumps(results["faults"]), flush=True)
     if options.out is not None:
         options.out.write_text(json.dumps(found, indent=2) + "\n")

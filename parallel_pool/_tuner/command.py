@@ -13,7 +13,7 @@ from parallel_pool._tuner.search import LEAST, Gain
 from parallel_pool._tuner.tune import FailedScriptError, Result, tune
 
 # seconds that a run measures by default, and all runs together
-SECONDS, LIMIT = 3.0, 110.0
+SECONDS, LIMIT = 3.0, 116.0
 DESCRIPTION = """Runs SCRIPT several times for some seconds each, with other numbers of threads or
 worker processes of its pools, and of torch's threads; prints what to change, and the gain as
 measured. A number among the script's arguments that may change is written as
@@ -28,7 +28,7 @@ def add_tune(parser: argparse.ArgumentParser, script: Callable[[str], Path]) -> 
         "--seconds", type=positive, default=SECONDS, metavar="S", help="of each run (3)"
     )
     parser.add_argument(
-        "--limit", type=positive, default=LIMIT, metavar="S", help="of all runs together (110)"
+        "--limit", type=positive, default=LIMIT, metavar="S", help="of all runs together (116)"
     )
     parser.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")

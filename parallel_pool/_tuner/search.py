@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -14,9 +15,12 @@ from parallel_pool._tuner.setting import Setting
 
 # rounds of the last two, at least if there is time, and at most
 FINAL, MOST_FINAL = 3, 7
-# A gain below this, or of fewer rounds, is none. Of so many rounds one may be a loss: in it, the
-# machine may have become slower.
-MIN_GAIN, LEAST, MANY = 1.03, 2, 6
+# A gain below this, or of fewer rounds, is none.
+MIN_GAIN, LEAST = 1.03, 2
+# Student's t that chance exceeds in one of ten cases, for 1, 2, ... degrees of freedom; then about
+# that of the normal distribution.
+T = (3.08, 1.89, 1.64, 1.53, 1.48, 1.44, 1.41, 1.40, 1.38, 1.37)
+T_OF_MANY = 1.3
 
 
 def is_long(count: int) -> bool:
@@ -54,20 +58,20 @@ class Gain(NamedTuple):
         median: of the rounds.
         low, high: the least and the greatest of them.
         rounds: their number.
-        second: the least but one of them; 0 if there is only one.
+        noise: gain of so many rounds that a setting which gains nothing has by chance in one of ten
+            cases.
     """
 
     median: float
     low: float
     high: float
     rounds: int
-    second: float = 0.0
+    noise: float = math.inf
 
     @property
     def is_worth_it(self) -> bool:
         """Whether the gain is more than noise."""
-        least = self.second if self.rounds >= MANY else self.low
-        return self.median >= MIN_GAIN and least > 1 and self.rounds >= LEAST
+        return self.median >= MIN_GAIN and self.median > self.noise and self.rounds >= LEAST
 
 
 class Search:
@@ -121,8 +125,18 @@ class Search:
             return self._base, Gain(1.0, 1.0, 1.0, 0)
         # the rounds in which many played decided that it is here
         gains = self.gains[ranked[0]][-rounds:] if rounds >= FINAL else self.gains[ranked[0]]
-        low, second = [*sorted(gains)[:2], 0.0][:2]
-        return ranked[0], Gain(float(np.median(gains)), low, max(gains), len(gains), second)
+        median = float(np.median(gains))
+        return ranked[0], Gain(median, min(gains), max(gains), len(gains), self._noise(len(gains)))
+
+    def _noise(self, rounds: int) -> float:
+        """Returns the `noise` of a gain of so many rounds, from how all gains scatter."""
+        logs = [np.log(gains) for gains in self.gains.values()]
+        degrees = sum(len(each) - 1 for each in logs)
+        if degrees == 0:
+            return math.inf
+        variance = sum(float(np.square(each - each.mean()).sum()) for each in logs) / degrees
+        t = T[degrees - 1] if degrees <= len(T) else T_OF_MANY
+        return math.exp(t * math.sqrt(variance / rounds))
 
     def _combined(self) -> list[Setting]:
         """Returns the setting that combines all gains, if it is another one."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.studies import tune as study
-from parallel_pool._tuner.run import Outcome
+from parallel_pool._tuner.run import Outcome, Script
 from parallel_pool._tuner.setting import Setting
 from parallel_pool._tuner.tune import measured
 
@@ -41,11 +41,28 @@ def test_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[-1] == "Within 5% of the best, in less than 120 s: 2 of 2."
 
 
+def test_the_choice_plays_against_the_fastest_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # of the grid's rounds: as it is, num_threads=2, num_threads=4; then of the two alone
+    rates = iter([1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 8.0, 7.2, 7.2, 8.0])
+
+    def run(self: Any, setting: Setting, **_: Any) -> Outcome:
+        return Outcome(next(rates), "", FACTS, 0.0)
+
+    def whole(*_: Any) -> Any:
+        return Script(study.SCRIPT, [], 1.0, 0.0), Outcome(1.0, "", FACTS, 0.0)
+
+    monkeypatch.setattr("parallel_pool._tuner.run.Script.run", run)
+    monkeypatch.setattr(study, "measured", whole)
+    gains, share = study.compared("pong", "num_threads=2", 2, 1.0)
+    assert gains == {"as it is": 1.0, "num_threads=2": 2.0, "num_threads=4": 3.0}
+    assert share == pytest.approx(0.9)
+
+
 def test_a_row_that_misses_the_bar() -> None:
     gains = {"as it is": 1.0, "num_threads=2": 1.5}
-    assert study.row_of("pong", "as it is", 60, gains)[1] is False
-    assert study.row_of("pong", "num_threads=2", 130, gains)[1] is False
-    assert study.row_of("pong", "num_threads=2", 60, gains)[1] is True
+    assert study.row_of("pong", "as it is", 60, gains, 0.7)[1] is False
+    assert study.row_of("pong", "num_threads=2", 130, gains, 1.0)[1] is False
+    assert study.row_of("pong", "as it is", 60, gains, 0.96)[1] is True
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -236,7 +237,7 @@ def test_the_fastest_setting_is_found() -> None:
     found, machine = search({count: 80.0 + 10 * count for count in range(1, 9)})
     setting, gain = found.best()
     assert setting.num_threads == 8 and gain.is_worth_it
-    assert gain == pytest.approx(Gain(1.6, 1.6, 1.6, 7, 1.6), rel=0.5)
+    assert gain == pytest.approx(Gain(1.6, 1.6, 1.6, 7, 1.2), rel=0.5)
     # half of the settings leave after each round
     counts = [machine.ran.count(Setting(num_threads=count)) for count in range(1, 9)]
     assert counts[0] == 1 and counts[7] >= 6 and sum(counts[:4]) == 4
@@ -271,10 +272,24 @@ def test_settings_that_fail_are_dropped() -> None:
 
 
 def test_one_round_is_not_enough() -> None:
-    assert Gain(1.5, 1.5, 1.5, 2).is_worth_it and not Gain(1.5, 1.5, 1.5, 1).is_worth_it
-    assert not Gain(1.5, 0.9, 1.6, 5, 1.5).is_worth_it and not Gain(1.02, 1.01, 1.6, 5).is_worth_it
-    # one of many
-    assert Gain(1.5, 0.9, 1.6, 6, 1.1).is_worth_it and not Gain(1.5, 0.9, 1.6, 6, 0.9).is_worth_it
+    assert Gain(1.5, 1.5, 1.5, 2, 1.0).is_worth_it
+    assert not Gain(1.5, 1.5, 1.5, 1, 1.0).is_worth_it
+    assert not Gain(1.02, 1.01, 1.6, 5, 1.0).is_worth_it
+
+
+def test_a_gain_of_which_chance_has_as_much_is_none() -> None:
+    """Standard deviations of 0.1 in the logarithm, of 3 rounds and 2 degrees of freedom."""
+    rates = iter(np.exp([0.0, 0.2, 0.0, 0.3, 0.0, 0.4]).tolist())
+
+    def run(setting: Setting) -> Outcome:
+        return Outcome(next(rates, 0.0), "", {}, 0.0)
+
+    found = Search(run, [Setting(), Setting(num_threads=1)], time.monotonic() + 60)
+    _, gain = found.best()
+    assert gain.rounds == 3 and gain.median == pytest.approx(math.exp(0.3))
+    # Student's t, and the standard error
+    assert gain.noise == pytest.approx(math.exp(1.89 * 0.1 / 3**0.5)) and gain.is_worth_it
+    assert not gain._replace(median=1.11).is_worth_it
 
 
 def test_no_run_begins_after_the_deadline() -> None:
