@@ -145,7 +145,7 @@ TASKS = (
     Task(
         env_id="AntMaze_UMaze-v4",
         num_envs=64,
-        target=0.9,
+        target=0.8,
         window=128,
         settings=ppo.Settings(
             total_steps=8_000_000,

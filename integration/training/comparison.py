@@ -126,8 +126,12 @@ def shortened(task: Task, steps: int) -> Task:
 # ---------------------------------------------------------------------------------- training --
 
 
+# seconds between two lines that say how far a training is
+PROGRESS = 60.0
+
+
 class Curve:
-    """What a training has reached, after each rollout.
+    """What a training has reached, after each rollout; a line on stderr says so each minute.
 
     Attributes:
         points: seconds, environment steps, mean return (None before the first episode has ended);
@@ -138,7 +142,7 @@ class Curve:
         self.points: list[tuple[float | None, ...]] = []
         self._task = task
         self._evaluation = task.evaluate(seed) if task.evaluate else None
-        self._start = time.monotonic()
+        self._start = self._said = time.monotonic()
 
     @property
     def is_reached(self) -> bool:
@@ -158,6 +162,9 @@ class Curve:
             self._start += time.monotonic() - now
         else:
             self.points.append(point)
+        if now - self._said >= PROGRESS:
+            self._said = now
+            print(f"  {progress(self.points[-1])}", file=sys.stderr, flush=True)
         is_full = self._task.target is not None and len(recent) == self._task.window
         return is_full and self.is_reached
 
@@ -398,7 +405,12 @@ class Comparison:
 
 def report(task: Task, name: str, run: Mapping[str, Any]) -> None:
     """Prints the end of a training."""
-    took, steps, *means = run["curve"][-1]
-    reached = " ".join("no episode" if mean is None else f"{mean:8.4g}" for mean in means)
     what = f"{task.env_id} seed {run['seed']} {name:22}"
-    print(f"{what} {took:7.1f} s {steps:9,d} steps {reached}", flush=True)
+    print(f"{what} {progress(run['curve'][-1])}", flush=True)
+
+
+def progress(point: Sequence[float | None]) -> str:
+    """Returns a point of a curve as text."""
+    took, steps, *means = point
+    reached = " ".join("no episode" if mean is None else f"{mean:8.4g}" for mean in means)
+    return f"{took:7.1f} s {steps:9,d} steps {reached}"
