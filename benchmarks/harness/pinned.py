@@ -1,7 +1,7 @@
-"""Runs a scene in a process of its own, in which `import mujoco` finds the scene's version.
+"""Runs a scene, or a study, in a process in which `import mujoco` finds the version that it needs.
 
-`python -m benchmarks.harness.pinned SCENE FAMILIES EFFORT` is that process. It writes lines of
-JSON: its progress, and on the last line its result.
+`python -m benchmarks.harness.pinned SCENE FAMILIES EFFORT` is a scene's process. It writes lines
+of JSON: its progress, and on the last line its result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,12 +33,46 @@ def folder(version: str) -> Path:
 
 def is_needed(scene: Scene) -> bool:
     """Returns whether this process has another MuJoCo than the scene needs."""
-    if not scene.mujoco:
-        return False
+    return bool(scene.mujoco) and is_other(scene.mujoco)
+
+
+def is_other(version: str) -> bool:
+    """Returns whether this process has another MuJoCo than this version."""
     try:
-        return importlib.metadata.version("mujoco") != scene.mujoco
+        return importlib.metadata.version("mujoco") != version
     except importlib.metadata.PackageNotFoundError:
         return True
+
+
+def run_study(
+    program: str, arguments: Sequence[str], version: str, more: Sequence[Path] = ()
+) -> int:
+    """Runs a study that needs a version of MuJoCo, and no OpenGL; returns its exit status.
+
+    Args:
+        program: the study's module.
+        arguments: its command line.
+        version: of MuJoCo.
+        more: folders of other packages that it needs.
+    """
+    place = folder(version)
+    if not place.exists():
+        print(missing(version, place), file=sys.stderr)
+        return 1
+    command = [sys.executable, "-m", program, *arguments]
+    environment = {**environment_of(place, *more), "MUJOCO_GL": "disabled"}
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def environment_of(*folders: Path) -> dict[str, str]:
+    """Returns the variables of a process that looks for packages in these folders first."""
+    path = os.pathsep.join(filter(None, (*map(str, folders), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def missing(version: str, place: Path) -> str:
+    """Returns a sentence that says how to install a version into the place."""
+    return f"MuJoCo {version} is not in {place}: make {os.path.relpath(place, ROOT)}"
 
 
 def run(
@@ -56,13 +90,12 @@ def run(
     if not place.exists():
         return absent(scene, place)
     command = [sys.executable, "-m", __name__, scene.name, ",".join(families)]
-    path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
     process = subprocess.Popen(
         [*command, json.dumps(asdict(effort))],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment_of(place),
     )
     message: dict[str, Any] = {}
     with process:
@@ -79,8 +112,8 @@ def run(
 def absent(scene: Scene, place: Path) -> Outcome:
     """Returns the outcome of a scene whose MuJoCo is not installed."""
     bars = [Bar(f"vs {who}", goal, None) for who, goal in scene.bars.items()]
-    note = f"MuJoCo {scene.mujoco} is not in {place}: make {os.path.relpath(place, ROOT)}"
-    return Outcome(scene.name, scene.title, "env steps/s", 1, 0, [], bars, [*scene.notes, note])
+    notes = [*scene.notes, missing(scene.mujoco, place)]
+    return Outcome(scene.name, scene.title, "env steps/s", 1, 0, [], bars, notes)
 
 
 def main(name: str, families: str, effort: str, send: Callable[[dict[str, Any]], None]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool._bench.machine import summary
 from parallel_pool._bench.outcome import Outcome, Row
 from parallel_pool._bench.rounds import Spread
 
@@ -160,11 +161,22 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def publish(page: str, out: Path | None) -> None:
+def page(title: str, how: str, *body: str) -> str:
+    """Returns the page of a study in Markdown.
+
+    Args:
+        title: its heading.
+        how: the command, and what was measured in which way; the page says on which machine.
+        body: the lines below.
+    """
+    return "\n".join([f"# {title}", "", f"{summary()}, {how}", "", *body, ""])
+
+
+def publish(text: str, out: Path | None) -> None:
     """Prints the page of a study, and writes it to a file if there is one."""
-    print(page)
+    print(text)
     if out is not None:
-        out.write_text(page)
+        out.write_text(text)
 
 
 def read(folder: Path) -> list[Outcome]:

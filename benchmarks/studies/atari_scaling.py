@@ -31,9 +31,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness.report import publish, table
+from benchmarks.harness.report import page, publish, table
 from benchmarks.scenes import atari_games
-from parallel_pool._bench import machine, race, rivals
+from parallel_pool._bench import race, rivals
 from parallel_pool._bench.contender import Task
 from parallel_pool._bench.rounds import Player, Sample, interleave, ratio, timed
 from parallel_pool._command import until_interrupted
@@ -258,13 +258,10 @@ def report(games: Sequence[Game], rounds: int, far_envs: int) -> str:
     """Returns the three tables."""
     shared = CORES * (ENVS * STATE_MB + RING * BATCH * RESULT_MB)
     counts = list(games[0].samples)
-    lines = [
-        "# Atari: how environments scale with threads",
-        "",
-        f"{machine.summary()},"
-        f" `python -m benchmarks.studies.atari_scaling`: {ENVS} environments and a batch of {BATCH}"
+    return page(
+        "Atari: how environments scale with threads",
+        f"`python -m benchmarks.studies.atari_scaling`: {ENVS} environments and a batch of {BATCH}"
         f" for each thread, {rounds} interleaved rounds, medians.",
-        "",
         "## Threads, measured",
         "",
         "Frames a second, and in parentheses the steps of a thread as a share of one thread's.",
@@ -300,9 +297,7 @@ def report(games: Sequence[Game], rounds: int, far_envs: int) -> str:
         ),
         "",
         *verdict([model(game) for game in games]),
-        "",
-    ]
-    return "\n".join(lines)
+    )
 
 
 def measured_row(game: Game, counts: Sequence[str]) -> list[str]:

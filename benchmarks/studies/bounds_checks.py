@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish, table
+from benchmarks.harness.report import page, publish, table
 from benchmarks.studies import python_classes
 from benchmarks.studies.python_env import NUM_ENVS, STEPS, compare, pool, timed
-from parallel_pool._bench import machine
 from parallel_pool._source import cache
 from parallel_pool._translator import load
 
@@ -101,17 +100,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *("class", "checks in the C file", "ns a step", "without checks"),
         *("checks cost, %", "quartiles"),
     ]
-    report = "\n".join(
-        [
-            "# Bounds checks of translated classes",
-            "",
-            f"{machine.summary()}, `python -m benchmarks.studies.bounds_checks`: CPU time, one"
-            f" thread, {NUM_ENVS} environments, {options.rounds} interleaved rounds, medians;"
-            f" {STEPS * NUM_ENVS:,} steps gave the same in both.",
-            "",
-            *table(heads, rows),
-            "",
-        ]
+    report = page(
+        "Bounds checks of translated classes",
+        f"`python -m benchmarks.studies.bounds_checks`: CPU time, one thread, {NUM_ENVS}"
+        f" environments, {options.rounds} interleaved rounds, medians; {STEPS * NUM_ENVS:,} steps"
+        " gave the same in both.",
+        *table(heads, rows),
     )
     publish(report, options.out)
     return 0

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.report import publish, table
+from benchmarks.harness import pinned
+from benchmarks.harness.report import page, publish, table
+from benchmarks.harness.step_costs import Player, calibrate, compare, measure, repeat
 from benchmarks.harness.toolchain import load
-from parallel_pool._bench import machine
 from parallel_pool._engine.pool import Pool, write_state
 
 BARE = Path(__file__).parents[1] / "scenes" / "suite_bare.c"
@@ -103,12 +101,7 @@ def dm_loop(task: str, actions: np.ndarray) -> Callable[[int], None]:
     domain, _, name = task.partition("-")
     env = suite.load(domain, name, task_kwargs={"random": 1})
     env.reset()
-
-    def play(steps: int) -> None:
-        for i in range(steps):
-            env.step(actions[i % len(actions), 0])
-
-    return play
+    return repeat(env.step, actions[:, 0])
 
 
 def envpool_of(task: str) -> Any:
@@ -139,38 +132,16 @@ def costs(task: str, rounds: int) -> dict[str, float]:
         actions = rng.uniform(np.maximum(low, -1), np.minimum(high, 1), shape)
         theirs = envpool_of(task)
         theirs.reset()
-
-        def repeat(step: Callable[[Any], object]) -> Callable[[int], None]:
-            def play(batches: int) -> None:
-                for i in range(batches):
-                    step(actions[i % NUM_ROWS])
-
-            return play
-
         players = {
-            "ours": (repeat(pool.step), NUM_ENVS),
-            "EnvPool": (repeat(theirs.step), NUM_ENVS),
-            "single": (repeat(single.step), NUM_ENVS),
-            "bare": (BareLoop(pool, actions), NUM_ENVS),
-            "dm_control": (dm_loop(task, actions), 1),
+            "ours": Player(repeat(pool.step, actions), NUM_ENVS),
+            "EnvPool": Player(repeat(theirs.step, actions), NUM_ENVS),
+            "single": Player(repeat(single.step, actions), NUM_ENVS),
+            "bare": Player(BareLoop(pool, actions), NUM_ENVS),
+            "dm_control": Player(dm_loop(task, actions), 1, times=4),
         }
-        spent: dict[str, list[float]] = {name: [] for name in players}
-        batches = _calibrated(players["ours"][0])
-        for _ in range(rounds + 1):
-            for name, (play, envs) in players.items():
-                count = batches if envs > 1 else 4 * batches
-                start = time.process_time()
-                play(count)
-                spent[name].append(1e6 * (time.process_time() - start) / (count * envs))
+        spent = measure(players, calibrate(players["ours"].play, 8), rounds)
         theirs.close()
-        return {name: statistics.median(each[1:]) for name, each in spent.items()}
-
-
-def _calibrated(play: Callable[[int], None]) -> int:
-    """Returns how many batches take some 100 ms."""
-    start = time.process_time()
-    play(4)
-    return max(8, int(0.4 / (time.process_time() - start)))
+        return {name: statistics.median(each) for name, each in spent.items()}
 
 
 # what is shown: a name, and whose cost is divided by whose
@@ -188,43 +159,16 @@ def speed(rounds: int, tasks: Sequence[str]) -> str:
     The last column is what the loop over dm_control takes of a bare loop's: the most that a pool
     can gain.
     """
-    rows = []
-    ratios: dict[str, list[float]] = {name: [] for name in RATIOS}
-    for task in tasks:
-        cost = costs(task, rounds)
-        for name, (above, below) in RATIOS.items():
-            ratios[name].append(cost[above] / cost[below])
-        shown = [f"{each[-1]:.2f}" for each in ratios.values()]
-        rows.append([task, f"{cost['single']:.1f}", *shown])
-        print(*rows[-1], file=sys.stderr, flush=True)
-    rows.append(["median", "", *(f"{statistics.median(each):.2f}" for each in ratios.values())])
-    return "\n".join(
-        [
-            "# The Control Suite",
-            "",
-            f"{machine.summary()}, `python -m benchmarks.studies.control_suite`: CPU time of a step"
-            f" of one environment, {rounds} interleaved rounds, medians. The first figure is ours"
-            " on one thread; the others say how many times as much EnvPool takes (both with"
-            f" {NUM_ENVS} environments on {NUM_THREADS} threads), a loop in C that only calls"
-            " MuJoCo, and dm_control in a loop (ours on one thread); the last is dm_control's"
-            " beside the loop in C.",
-            "",
-            *table(["task", "us", *RATIOS], rows),
-            "",
-        ]
+    rows = compare(tasks, lambda task: costs(task, rounds), "single", RATIOS)
+    return page(
+        "The Control Suite",
+        "`python -m benchmarks.studies.control_suite`: CPU time of a step of one environment,"
+        f" {rounds} interleaved rounds, medians. The first figure is ours on one thread; the others"
+        f" say how many times as much EnvPool takes (both with {NUM_ENVS} environments on"
+        f" {NUM_THREADS} threads), a loop in C that only calls MuJoCo, and dm_control in a loop"
+        " (ours on one thread); the last is dm_control's beside the loop in C.",
+        *table(["task", "us", *RATIOS], rows),
     )
-
-
-def with_envpools_mujoco(arguments: Sequence[str]) -> int:
-    """Runs this program in a process that imports EnvPool's version of MuJoCo."""
-    folder = Path(sys.prefix) / f"mujoco-{MUJOCO}"
-    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.studies.control_suite", *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MUJOCO_GL": "disabled"},
-        check=False,
-    )
-    return done.returncode
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -233,10 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the table goes, too")
     given = parser.parse_args(arguments)
-    import mujoco
-
-    if mujoco.__version__ != MUJOCO:
-        return with_envpools_mujoco(sys.argv[1:] if arguments is None else arguments)
+    if pinned.is_other(MUJOCO):
+        words = sys.argv[1:] if arguments is None else arguments
+        return pinned.run_study("benchmarks.studies.control_suite", words, MUJOCO)
     publish(speed(given.rounds, given.tasks), given.out)
     return 0
 

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish
-from parallel_pool._bench import machine
+from benchmarks.harness.report import page, publish, table
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT_IN, OWN = "CartPole-v1", "mine/CartPole-v1"
@@ -83,25 +82,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             times[name].append(cpu_seconds(pools[name], actions))
     ratios = [a / b for a, b in zip(times[OWN], times[BUILT_IN], strict=True)]
     rows = [
-        f"| {name} | {statistics.median(times[name]) / STEPS / NUM_ENVS * 1e9:.1f} |"
-        for name in pools
+        [name, f"{statistics.median(times[name]) / STEPS / NUM_ENVS * 1e9:.1f}"] for name in pools
     ]
-    report = "\n".join(
-        [
-            "# An environment of one's own",
-            "",
-            f"{machine.summary()},"
-            f" `python -m benchmarks.studies.own_env`: {NUM_ENVS} environments on one thread,"
-            f" {options.rounds} interleaved rounds, medians of CPU time.",
-            "",
-            "| CartPole | ns of CPU time for a step |",
-            "| --- | ---: |",
-            *rows,
-            "",
-            f"The ratio of a round, our own to the built-in: {statistics.median(ratios):.3f}"
-            f" (median). `load_source` compiled it in {built:.2f} s.",
-            "",
-        ]
+    report = page(
+        "An environment of one's own",
+        f"`python -m benchmarks.studies.own_env`: {NUM_ENVS} environments on one thread,"
+        f" {options.rounds} interleaved rounds, medians of CPU time.",
+        *table(["CartPole", "ns of CPU time for a step"], rows),
+        "",
+        f"The ratio of a round, our own to the built-in: {statistics.median(ratios):.3f}"
+        f" (median). `load_source` compiled it in {built:.2f} s.",
     )
     publish(report, options.out)
     return 0

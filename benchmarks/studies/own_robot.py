@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import page, publish
 from benchmarks.scenes import robots
 from benchmarks.scenes.mujoco_bare import Bare
 from benchmarks.scenes.robots import Robot
-from parallel_pool._bench import machine
 from parallel_pool._bench.contender import Task
 from parallel_pool._families.mujoco import assets
 from parallel_pool._source import start
@@ -245,37 +244,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         micro = statistics.median(each[0] for each in spent) * 1e6
         rows.append(f"| {name} | {micro:.2f} | {cpu:.3f} | {wall:.3f} |")
-    report = "\n".join(
-        [
-            "# A robot of one's own",
-            "",
-            f"{machine.summary()},"
-            f" `python -m benchmarks.studies.own_robot`: {options.envs} environments, {threads}"
-            f" threads, {options.rounds} interleaved rounds, medians.",
-            "",
-            "| half-cheetah | us of CPU time for a step | its CPU time / the robot's | wall time |",
-            "| --- | ---: | ---: | ---: |",
-            *rows,
-            "",
-            "| | us of CPU time |",
-            "| --- | ---: |",
-            *resets,
-            "",
-            "The models as their starts step them, in us of CPU time for a step: the loop over"
-            " mj_step alone, the start in C, the same work in NumPy on mujoco.batch, the start in"
-            " Python.",
-            "",
-            "| model | bare | C | NumPy | Python | NumPy / C | bare / C | Python / NumPy |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *others,
-            "",
-            f"The start in Python with {options.worlds} worlds:",
-            "",
-            "| model | CPU time of a step / of the Batch.step in it |",
-            "| --- | ---: |",
-            *tasks,
-            "",
-        ]
+    report = page(
+        "A robot of one's own",
+        f"`python -m benchmarks.studies.own_robot`: {options.envs} environments, {threads}"
+        f" threads, {options.rounds} interleaved rounds, medians.",
+        "| half-cheetah | us of CPU time for a step | its CPU time / the robot's | wall time |",
+        "| --- | ---: | ---: | ---: |",
+        *rows,
+        "",
+        "| | us of CPU time |",
+        "| --- | ---: |",
+        *resets,
+        "",
+        "The models as their starts step them, in us of CPU time for a step: the loop over"
+        " mj_step alone, the start in C, the same work in NumPy on mujoco.batch, the start in"
+        " Python.",
+        "",
+        "| model | bare | C | NumPy | Python | NumPy / C | bare / C | Python / NumPy |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *others,
+        "",
+        f"The start in Python with {options.worlds} worlds:",
+        "",
+        "| model | CPU time of a step / of the Batch.step in it |",
+        "| --- | ---: |",
+        *tasks,
     )
     publish(report, options.out)
     return 0

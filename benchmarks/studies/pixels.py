@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish, table
-from parallel_pool._bench import machine
+from benchmarks.harness.report import page, publish, table
 
 NUM_ENVS, NUM_THREADS, SIZE, CAMERA = 16, 2, 84, 0
 # of a turn
@@ -124,17 +123,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("MUJOCO_GL", "egl")
     rows = measure(options.rounds)
     heads = ["who", "ms a picture", "ms of CPU time (quartiles)", "time / parallel_pool's"]
-    report = "\n".join(
-        [
-            "# Pictures as observations",
-            "",
-            f"{machine.summary()}, `python -m benchmarks.studies.pixels`: cheetah-run, {NUM_ENVS}"
-            f" environments on {NUM_THREADS} threads, {SIZE} x {SIZE} pixels, {options.rounds}"
-            " interleaved rounds, medians.",
-            "",
-            *table(heads, rows),
-            "",
-        ]
+    report = page(
+        "Pictures as observations",
+        f"`python -m benchmarks.studies.pixels`: cheetah-run, {NUM_ENVS} environments on"
+        f" {NUM_THREADS} threads, {SIZE} x {SIZE} pixels, {options.rounds} interleaved rounds,"
+        " medians.",
+        *table(heads, rows),
     )
     publish(report, options.out)
     return 0

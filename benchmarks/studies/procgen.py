@@ -22,10 +22,9 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import page, publish, table
 from benchmarks.scenes.native_scenes import PROCGEN_ENVPOOLS
 from benchmarks.scenes.procgen_own import procgen_loop
-from parallel_pool._bench import machine
 from parallel_pool._bench.contender import Task
 from parallel_pool._bench.race import is_installed
 from parallel_pool._bench.rivals import Stepping, envpool_api
@@ -125,16 +124,13 @@ def play(game: str, threads: int, rounds: int, seconds: float) -> dict[str, tupl
         return compared(interleave(players, rounds, seconds, turns=3))
 
 
-def table(found: Mapping[str, Mapping[str, tuple[str, float]]]) -> str:
-    """Returns the rows of all games, and their medians."""
+def of_games(found: Mapping[str, Mapping[str, tuple[str, float]]]) -> list[str]:
+    """Returns the table of all games, and their medians."""
     names = list(next(iter(found.values())))
-    lines = [f"| game | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
-    for game, cells in found.items():
-        lines.append(f"| {game} | {' | '.join(text for text, _ in cells.values())} |")
+    rows = [[game, *(text for text, _ in cells.values())] for game, cells in found.items()]
     middle = [median(cells[name][1] for cells in found.values()) for name in names]
     texts = [f"{each:,.0f}" if each > 1000 else f"{each:.2f}" for each in middle]
-    lines.append(f"| median | {' | '.join(texts)} |")
-    return "\n".join(lines)
+    return table(["game", *names], [*rows, ["median", *texts]])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -154,13 +150,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for game in given.games or GAMES:
         found[game] = play(game, given.threads, given.rounds, given.seconds)
         print(game, *(f"{name}: {text}" for name, (text, _) in found[game].items()), flush=True)
-    publish(
-        f"# Procgen\n\n{machine.cpu_name()}, {machine.usable_cores()} cores, commit"
-        f" {machine.commit()}, `python -m benchmarks.studies.procgen`: {NUM_ENVS} environments,"
-        f" {given.threads} threads, {given.rounds} interleaved rounds, medians.\n\n"
-        f"{table(found)}\n",
-        given.out,
+    report = page(
+        "Procgen",
+        f"`python -m benchmarks.studies.procgen`: {NUM_ENVS} environments, {given.threads} threads,"
+        f" {given.rounds} interleaved rounds, medians.",
+        *of_games(found),
     )
+    publish(report, given.out)
     return 0
 
 

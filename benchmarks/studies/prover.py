@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.harness.report import publish
+from benchmarks.harness.report import page, publish
 from benchmarks.studies.planted_ports import PLANTED, REFERENCES, ROOT, Planted
-from parallel_pool._bench import machine
 from parallel_pool._prover.prove import run, write_program
 from parallel_pool._prover.settings import Settings
 
@@ -95,23 +94,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(rows: list[str], results: list[Found], options: argparse.Namespace) -> str:
     seconds = [each.seconds for each in results]
     repeated = sum(bool(each.place and each.status) for each in results)
-    return "\n".join(
-        [
-            "# Planted differences",
-            "",
-            f"{machine.summary()},"
-            f" `python -m benchmarks.studies.prover`: seed {options.seed}, {options.steps:,} steps"
-            " at most for each.",
-            "",
-            "| difference | port | seconds | steps that agreed | steps of the program | it says |",
-            "| --- | --- | ---: | ---: | ---: | --- |",
-            *rows,
-            "",
-            f"{repeated} of {len(results)} were found, and repeated by the program that was"
-            f" printed; {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at"
-            " most, with compilation and shrinking.",
-            "",
-        ]
+    return page(
+        "Planted differences",
+        f"`python -m benchmarks.studies.prover`: seed {options.seed}, {options.steps:,} steps at"
+        " most for each.",
+        "| difference | port | seconds | steps that agreed | steps of the program | it says |",
+        "| --- | --- | ---: | ---: | ---: | --- |",
+        *rows,
+        "",
+        f"{repeated} of {len(results)} were found, and repeated by the program that was"
+        f" printed; {statistics.median(seconds):.1f} s in the median, {max(seconds):.1f} s at"
+        " most, with compilation and shrinking.",
     )
 
 

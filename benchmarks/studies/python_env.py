@@ -29,9 +29,8 @@ import gymnasium
 import numpy as np
 
 import parallel_pool
-from benchmarks.harness.report import publish, table
+from benchmarks.harness.report import page, publish, table
 from benchmarks.studies import python_classes
-from parallel_pool._bench import machine
 
 HERE = Path(__file__).parent
 NUM_ENVS = 1024
@@ -281,21 +280,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *("class", f"ns a step, {NUM_ENVS}", "plain C", "in stages", "the least", most),
         *(f"ns a step, {SMALL}", "the least", most),
     ]
-    report = "\n".join(
-        [
-            "# Environments in Python, translated to C",
-            "",
-            f"{machine.summary()},"
-            f" `python -m benchmarks.studies.python_env`: CPU time, one thread, {NUM_ENVS}"
-            f" environments, {options.rounds} interleaved rounds, medians.",
-            "",
-            *table(heads, rows),
-            "",
-            "What no C can leave out if its bits shall be the same (least/...), in ns a step:",
-            "",
-            *table(second, reachable),
-            "",
-        ]
+    report = page(
+        "Environments in Python, translated to C",
+        f"`python -m benchmarks.studies.python_env`: CPU time, one thread, {NUM_ENVS} environments,"
+        f" {options.rounds} interleaved rounds, medians.",
+        *table(heads, rows),
+        "",
+        "What no C can leave out if its bits shall be the same (least/...), in ns a step:",
+        "",
+        *table(second, reachable),
     )
     publish(report, options.out)
     return 0

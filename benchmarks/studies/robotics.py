@@ -1,34 +1,39 @@
 """Races tasks of Gymnasium-Robotics: `python -m benchmarks.studies.robotics [ID ...]`.
 
-In turn, 32 environments on two threads here and in EnvPool, on one thread here, one environment of
-Gymnasium-Robotics, and one simulation of which only mj_step is called, all with EnvPool's MuJoCo.
-Episodes end and are reset everywhere but in the last. Figures are ratios of CPU time per step, in
-which other programs on the machine show least.
+In turn, 32 environments on two threads here and in EnvPool, on one thread here and in a loop in C
+that only calls MuJoCo, and one environment of Gymnasium-Robotics, all with EnvPool's MuJoCo.
+Episodes end and are reset everywhere. The loop in C makes the same calls as ours on one thread, in
+the same states: the study fails if their last positions and velocities differ in a bit. Figures are
+ratios of CPU time per step, in which other programs on the machine show least.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import os
+import itertools
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.harness.report import publish, table
-from parallel_pool._bench import machine
-from parallel_pool._engine.pool import Pool, write_state
+from benchmarks.harness import pinned
+from benchmarks.harness.report import page, publish, table
+from benchmarks.harness.step_costs import Player, calibrate, compare, measure, repeat
+from benchmarks.scenes.robotics_bare import BareLoop
+from parallel_pool._engine.pool import Pool
 
 # EnvPool 1.2.5 was built with it, and Fetch of Gymnasium-Robotics can be made with it
 MUJOCO = "3.6.0"
 REFERENCE = "gymnasium-robotics-1.4.2"
 NUM_ENVS, NUM_THREADS, NUM_ROWS = 32, 2, 16
+SEED = 1
+# Episodes of at most so many steps are reset in what is measured. Resets of longer ones take next
+# to nothing.
+SHORT = 60
 # some of each kind; EnvPool has no AntMaze
 IDS = (
     *("FetchReach-v4", "FetchPush-v4", "FetchSlide-v4", "FetchPickAndPlace-v4"),
@@ -41,20 +46,27 @@ IDS = (
 
 
 def python_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None]:
-    """Returns a function that steps one environment of Gymnasium-Robotics so many times."""
+    """Returns a function that steps one environment of Gymnasium-Robotics so many times.
+
+    As in a pool, a reset takes the place of a step.
+    """
     import gymnasium
 
     importlib.import_module("gymnasium_robotics")
     env = gymnasium.make(env_id, disable_env_checker=True)
-    env.reset(seed=1)
+    env.reset(seed=SEED)
+    has_ended = False
 
-    def play(steps: int) -> None:
-        for i in range(steps):
-            *_, terminated, truncated, _ = env.step(actions[i % len(actions), 0])
-            if terminated or truncated:
-                env.reset()
+    def step(action: np.ndarray) -> None:
+        nonlocal has_ended
+        if has_ended:
+            env.reset()
+            has_ended = False
+        else:
+            *_, terminated, truncated, _ = env.step(action)
+            has_ended = terminated or truncated
 
-    return play
+    return repeat(step, actions[:, 0])
 
 
 def envpool_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None] | None:
@@ -63,135 +75,73 @@ def envpool_loop(env_id: str, actions: np.ndarray) -> Callable[[int], None] | No
 
     if env_id not in envpool.list_all_envs():
         return None
-    pool = envpool.make(env_id, "gymnasium", num_envs=NUM_ENVS, num_threads=NUM_THREADS, seed=1)
+    pool = envpool.make(env_id, "gymnasium", num_envs=NUM_ENVS, num_threads=NUM_THREADS, seed=SEED)
     pool.reset()
-    return _repeat(pool.step, actions.astype(pool.action_space.dtype))
-
-
-def bare_loop(pool: Pool, actions: np.ndarray) -> Callable[[int], None]:
-    """Returns a function that only simulates a copy of a pool's first environment: MuJoCo's share
-    of a step. From Python a call takes about a microsecond more."""
-    import mujoco
-
-    link: Any = pool.spec.options["_link"]
-    frame_skip: Any = pool.spec.options["frame_skip"]
-    data = mujoco.MjData(link.model)
-    write_state(pool, 0, data._address)
-    rows = actions[:, 0, : link.model.nu]
-
-    def play(steps: int) -> None:
-        clock = mujoco.get_mjcb_time()
-        # the bindings' clock, which a C program does not have
-        mujoco.set_mjcb_time(None)
-        for i in range(steps):
-            data.ctrl[:] = rows[i % NUM_ROWS]
-            mujoco.mj_step(link.model, data, nstep=frame_skip)
-        mujoco.set_mjcb_time(clock)
-
-    return play
-
-
-def _repeat(step: Callable[[Any], object], actions: np.ndarray) -> Callable[[int], None]:
-    def play(batches: int) -> None:
-        for i in range(batches):
-            step(actions[i % NUM_ROWS])
-
-    return play
+    return repeat(pool.step, actions.astype(pool.action_space.dtype))
 
 
 def costs(env_id: str, rounds: int) -> dict[str, float]:
-    """Returns microseconds of CPU time per environment step, medians of rounds, by player."""
+    """Returns microseconds of CPU time per environment step, means of rounds, by player.
+
+    Raises:
+        RuntimeError: the loop in C has simulated something else than ours.
+    """
     with (
-        Pool(env_id, NUM_ENVS, num_threads=NUM_THREADS, seed=1) as pool,
-        Pool(env_id, NUM_ENVS, num_threads=1, seed=1) as single,
+        Pool(env_id, NUM_ENVS, num_threads=NUM_THREADS, seed=SEED) as pool,
+        Pool(env_id, NUM_ENVS, num_threads=1, seed=SEED) as single,
     ):
         pool.reset()
         single.reset()
         shape = (NUM_ROWS, NUM_ENVS, *pool.spec.action.shape)
         actions = np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)
-        players: dict[str, tuple[Callable[[int], None] | None, int]] = {
-            "ours": (_repeat(pool.step, actions), NUM_ENVS),
-            "EnvPool": (envpool_loop(env_id, actions), NUM_ENVS),
-            "single": (_repeat(single.step, actions), NUM_ENVS),
-            "Python": (python_loop(env_id, actions), 1),
-            "MuJoCo": (bare_loop(single, actions), 1),
-        }
-        spent: dict[str, list[float]] = {name: [] for name in players}
-        batches = _calibrated(players["ours"][0])
-        for _ in range(rounds + 1):
-            for name, (play, envs) in players.items():
-                if play is None:
-                    continue
-                count = batches if envs > 1 else 8 * batches
-                start = time.process_time()
-                play(count)
-                spent[name].append(1e6 * (time.process_time() - start) / (count * envs))
-        return {name: statistics.median(each[1:]) for name, each in spent.items() if each}
-
-
-def _calibrated(play: Callable[[int], None] | None) -> int:
-    """Returns how many batches take some 100 ms."""
-    assert play is not None
-    start = time.process_time()
-    play(4)
-    return max(4, int(0.4 / (time.process_time() - start)))
+        ours = repeat(pool.step, actions)
+        limit = pool.max_episode_steps or 0
+        # the rounds together have an episode, and its reset
+        least = max(4, -(-(limit + 1) // rounds)) if limit <= SHORT else 4
+        steps = calibrate(ours, least)
+        played = list(itertools.islice(itertools.cycle(actions), steps * (rounds + 1)))
+        with closing(BareLoop(env_id, played, seed=SEED)) as bare:
+            players = {
+                "ours": Player(ours, NUM_ENVS),
+                "single": Player(repeat(single.step, actions), NUM_ENVS),
+                "bare": Player(bare, NUM_ENVS),
+                "Python": Player(python_loop(env_id, actions), 1, times=8),
+            }
+            theirs = envpool_loop(env_id, actions)
+            if theirs is not None:
+                players["EnvPool"] = Player(theirs, NUM_ENVS)
+            spent = measure(players, steps, rounds)
+            if found := bare.difference(single):
+                raise RuntimeError(f"{env_id}: after {steps * (rounds + 1)} steps {found}")
+        return {name: statistics.fmean(each) for name, each in spent.items()}
 
 
 # what is shown: a name, and whose cost is divided by whose
 RATIOS = {
     "EnvPool": ("EnvPool", "ours"),
+    "bare": ("bare", "single"),
     "Python": ("Python", "single"),
-    "MuJoCo": ("MuJoCo", "single"),
-    "Python / MuJoCo": ("Python", "MuJoCo"),
+    "Python / bare": ("Python", "bare"),
 }
 
 
 def speed(rounds: int, ids: Sequence[str]) -> str:
     """Returns a page that says how many times as much CPU time as ours the steps of others take.
 
-    The last column is what the loop over Gymnasium-Robotics takes of MuJoCo's own time: the most
-    that a pool can gain.
+    The last column is what the loop over Gymnasium-Robotics takes of a bare loop's: the most that a
+    pool can gain.
     """
-    rows = []
-    ratios: dict[str, list[float]] = {name: [] for name in RATIOS}
-    for env_id in ids:
-        cost = costs(env_id, rounds)
-        shown = []
-        for name, (above, below) in RATIOS.items():
-            if above in cost:
-                ratios[name].append(cost[above] / cost[below])
-            shown.append(f"{ratios[name][-1]:.2f}" if above in cost else "")
-        rows.append([env_id, f"{cost['single']:.1f}", *shown])
-        print(*rows[-1], file=sys.stderr, flush=True)
-    medians = (f"{statistics.median(each):.2f}" if each else "" for each in ratios.values())
-    rows.append(["median", "", *medians])
-    return "\n".join(
-        [
-            "# Gymnasium-Robotics",
-            "",
-            f"{machine.summary()}, `python -m benchmarks.studies.robotics`: CPU time of a step of"
-            f" one environment, {rounds} interleaved rounds, medians. The first figure is ours on"
-            " one thread; the others say how many times as much EnvPool takes (both with"
-            f" {NUM_ENVS} environments on {NUM_THREADS} threads), Gymnasium-Robotics in a loop, and"
-            " mj_step alone (ours on one thread); the last is Gymnasium-Robotics' beside mj_step."
-            f" MuJoCo {MUJOCO}.",
-            "",
-            *table(["id", "us", *RATIOS], rows),
-            "",
-        ]
+    rows = compare(ids, lambda env_id: costs(env_id, rounds), "single", RATIOS)
+    return page(
+        "Gymnasium-Robotics",
+        "`python -m benchmarks.studies.robotics`: CPU time of a step of one environment,"
+        f" {rounds} interleaved rounds, means. The first figure is ours on one thread; the others"
+        f" say how many times as much EnvPool takes (both with {NUM_ENVS} environments on"
+        f" {NUM_THREADS} threads), a loop in C that only calls MuJoCo, resets included, and"
+        " Gymnasium-Robotics in a loop (ours on one thread); the last is Gymnasium-Robotics' beside"
+        f" the loop in C. MuJoCo {MUJOCO}.",
+        *table(["id", "us", *RATIOS], rows),
     )
-
-
-def with_envpools_mujoco(arguments: Sequence[str]) -> int:
-    """Runs this program in a process that imports EnvPool's version of MuJoCo."""
-    folders = [Path(sys.prefix) / f"mujoco-{MUJOCO}", Path(sys.prefix) / REFERENCE]
-    paths = [*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.studies.robotics", *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MUJOCO_GL": "disabled"},
-        check=False,
-    )
-    return done.returncode
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -200,10 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the table goes, too")
     given = parser.parse_args(arguments)
-    import mujoco
-
-    if mujoco.__version__ != MUJOCO:
-        return with_envpools_mujoco(sys.argv[1:] if arguments is None else arguments)
+    if pinned.is_other(MUJOCO):
+        words = sys.argv[1:] if arguments is None else arguments
+        reference = Path(sys.prefix) / REFERENCE
+        return pinned.run_study("benchmarks.studies.robotics", words, MUJOCO, [reference])
     publish(speed(given.rounds, given.ids), given.out)
     return 0
 

@@ -8,7 +8,8 @@ Both sides play in another process, which has dm_control 1.0.50 and its MuJoCo. 
 first difference, and the exit status is 1 if any differs.
 
 With `--out` a row is added to the file when its play is over and nothing differed. Rows that the
-file has are not played again: the same command goes on where it was stopped.
+file has are not played again: the same command goes on where it was stopped, and several commands
+with other tasks or seeds fill one file, at the same time, too.
 """
 
 from __future__ import annotations
@@ -18,20 +19,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.compare.kept_table import Case, play_all
+from integration.compare.kept_table import Case, KeptTable
 from parallel_pool._bench import machine
 from tests.support.reference.control_suite_player import DM_CONTROL, MUJOCO, TASKS, Play, played
 
 
-def head_of(steps: int) -> str:
-    """Returns the table without rows, and the text above it."""
-    return (
-        f"# dm_control {DM_CONTROL} beside ours\n\n{machine.cpu_name()}, commit"
-        f" {machine.commit()}, MuJoCo {MUJOCO},"
+def table_of(steps: int) -> KeptTable:
+    return KeptTable(
+        f"dm_control {DM_CONTROL} beside ours",
+        f"{machine.cpu_name()}, commit {machine.commit()}, MuJoCo {MUJOCO},"
         f" `python -m integration.compare.same_as_control_suite --steps {steps}`: observations,"
-        " rewards, discounts and ends.\n\n"
-        "| task | seed | steps | ours are |\n"
-        "| --- | ---: | ---: | --- |\n"
+        " rewards, discounts and ends.",
+        "| task | seed | steps | ours are |\n| --- | ---: | ---: | --- |",
     )
 
 
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="file for the table")
     given = parser.parse_args(arguments)
     cases = [case_of(each, seed, given.steps) for each in given.tasks for seed in given.seeds]
-    return play_all(cases, head_of(given.steps), given.out)
+    return table_of(given.steps).play_all(cases, given.out)
 
 
 if __name__ == "__main__":

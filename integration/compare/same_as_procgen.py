@@ -8,8 +8,9 @@ with the same seed and the same random actions, each held for four steps. A play
 difference, and the exit status is 1 if any differs.
 
 With `--out` a row is added to the file when its play is over and nothing differed. Rows that the
-file has are not played again: the same command goes on where it was stopped. 64 environments take
-minutes for each game and mode.
+file has are not played again: the same command goes on where it was stopped, and several commands
+with other games fill one file, at the same time, too.
+64 environments take minutes for each game and mode.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.compare.kept_table import SAME, Case, play_all
+from integration.compare.kept_table import SAME, Case, KeptTable
 from parallel_pool._bench import machine
 from tests.support.procgen_runs import GAMES, TASKS, assert_same_run
 from tests.support.reference.procgen_player import Play
 
 
-def head_of(steps: int) -> str:
-    """Returns the table without rows, and the text above it."""
-    return (
-        f"# Procgen beside its own loop\n\n{machine.cpu_name()}, commit {machine.commit()},"
+def table_of(steps: int) -> KeptTable:
+    return KeptTable(
+        "Procgen beside its own loop",
+        f"{machine.cpu_name()}, commit {machine.commit()},"
         f" `python -m integration.compare.same_as_procgen --steps {steps}`, `--num` as the table"
-        " says: frames, rewards, ends and infos of ours and of `ProcgenGym3Env`.\n\n"
+        " says: frames, rewards, ends and infos of ours and of `ProcgenGym3Env`.",
         "| game | mode | environments | steps of each | episodes that ended | ours are |\n"
-        "| --- | --- | ---: | ---: | ---: | --- |\n"
+        "| --- | --- | ---: | ---: | ---: | --- |",
     )
 
 
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = [
         case_of(game, mode, given.num, given.steps) for game, mode in TASKS if game in given.games
     ]
-    return play_all(cases, head_of(given.steps), given.out)
+    return table_of(given.steps).play_all(cases, given.out)
 
 
 if __name__ == "__main__":

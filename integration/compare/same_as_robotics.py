@@ -9,7 +9,8 @@ which all of it can be made. A play stops at its first difference, and the exit 
 differs.
 
 With `--out` a row is added to the file when its play is over and nothing differed. Rows that the
-file has are not played again: the same command goes on where it was stopped.
+file has are not played again: the same command goes on where it was stopped, and several commands
+with other ids or seeds fill one file, at the same time, too.
 """
 
 from __future__ import annotations
@@ -19,20 +20,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from integration.compare.kept_table import Case, play_all
+from integration.compare.kept_table import Case, KeptTable
 from parallel_pool._bench import machine
 from tests.support.reference.robotics_player import IDS, MUJOCO, ROBOTICS, Play, played
 
 
-def head_of(steps: int) -> str:
-    """Returns the table without rows, and the text above it."""
-    return (
-        f"# Gymnasium-Robotics {ROBOTICS} beside ours\n\n{machine.cpu_name()}, commit"
-        f" {machine.commit()}, MuJoCo {MUJOCO},"
+def table_of(steps: int) -> KeptTable:
+    return KeptTable(
+        f"Gymnasium-Robotics {ROBOTICS} beside ours",
+        f"{machine.cpu_name()}, commit {machine.commit()}, MuJoCo {MUJOCO},"
         f" `python -m integration.compare.same_as_robotics --steps {steps}`: observations, rewards,"
-        " ends and infos.\n\n"
-        "| id | seed | steps | ours are |\n"
-        "| --- | ---: | ---: | --- |\n"
+        " ends and infos.",
+        "| id | seed | steps | ours are |\n| --- | ---: | ---: | --- |",
     )
 
 
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="file for the table")
     given = parser.parse_args(arguments)
     cases = [case_of(each, seed, given.steps) for each in given.ids for seed in given.seeds]
-    return play_all(cases, head_of(given.steps), given.out)
+    return table_of(given.steps).play_all(cases, given.out)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,34 @@ def test_a_missing_mujoco_is_named() -> None:
     each = pinned.run(pinned_scene("0.1"), ("envpool",), race.SHORT)
     assert [bar.is_met for bar in each.bars] == [None, None]
     assert "MuJoCo 0.1 is not in" in each.notes[-1]
+
+
+STUDY = """
+import json, os, sys
+import mujoco, beside
+print(json.dumps([mujoco.__version__, os.environ["MUJOCO_GL"], sys.argv[1:]]))
+sys.exit(3)
+"""
+
+
+def test_a_study_runs_with_the_packages_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pinned_mujoco, more = tmp_path / "mujoco-0.1", tmp_path / "more"
+    for folder, name, text in (
+        (pinned_mujoco, "mujoco", "__version__ = '0.1'"),
+        (more, "mujoco", "__version__ = '0.2'"),
+        (more, "beside", ""),
+        (more, "study", STUDY),
+    ):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.setattr(pinned, "folder", lambda version: tmp_path / f"mujoco-{version}")
+    assert pinned.run_study("study", ["--rounds", "1"], "0.1", [more]) == 3
+    assert json.loads(capfd.readouterr().out) == ["0.1", "disabled", ["--rounds", "1"]]
+    # without it the study would start itself again and again
+    assert pinned.run_study("study", [], "0.3", [more]) == 1
+    assert f"MuJoCo 0.3 is not in {tmp_path}/mujoco-0.3: make " in capfd.readouterr().err
 
 
 @pytest.mark.slow

@@ -63,6 +63,20 @@ def test_tables_label_frames_and_steps() -> None:
     assert len(table.columns) == len(report.headings(outcome()))
 
 
+def test_pages_of_studies_name_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(report, "summary", lambda: "EPYC, 2 cores, commit 12ab")
+    rows = report.table(["who", "us"], [["we", "1.0"]])
+    page = report.page("Steps", "`python -m steps`: medians.", *rows, "", "All of them.")
+    lines = ("| who | us |", "| --- | ---: |", "| we | 1.0 |")
+    head = "# Steps\n\nEPYC, 2 cores, commit 12ab, `python -m steps`: medians.\n\n"
+    assert page == head + "\n".join(lines) + "\n\nAll of them.\n"
+    report.publish(page, tmp_path / "steps.md")
+    assert (tmp_path / "steps.md").read_text() == page
+    assert capsys.readouterr().out == page + "\n"
+
+
 @pytest.mark.slow
 def test_written_scenes_stay_until_they_are_measured_again(tmp_path: Path) -> None:
     report.write(tmp_path, [outcome("ant-1"), outcome("pong-1")], MACHINE)
