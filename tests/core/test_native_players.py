@@ -112,3 +112,12 @@ def test_actions_of_players_that_are_out_are_ignored() -> None:
         with pytest.raises(ValueError, match="no actions for agent 'player_2'"):
             envs.step({"player_1": [0]})
         assert envs.agents == ["player_1", "player_2"]
+
+
+@pytest.mark.parametrize(("task_id", "num_envs"), [("mpe/simple_v3", 3), (GAME, 1)])
+def test_what_is_written_into_live_changes_nothing(task_id: str, num_envs: int) -> None:
+    with PoolParallelEnv(task_id, num_envs) as envs:
+        envs.reset(seed=1)
+        for is_live in envs.live.values():
+            is_live[:] = False
+        assert envs.agents == envs.possible_agents

@@ -13,9 +13,10 @@ from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
+from parallel_pool._apis.pettingzoo.native_agents import NativeAgents
 from parallel_pool._engine.actions import check_sequence, take_array
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.trees import map_leaves, row_of
+from parallel_pool._engine.trees import map_leaves, put_rows, row_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -69,7 +70,7 @@ class AgentTable:
                 " their actions"
             )
         self._policy = policy
-        self._groups = envs.groups
+        self._envs, self._groups = envs, envs.groups
         self._own_index = self._index_of_group(envs)
         self._own = own = self._groups[self._own_index]
         self.num_envs = envs.num_envs
@@ -79,8 +80,9 @@ class AgentTable:
         # where the chosen agents are in their group, and among all agents; None: they are all
         self._in_group = _columns([own.agents.index(agent) for agent in self.agents], own.agents)
         self._in_all = _columns([possible.index(agent) for agent in self.agents], possible)
-        # what the others saw last
+        # what the others saw last, and the calls of the pool's `set_state` until then
         self._seen: dict[Any, Any] = {}
+        self._restores = 0
 
     def _index_of_group(self, envs: PoolParallelEnv) -> int:
         """Returns the index of the group that all chosen agents are in."""
@@ -140,6 +142,7 @@ class AgentTable:
         if not self.others:
             return {}
         assert self._policy is not None
+        self._see_restored()
         if not self._seen:
             raise NotResetError("a step before reset(): call reset() first")
         chosen = self._policy(dict(self._seen))
@@ -163,6 +166,25 @@ class AgentTable:
             agent: _split(of_agents[agent], chosen[agent], (self.num_envs,), f"others()[{agent!r}]")
             for agent in self.others
         }
+
+    def _see_restored(self) -> None:
+        """Takes over what the others see where the pool's `set_state` has changed environments."""
+        agents = self._envs._agents
+        # others have no snapshots
+        if not isinstance(agents, NativeAgents) or agents.pool.restores == self._restores:
+            return
+        restores = agents.pool.restores
+        env_ids, blocks = agents.observe()
+        for group, block in zip(self._groups, blocks, strict=True):
+            for agent, seen in groups.by_agent(group, block).items():
+                if agent in self.others:
+                    before = self._seen.get(agent)
+                    if before is None:
+                        before = groups.zeros(group.observation_space, (self.num_envs,))
+                    # what the policy was given is its own
+                    self._seen[agent] = map_leaves(np.copy, before)
+                    put_rows(self._seen[agent], env_ids, seen)
+        self._restores = restores
 
     # --------------------------------------------------------------------------------- results --
 

@@ -106,7 +106,6 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         self.metadata = {**envs.metadata, "autoreset_mode": envs.autoreset_mode}
         self.render_mode = envs.render_mode
         self.restarted: Array = np.zeros(rows.num_envs, np.bool_)
-        self._live: Array = np.zeros(self.num_envs, np.bool_)
 
     def reset(
         self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
@@ -137,14 +136,15 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             raise
         self.restarted = np.zeros(self._rows.num_envs, np.bool_)
         infos = self._rows.infos(arrays.infos, self.envs.possible_agents)
-        self._remember(arrays, infos)
-        return self._rows.observations(arrays), infos
+        return self._rows.observations(arrays), self._with_live(infos, arrays)
 
     def _named_envs(self, mask: Array) -> Array:
         """Returns the environments that a mask of rows names, bool (n,)."""
         k = len(self.agents)
         named: Array = np.logical_or.reduce(mask.reshape(-1, k), axis=1)
-        left_out = np.flatnonzero(self._rows.spread(named) & ~mask & self._live)
+        live = self.envs.live
+        acts = np.stack([live[agent] for agent in self.agents], 1).reshape(-1)
+        left_out = np.flatnonzero(self._rows.spread(named) & ~mask & acts)
         if left_out.size:
             row = int(left_out[0])
             raise ValueError(
@@ -187,18 +187,16 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             infos = self._same_step(arrays, observations, ended)
         else:
             infos = rows.infos(arrays.infos, self.envs.possible_agents)
-        self._remember(arrays, infos)
+        infos = self._with_live(infos, arrays)
         return observations, rows.column(arrays.rewards), terminations, truncations, infos
 
-    def _remember(self, arrays: AgentArrays, infos: dict[str, Any]) -> None:
-        self._live = self._rows.column(arrays.live)
-        infos["live"] = self._live.copy()
-        infos["_live"] = np.ones(self.num_envs, np.bool_)
+    def _with_live(self, infos: dict[str, Any], arrays: AgentArrays) -> dict[str, Any]:
+        """Returns infos that say which rows act in the next step."""
+        live = {"live": self._rows.column(arrays.live), "_live": np.ones(self.num_envs, np.bool_)}
+        return infos | live
 
     def _note_failure(self, error: Exception) -> None:
-        """Takes over which rows act next, and what the other agents see."""
-        live = self.envs.live
-        self._live = np.stack([live[agent] for agent in self.agents], 1).reshape(-1)
+        """Takes over what the other agents see."""
         failure = failure_of(error)
         arrays: Any = None if failure is None else failure.batch
         if arrays is not None and len(arrays.env_ids) == self._rows.num_envs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -21,9 +21,6 @@ from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame, Step
 from parallel_pool._engine import seeds
 from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
-
-if TYPE_CHECKING:
-    pass
 
 MODES = ("human", "rgb_array")
 # of an Atari 2600 with NTSC

@@ -32,3 +32,11 @@ def without_failed(arrays: AgentArrays, env_ids: Sequence[int]) -> AgentArrays:
         truncations=arrays.truncations & keep,
         live=arrays.live & keep,
     )
+
+
+def without_steps(arrays: AgentArrays) -> AgentArrays:
+    """Returns the arrays of a reset: rewards are 0, and no agent is terminated or truncated."""
+    nothing = np.zeros(arrays.live.shape, np.bool_)
+    return arrays._replace(
+        rewards=np.zeros(nothing.shape), terminations=nothing, truncations=nothing.copy()
+    )

@@ -25,20 +25,25 @@ class JointColumns:
         groups: of the agents.
     """
 
-    def __init__(self, agents: list[Any], agent_groups: tuple[AgentGroup, ...]) -> None:
+    def __init__(
+        self, agents: list[Any], agent_groups: tuple[AgentGroup, ...], *, restarts: bool
+    ) -> None:
+        """
+        Args:
+            agents, agent_groups: of the environments.
+            restarts: whether an episode restarts in the step that ends it (SAME_STEP).
+        """
         self.possible_agents, self.groups = agents, agent_groups
+        self._restarts = restarts
 
-    def arrays(
-        self, joint: Any, infos: dict[Any, Any], env_ids: Array, live: Array, *, restarts: bool
-    ) -> AgentArrays:
+    def arrays(self, joint: Any, infos: dict[Any, Any], env_ids: Array, live: Array) -> AgentArrays:
         """Returns the arrays of a batch.
 
         Args:
             joint: observations of `JointEnv`s, of these environments.
             infos: in the form of Gymnasium's vector environments.
             env_ids: of the rows, int32 (rows,).
-            live: bool (rows, k): which agents of these environments lived before.
-            restarts: whether an episode restarts in the step that ends it.
+            live: bool (n, k): which agents of all environments lived before.
         """
         marks: Array = joint["marks"].astype(np.bool_)
         rewards: Array = joint["reward"].copy()
@@ -54,8 +59,8 @@ class JointColumns:
             restarted = infos["_worker_restarted"]
             rewards[restarted] = 0
             terminations[restarted] = False
-            truncations[restarted] = live[restarted]
-            if not restarts:
+            truncations[restarted] = live[env_ids[restarted]]
+            if not self._restarts:
                 lives[restarted] = False
         blocks = self._blocks(joint["observation"])
         return AgentArrays(

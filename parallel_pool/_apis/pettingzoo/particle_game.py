@@ -14,6 +14,7 @@ from pettingzoo.utils import AgentSelector, wrappers  # type: ignore[import-unty
 
 from parallel_pool._apis.common import renderer
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.pettingzoo.agent_spaces import AgentSpaces
 from parallel_pool._apis.pettingzoo.parallel_game import ParallelGame
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
@@ -48,7 +49,7 @@ def parallel_env(task_id: str, **options: Any) -> ParallelGame:
     return ParallelGame(env(task_id, **options))
 
 
-class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
+class ParticleGame(TraceMethod, AgentSpaces, AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
     """One native particle world as a `pettingzoo.AECEnv`, without PettingZoo's wrappers.
 
     Observations, rewards, infos and their types equal those of mpe2's `raw_env`. The world steps
@@ -258,14 +259,6 @@ class ParticleGame(TraceMethod, AECEnv[Any, Any, Any], EzPickle):  # type: ignor
     def state(self) -> Array:
         """Returns what all agents see, one after another; float32 (sum of their sizes,)."""
         return np.concatenate([self.observe(agent) for agent in self.possible_agents])
-
-    def observation_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's observation space, the same object at each call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: Any) -> Space[Any]:
-        """Returns an agent's action space, the same object at each call."""
-        return self.action_spaces[agent]
 
     # --------------------------------------------------------------------------------- drawing --
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common.vector_infos import finals_of, in_order_of_rows
+from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
-from parallel_pool._engine.trees import map_leaves, put_rows
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.trees import put_rows
 from parallel_pool._native import lib
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.gymnasium.infos import DTypes
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
     from parallel_pool._engine.buffers import Array
-    from parallel_pool._engine.specs import Field, Spec
+    from parallel_pool._engine.pool import Pool
+    from parallel_pool._engine.specs import Field
+
+    Batch = Sequence[Array]
 
 
 # per-player infos by which a game says who acts, whose episode ends, and who got what (pp_env.h)
@@ -24,26 +32,27 @@ MARKS = (LIVE, ENDED, GIVEN)
 
 
 class PlayerColumns:
-    """Converts between a pool's arrays, which have an axis of players, and those of groups.
+    """Converts between a pool's batches, which have an axis of players, and arrays of groups.
 
     Attributes:
         possible_agents: a list of all agents: the players' names.
         groups: of the agents.
-        keys: the names of the observations.
+        follows: whether the dtype of any info follows that of the action.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, pool: Pool) -> None:
+        """
+        Args:
+            pool: with rewards of float64.
+        """
+        spec = pool.spec
         self.possible_agents: list[Any] = list(spec.player_names)
-        self.keys = [field.name for field in spec.observations]
-        self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
+        self._seen = spec.observations
+        self._fields = {field.name: field for field in spec.infos if field.per_player}
         self._action = spec.action
-        marks = {field.name for field in spec.infos if field.marks_players}
-        self._marks = marks & set(MARKS)
-        self._has_live, self._has_ended = LIVE in marks, ENDED in marks
-        self._has_given = GIVEN in marks
+        self._read_columns(pool)
         # bits of "given" that say who got an info
-        own = [field.name for field in spec.infos if field.per_player]
-        told = [name for name in own if name not in self._marks]
+        told = [name for name in self._fields if name not in self._marks]
         self._bits = {name: 1 << (lib.PP_GIVEN_INFOS + i) for i, name in enumerate(told)}
         players = range(spec.num_players)
         names = self.possible_agents
@@ -59,6 +68,29 @@ class PlayerColumns:
             for field in spec.observations
             if field.per_player
         }
+
+    def _read_columns(self, pool: Pool) -> None:
+        """Stores the indices of the columns that results are made of."""
+        engine = engine_indices(pool.columns)
+        self._env_id, self._reward, self._elapsed = (
+            engine[name] for name in ("env_id", "reward", "elapsed_step")
+        )
+        self._terminated, self._truncated = engine["terminated"], engine["truncated"]
+        names = {field.name for field in pool.spec.infos if field.marks_players} & {*MARKS}
+        marks = [(i, it) for i, it in enumerate(pool.columns) if it.field >= 0 and it.name in names]
+        self._marks = {column.name: i for i, column in marks if not column.is_final}
+        self._final_marks = {column.name: i for i, column in marks if column.is_final}
+        # the first column of last observations; None unless the step that ends an episode begins
+        # the next one
+        self._finals = next((i for i, it in enumerate(pool.columns) if it.is_final), None)
+        # marks are none of the infos that users see
+        hidden = {i for i, _ in marks}
+        columns = [
+            replace(column, field=-1) if i in hidden else column
+            for i, column in enumerate(pool.columns)
+        ]
+        self._infos = VectorInfos(pool.spec, columns)
+        self.follows = self._infos.follows
 
     def joined(self, blocks: Sequence[Any], live: Array) -> Array:
         """Returns the actions of all players as one array.
@@ -80,106 +112,85 @@ class PlayerColumns:
             for group, block in zip(self.groups, blocks, strict=True):
                 ends = tuple(slice(size) for size in group.action_space.shape or ())
                 joined[(slice(None), group.columns, *ends)] = block
-        if self._has_live and not live.all():
+        if LIVE in self._marks and not live.all():
             joined = joined.copy()
             joined[~live] = 0
         return joined if k > 1 and field.per_player else joined[:, 0]
 
-    def first_arrays(
-        self, observations: Any, infos: dict[str, Any], env_ids: Array, live: Array, mask: Any
-    ) -> AgentArrays:
-        """Returns the arrays of a reset: rewards are 0, and no agent is terminated or truncated.
+    # --------------------------------------------------------------------------------- results --
+
+    def restarted(self, batch: Batch) -> Array:
+        """Returns which rows of a batch show the first state of an episode, bool (rows,)."""
+        begins: Array = batch[self._elapsed] == 0
+        if self._finals is None:
+            return begins
+        return begins | batch[self._terminated] | batch[self._truncated]
+
+    def arrays(self, batch: Batch, live: Array, dtypes: DTypes = None) -> AgentArrays:
+        """Returns the arrays of a batch.
 
         Args:
-            observations, infos: of a vector environment.
-            env_ids: of the rows, int32 (n,).
-            live: bool (n, k): which agents acted before.
-            mask: bool (n,): the environments that were reset; None: all.
+            batch: an array for each of the pool's columns, with rows of any environments.
+            live: bool (n, k): which agents of all environments acted before.
+            dtypes: of the actions, if infos follow them.
         """
-        first = self._live(infos, live.shape)
-        if mask is not None:
-            first = np.where(mask[:, np.newaxis], first, live)
-        none = np.zeros(live.shape, np.bool_)
-        return AgentArrays(
-            self.blocks(observations),
-            np.zeros(live.shape),
-            none,
-            none.copy(),
-            first,
-            self.infos(infos),
-            env_ids,
+        env_ids, terminated, truncated = (
+            batch[self._env_id],
+            batch[self._terminated],
+            batch[self._truncated],
         )
-
-    def arrays(
-        self,
-        observations: Any,
-        rewards: Array,
-        terminated: Array,
-        truncated: Array,
-        infos: dict[str, Any],
-        env_ids: Array,
-        live: Array,
-        *,
-        restarts: bool,
-    ) -> AgentArrays:
-        """Returns the arrays of a step.
-
-        Args:
-            observations, rewards, terminated, truncated, infos: of a vector environment.
-            env_ids: of the rows, int32 (n,).
-            live: bool (n, k): which agents acted in this step.
-            restarts: whether the step that ends an episode begins the next one (SAME_STEP).
-        """
-        ended = terminated | truncated
-        terminations = np.repeat(terminated[:, np.newaxis], live.shape[1], 1)
-        truncations = np.repeat(truncated[:, np.newaxis], live.shape[1], 1)
-        if self._has_ended:
-            terminations = self._last(infos, ENDED, ended, restarts, live.shape)
+        # rows of all environments are in order
+        acted = live if len(env_ids) == len(live) else live[env_ids]
+        shape, ended = acted.shape, terminated | truncated
+        terminations = np.repeat(terminated[:, np.newaxis], shape[1], 1)
+        truncations = np.repeat(truncated[:, np.newaxis], shape[1], 1)
+        if ENDED in self._marks:
+            terminations = self._last(batch, ENDED, ended, shape)
             # the episodes of the other players are over already
-            truncations &= live
-        if self._has_given:
-            given = self._last(infos, GIVEN, ended, restarts, live.shape)
+            truncations &= acted
+        if GIVEN in self._marks:
+            given = self._last(batch, GIVEN, ended, shape)
             # at a time limit of the engine's, those go on whom their environment did not end
-            goes_on = self._last(infos, LIVE, ended, restarts, live.shape)
+            goes_on = self._last(batch, LIVE, ended, shape)
             truncations = (given & lib.PP_GIVEN_TRUNCATED > 0) | (truncations & goes_on)
-        acting = self._live(infos, live.shape)
-        if not restarts:
+        acting = np.ones(shape, np.bool_)
+        if LIVE in self._marks:
+            acting = batch[self._marks[LIVE]].reshape(shape).copy()
+        if self._finals is None:
             acting &= ~ended[:, np.newaxis]
         return AgentArrays(
-            self.blocks(observations),
-            rewards.reshape(live.shape),
+            self.blocks(batch),
+            batch[self._reward].reshape(shape),
             terminations,
             truncations,
             acting,
-            self.infos(infos),
+            self._infos_of(batch, ended, dtypes),
             env_ids,
         )
 
-    def _last(
-        self, infos: dict[str, Any], name: str, ended: Array, restarts: bool, shape: tuple[int, ...]
-    ) -> Array:
-        """Returns a mark (n, k) of a step, also where the next episode has begun since."""
-        found: Array = infos[name].reshape(shape).copy()
-        if restarts and ended.any():
-            found[ended] = infos["final_info"][name].reshape(shape)[ended]
+    def _last(self, batch: Batch, name: str, ended: Array, shape: tuple[int, ...]) -> Array:
+        """Returns a mark (rows, k) of a step, also where the next episode has begun since."""
+        found: Array = batch[self._marks[name]].reshape(shape).copy()
+        if self._finals is not None and ended.any():
+            found[ended] = batch[self._final_marks[name]].reshape(shape)[ended]
         return found
 
-    def _live(self, infos: dict[str, Any], shape: tuple[int, ...]) -> Array:
-        """Returns which agents act next, bool (n, k), unless their episode is over."""
-        if not self._has_live:
-            return np.ones(shape, np.bool_)
-        live: Array = infos[LIVE].reshape(shape).copy()
-        return live
+    def blocks(self, batch: Batch, first: int = 0) -> tuple[Any, ...]:
+        """Returns what the agents of each group see.
 
-    def blocks(self, observations: Any) -> tuple[Any, ...]:
-        return tuple(self._block(group, observations) for group in self.groups)
+        Args:
+            batch: arrays, such as those of `Pool.observe`.
+            first: index of the first observation among them.
+        """
+        return tuple(self._block(group, batch, first) for group in self.groups)
 
-    def _block(self, group: AgentGroup, observations: Any) -> Any:
+    def _block(self, group: AgentGroup, batch: Batch, first: int) -> Any:
         """Returns what the agents of a group see."""
-        if len(self.keys) == 1:
-            return self._of_group(group, self._fields[self.keys[0]], observations)
+        if len(self._seen) == 1:
+            return self._of_group(group, self._seen[0], batch[first])
         return {
-            key: self._of_group(group, self._fields[key], observations[key]) for key in self.keys
+            field.name: self._of_group(group, field, batch[first + i])
+            for i, field in enumerate(self._seen)
         }
 
     def _of_group(self, group: AgentGroup, field: Field, values: Array) -> Array:
@@ -193,61 +204,82 @@ class PlayerColumns:
         part: Array = values[self._parts[group.agents, field.name]]
         return part
 
-    def infos(self, infos: dict[str, Any]) -> dict[Any, Any]:
-        """Returns a vector environment's infos by agent; those of all players stay as they are."""
+    # ----------------------------------------------------------------------------------- infos --
+
+    def _infos_of(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[Any, Any]:
+        """Returns the infos of a batch by agent, with those about episodes that have ended."""
+        has_finals = self._finals is not None and bool(ended.any())
+        if self._infos.is_empty and not has_finals:
+            return {agent: {} for agent in self.possible_agents}
+        columns, restarted = tuple(batch), self.restarted(batch)
+        infos: dict[str, Any] = {}
+        final_info: dict[str, Any] = {}
+        if has_finals:
+            final_info = in_order_of_rows(self._infos.of_ends(columns, ended, dtypes))
+            infos = finals_of(None, ended, final_info)
+        if not self._infos.is_empty:
+            infos.update(self._infos.of_step(columns, restarted, dtypes))
+        if len(infos) > 2 and (self._infos.is_partial or restarted.any()):
+            infos = in_order_of_rows(infos)
+        found = self._by_agent(infos, batch, self._marks)
+        if has_finals:
+            found["final_obs"] = self._final_observations(batch, ended)
+            found["final_info"] = self._by_agent(final_info, batch, self._final_marks)
+        return found
+
+    def _by_agent(
+        self, infos: dict[str, Any], batch: Batch, marks: dict[str, int]
+    ) -> dict[Any, Any]:
+        """Returns a vector environment's infos by agent; those of all players stay as they are.
+
+        Args:
+            infos: of the batch.
+            batch: the batch.
+            marks: the columns that say what happened in the same steps.
+        """
         found: dict[Any, Any] = {agent: {} for agent in self.possible_agents}
         for key, values in infos.items():
             field = self._fields.get(key)
-            if self._is_mark(key) or (key.startswith("_") and self._is_mark(key[1:])):
+            if field is None:
+                if not (key.startswith("_") and key[1:] in self._fields):
+                    found[key] = values
                 continue
-            if field is not None and field.is_info and field.per_player:
-                masks = self._masks(infos, key)
-                for player, agent in enumerate(self.possible_agents):
-                    mask = masks[player]
-                    if mask is None:
-                        continue
-                    own = values if len(self.possible_agents) == 1 else values[:, player]
-                    if field.player_sizes is not None:
-                        own = own[:, : field.player_sizes[player]]
-                    found[agent][key] = own.copy()
-                    found[agent][f"_{key}"] = mask
-            elif not (key.startswith("_") and self._is_mask(key[1:])):
-                found[key] = values
-        if "final_obs" in found:
-            found["final_obs"] = self._finals(found["final_obs"], found["_final_obs"])
-        if "final_info" in found:
-            found["final_info"] = self.infos(found["final_info"])
+            masks = self._masks(infos, key, batch, marks)
+            for player, (agent, mask) in enumerate(zip(self.possible_agents, masks, strict=True)):
+                if mask is None:
+                    continue
+                own = values if len(self.possible_agents) == 1 else values[:, player]
+                if field.player_sizes is not None:
+                    own = own[:, : field.player_sizes[player]]
+                found[agent][key] = own.copy()
+                found[agent][f"_{key}"] = mask
         return found
 
-    def _masks(self, infos: dict[str, Any], key: str) -> list[Array | None]:
+    def _masks(
+        self, infos: dict[str, Any], key: str, batch: Batch, marks: dict[str, int]
+    ) -> list[Array | None]:
         """Returns for each player which environments have an info of it; None if none has.
 
         That is known where the environment says what it gives.
         """
         mask: Array = infos[f"_{key}"]
-        if not self._has_given:
+        if GIVEN not in marks:
             return [mask.copy() for _ in self.possible_agents]
-        given = infos[GIVEN].reshape(len(mask), -1).T
-        masks = (given & self._bits[key] > 0) & mask
-        return [own if some else None for own, some in zip(masks, masks.any(1), strict=True)]
+        given = batch[marks[GIVEN]].reshape(len(mask), -1).T
+        masks: Array = (given & self._bits[key] > 0) & mask
+        return [own if own.any() else None for own in masks]
 
-    def _is_mark(self, key: str) -> bool:
-        return key in self._marks
-
-    def _is_mask(self, key: str) -> bool:
-        field = self._fields.get(key)
-        return field is not None and field.is_info and field.per_player
-
-    def _finals(self, finals: Array, is_final: Array) -> dict[Any, Any]:
+    def _final_observations(self, batch: Batch, ended: Array) -> dict[Any, Any]:
         """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
+        assert self._finals is not None
         found: dict[Any, Any] = {}
-        ended_finals = [final for final, ended in zip(finals, is_final, strict=True) if ended]
         for group in self.groups:
-            block = groups.zeros(group.observation_space, (len(finals), len(group.agents)))
-            rows = self._block(group, map_leaves(lambda *each: np.stack(each), *ended_finals))
-            put_rows(block, is_final, rows)
+            block = groups.zeros(group.observation_space, (len(ended), len(group.agents)))
+            put_rows(block, ended, groups.take(self._block(group, batch, self._finals), ended))
             found.update(groups.by_agent(group, block))
         return {agent: found[agent] for agent in self.possible_agents}
+
+    # ----------------------------------------------------------------------------------- state --
 
     def state(self, seen: Any) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does.
@@ -257,8 +289,7 @@ class PlayerColumns:
         """
         parts = []
         for player in range(len(self.possible_agents)):
-            for key in self.keys:
-                field, values = self._fields[key], getattr(seen, key)
+            for field, values in zip(self._seen, seen, strict=True):
                 if field.per_player and len(self.possible_agents) > 1:
                     values = values[:, player]
                 ends = tuple(slice(size) for size in field.of_player(player).shape)

@@ -11,10 +11,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool._apis.common.trace_method import TraceMethod
+from parallel_pool._apis.common.vector_errors import ClosedVectorEnvError
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo import groups
-from parallel_pool._apis.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool._apis.pettingzoo.native_agents import NativeAgents
 from parallel_pool._apis.pettingzoo.process_agents import ProcessAgents
@@ -74,11 +74,10 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         groups: agents with equal observation spaces and equal action spaces, in the order of their
             first agents.
         autoreset_mode: how episodes start again.
-        metadata: of the first environment.
+        metadata: of the first environment, and "autoreset_mode".
         render_mode: of the first environment.
-        vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
-            `JointEnv`s; None if the pool is asynchronous.
-        pool: the pool underneath.
+        pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
+            After its `set_state` the agents that live are those of the snapshots.
 
     Example:
         >>> with parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 4) as envs:
@@ -166,31 +165,25 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             "episode_seeds": episode_seeds,
             "prepare_resets": prepare_resets,
         }
-        threads = {"num_threads": num_threads, "thread_affinity_offset": thread_affinity_offset}
-        self._agents: NativeAgents | ProcessAgents | AsyncNativeAgents | AsyncProcessAgents
+        threads: dict[str, Any] = {
+            "num_threads": num_threads,
+            "thread_affinity_offset": thread_affinity_offset,
+        }
+        self._agents: NativeAgents | ProcessAgents
         if isinstance(env, str):
             _refuse_given(workers, "functions", OF_FUNCTIONS)
-            count, rows = check_sizes(1 if num_envs is None else num_envs, batch_size)
-            arguments = {**threads, **options}
-            if rows < count:
-                self._agents = AsyncNativeAgents(env, count, rows, self.autoreset_mode, **arguments)
-            else:
-                self._agents = NativeAgents(env, count, self.autoreset_mode, **arguments)
+            sizes = check_sizes(1 if num_envs is None else num_envs, batch_size)
+            self._agents = NativeAgents(env, *sizes, self.autoreset_mode, **threads, **options)
         else:
             defaults = {"num_threads": 0, "thread_affinity_offset": -1}
             given = {**threads, "num_envs": num_envs, **options}
             _refuse_given(given, "the id of a native environment", defaults)
-            if batch_size is None or batch_size == _length(env):
-                self._agents = ProcessAgents(env, self.autoreset_mode, **workers)
-            else:
-                self._agents = AsyncProcessAgents(env, batch_size, self.autoreset_mode, **workers)
-        self.vector_env = getattr(self._agents, "vector_env", None)
+            self._agents = ProcessAgents(env, batch_size, self.autoreset_mode, **workers)
         self.pool = self._agents.pool
         self.num_envs, self.batch_size = self.pool.num_envs, self.pool.batch_size
-        self.is_async: bool = self.batch_size < self.num_envs
-        source = self.pool if self.vector_env is None else self.vector_env
-        self.metadata = getattr(source, "metadata", {})
-        self.render_mode = getattr(source, "render_mode", None)
+        self.is_async: bool = self.pool.is_async
+        self.metadata = {**self._agents.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = self._agents.render_mode
         self.possible_agents = self._agents.possible_agents
         self.groups: tuple[AgentGroup, ...] = self._agents.groups
         self._observation_spaces: dict[Any, Space[Any]] = {}
@@ -295,7 +288,9 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         return self._synchronous("step_arrays").step(self._blocks(actions, self.num_envs))
 
     def _synchronous(self, what: str) -> NativeAgents | ProcessAgents:
-        if isinstance(self._agents, NativeAgents | ProcessAgents):
+        if not self.is_async:
+            if self.pool.closed:
+                raise ClosedVectorEnvError(f"{self} is closed: make a new one")
             return self._agents
         raise StateError(
             f"{what}() of an asynchronous pool (batch_size={self.batch_size} <"
@@ -373,8 +368,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         agents = self._asynchronous("send")
         agents.send(self._blocks(actions, np.size(env_ids)), env_ids)
 
-    def _asynchronous(self, what: str) -> AsyncNativeAgents | AsyncProcessAgents:
-        if isinstance(self._agents, AsyncNativeAgents | AsyncProcessAgents):
+    def _asynchronous(self, what: str) -> NativeAgents | ProcessAgents:
+        if self.is_async:
             return self._agents
         raise StateError(
             f"{what}() of a synchronous pool: use reset() and step(), or make it with"
@@ -484,7 +479,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
     @property
     def live(self) -> ByAgent:
         """By agent, bool (n,): the environments in which it is live and acts in the next step."""
-        return self._by_agent(self._agents.live)
+        return self._by_agent(self._agents.live.copy())
 
     @property
     def agents(self) -> list[Any]:
@@ -522,20 +517,30 @@ class PoolParallelEnv(TraceMethod, Uncopied):
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""
-        rendered: tuple[Any, ...] = self._synchronous("render").vector_env.render()
-        return rendered
+        return tuple(self._synchronous("render").call("render", (), {}))
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Calls a method of every environment, or gets an attribute; returns n results."""
-        return self._synchronous("call").vector_env.call(name, *args, **kwargs)
+        return tuple(self._synchronous("call").call(name, args, kwargs))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Returns an attribute of every environment: n values."""
-        return self._synchronous("get_attr").vector_env.get_attr(name)
+        return tuple(self._synchronous("get_attr").get_attr(name))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Sets an attribute of every environment: a list of n values, or one value for all."""
-        self._synchronous("set_attr").vector_env.set_attr(name, values)
+        """Sets an attribute of every environment: a list of n values, or one value for all.
+
+        Raises:
+            ValueError: there are too few or too many values.
+            AttributeError: the environments are native, whose attributes are fixed.
+        """
+        agents = self._synchronous("set_attr")
+        is_each = isinstance(values, (list, tuple))
+        if is_each and len(values) != self.num_envs:
+            raise ValueError(
+                f"{len(values)} values for {self.num_envs} environments: give one for each"
+            )
+        agents.set_attr(name, values if is_each else [values] * self.num_envs)
 
     # ------------------------------------------------------------------------------- closing --
 
@@ -551,7 +556,7 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             timeout: seconds to wait for that; None for 5. Worker processes that still run then are
                 killed. For threads see `Pool.close`.
         """
-        (self.pool if self.vector_env is None else self.vector_env).close(timeout=timeout)
+        self._agents.close(timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -581,10 +586,6 @@ def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[st
     for name, value in arguments.items():
         if value != defaults.get(name):
             raise TypeError(f"{name}={quote(value)} is for {whose}: leave it out")
-
-
-def _length(env: Any) -> int | None:
-    return len(env) if isinstance(env, Sequence) else None
 
 
 def _check_parts(name: str, space: Space[Any], actions: Any) -> None:

@@ -2,110 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool._apis.pettingzoo.failures import failure_of, without_failed
+from parallel_pool._apis.common.reply_reader import ReplyReader
+from parallel_pool._apis.gymnasium import spaces
+from parallel_pool._apis.gymnasium.vector_env import check_call
+from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.joint_columns import JointColumns
 from parallel_pool._apis.pettingzoo.joint_env import JointEnv, groups_of
 from parallel_pool._engine import maker
+from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.pool_arguments import check_functions
+from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
-    from parallel_pool._engine import seeds
     from parallel_pool._engine.buffers import Array
-    from parallel_pool._workers.process_pool import ProcessPool
-
-
-class ProcessAgents:
-    """The agents of n environments, each of which is a `JointEnv` in a worker process.
-
-    Attributes:
-        vector_env: the `ProcessVectorEnv` underneath.
-        pool: its `ProcessPool`.
-        possible_agents: a list of all agents.
-        groups: of the agents.
-        live: bool (n, k): which agents act in the next step.
-    """
-
-    def __init__(
-        self, env_fns: Sequence[Callable[[], Any]], mode: AutoresetMode, **arguments: Any
-    ) -> None:
-        """Starts the workers; for arguments and exceptions see `PoolParallelEnv`."""
-        self._mode = mode
-        try:
-            self.vector_env = ProcessVectorEnv(
-                joint_functions(env_fns), autoreset_mode=mode, **arguments
-            )
-        except RuntimeError as error:
-            if type(error) is not RuntimeError:
-                raise
-            raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
-        self.pool = self.vector_env.pool
-        try:
-            self._columns = joint_columns(self.pool)
-        except BaseException:
-            self.vector_env.close()
-            raise
-        self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
-        self._env_ids = np.arange(self.vector_env.num_envs, dtype=np.int32)
-        shape = self.vector_env.num_envs, len(self.possible_agents)
-        self.live: Array = np.zeros(shape, np.bool_)
-
-    def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
-        """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
-        try:
-            joint, infos = self.vector_env.reset(seed=seed, options=options)
-        except Exception as error:
-            self._note_failure(error, is_reset=True)
-            raise
-        return self._first(self._arrays(joint, infos))
-
-    def step(self, blocks: Sequence[Any]) -> AgentArrays:
-        """Steps with the actions of each group."""
-        try:
-            joint, _, _, _, infos = self.vector_env.step(by_group_number(blocks))
-        except Exception as error:
-            self._note_failure(error, is_reset=False)
-            raise
-        return self._arrays(joint, infos)
-
-    def _note_failure(self, error: Exception, *, is_reset: bool) -> None:
-        """Takes over who acts next, and gives the failure the arrays that it has prevented."""
-        failure = failure_of(error)
-        if failure is None:
-            return
-        arrays = self._arrays(*self.vector_env._of_batch(failure.batch))
-        arrays = without_failed(arrays, failure.env_ids)
-        self.live = arrays.live.copy()
-        failure.batch = self._first(arrays) if is_reset else arrays
-
-    def _first(self, arrays: AgentArrays) -> AgentArrays:
-        """Returns the arrays of a reset."""
-        shape = self.live.shape
-        return arrays._replace(
-            rewards=np.zeros(shape),
-            terminations=np.zeros(shape, np.bool_),
-            truncations=np.zeros(shape, np.bool_),
-        )
-
-    def _arrays(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
-        restarts = self._mode is AutoresetMode.SAME_STEP
-        env_ids = self._env_ids.copy()
-        arrays = self._columns.arrays(joint, infos, env_ids, self.live, restarts=restarts)
-        self.live = arrays.live.copy()
-        return arrays
-
-    def state(self) -> Array:
-        """Returns the environments' own states."""
-        return np.stack(self.vector_env.call("state"))
-
+    from parallel_pool._engine.views import Views
+    from parallel_pool._workers.data.messages import Description, Reply
 
 DIFFER = (
     "the environments differ: give all the same possible_agents, in the same order, with the same"
@@ -113,9 +35,115 @@ DIFFER = (
 )
 
 
-def joint_functions(env_fns: Any) -> Any:
-    """Returns functions that make `JointEnv`s."""
-    return [_joint_function(fn) for fn in check_functions(env_fns)]
+class ProcessAgents(Agents):
+    """The agents of n environments, each of which is a `JointEnv` in a worker process."""
+
+    pool: ProcessPool
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        batch_size: int | None,
+        mode: AutoresetMode,
+        *,
+        context: str | None,
+        **arguments: Any,
+    ) -> None:
+        """Starts the workers; for arguments and exceptions see `PoolParallelEnv`."""
+        pool = ProcessPool(
+            [_joint_function(fn) for fn in check_functions(env_fns)],
+            batch_size=batch_size,
+            autoreset=mode.name.lower(),
+            start_method=context,
+            check_spaces=self._check_spaces,
+            **arguments,
+        )
+        try:
+            self._columns = _joint_columns(pool)
+            if pool.leaves is None and pool.is_async:
+                raise TypeError(
+                    "observations of these environments are no arrays, or too many: leave"
+                    " batch_size out"
+                )
+            self._rows = ReplyReader(pool, pool.single_observation_space)
+        except BaseException:
+            pool.close()
+            raise
+        super().__init__(pool, self._columns.possible_agents, self._columns.groups)
+        self.metadata, self.render_mode = dict(pool.metadata), pool.render_mode
+        self._replies = replies_of(pool)
+        self._env_id = engine_indices(pool.columns)["env_id"]
+        # merges infos as vector environments do
+        self._merger: VectorEnv[Any, Any, Any] = VectorEnv()
+        self._merger.num_envs = pool.batch_size
+
+    def _check_spaces(self, described: list[Description]) -> None:
+        """Raises RuntimeError if the environments' spaces differ."""
+        observed = [space for each in described for space in each.observation_spaces]
+        acted = [space for each in described for space in each.action_spaces]
+        try:
+            self._action_space = spaces.combine("same", observed, acted).action
+        except RuntimeError as error:
+            raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def _actions(self, blocks: Sequence[Any], live: Array) -> Any:
+        actions = {str(number): block for number, block in enumerate(blocks)}
+        if not self.pool.sends_objects:
+            return actions
+        return iterate_objects(self._action_space, actions, self.pool.num_envs)
+
+    def _arrays(self, views: Views, actions: Any = None) -> AgentArrays:
+        converted = self._rows.convert(views)
+        env_ids = views[self._env_id]()
+        joint, infos = self._with_infos(converted, env_ids)
+        return self._columns.arrays(joint, infos, env_ids, self._live)
+
+    def _with_infos(self, converted: Converted, env_ids: Array) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations, and the infos that environments sent with their rows."""
+        replies: Mapping[int, Reply] = {}
+        infos = None if self.pool.is_async else self._replies.whole_infos()
+        if infos is None:
+            replies = self._replies_by_row(env_ids)
+            infos = self._rows.infos(self._merger._add_info, replies, converted) if replies else {}
+        return self._rows.batch(replies) if self._rows.has_objects else converted[0], infos
+
+    def _replies_by_row(self, env_ids: Array) -> Mapping[int, Reply]:
+        if not self.pool.is_async:
+            return self._replies.in_columns()
+        rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
+        return {rows[env_id]: reply for env_id, reply in self._replies.by_env().items()}
+
+    def _reset(
+        self, seed: list[int | None] | None, options: Any, mask: Array | None
+    ) -> AgentArrays:
+        batch = self.pool.reset(seed=seed, options=options, mask=mask)
+        return self._arrays([array.view for array in batch])
+
+    def state(self) -> Array:
+        """Returns the environments' own states."""
+        return np.stack(self.pool.call("state"))
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    def call(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """Calls a method of every environment, or gets an attribute; returns n results.
+
+        Raises:
+            ValueError: the name is reset, step or close: call these directly.
+            Exception: raised by an environment.
+        """
+        check_call(name)
+        return self.pool.recv_call(self.pool.send_call(name, args, kwargs))
+
+    def get_attr(self, name: str) -> Sequence[Any]:
+        """Returns an attribute of every environment: n values."""
+        return self.call(name, (), {})
+
+    def set_attr(self, name: str, values: Sequence[Any]) -> None:
+        """Sets an attribute of every environment, each to its value."""
+        self.pool.set_attr(name, values)
 
 
 def _joint_function(env_fn: Any) -> Any:
@@ -125,7 +153,7 @@ def _joint_function(env_fn: Any) -> Any:
     return made
 
 
-def joint_columns(pool: ProcessPool) -> JointColumns:
+def _joint_columns(pool: ProcessPool) -> JointColumns:
     """Returns the columns of a pool of `JointEnv`s, all of which must have the same agents.
 
     Raises:
@@ -137,9 +165,5 @@ def joint_columns(pool: ProcessPool) -> JointColumns:
             raise RuntimeError(
                 f"{DIFFER}: environment {i} has possible_agents={agents}, environment 0 {lists[0]}"
             )
-    return JointColumns(lists[0], pool.apply(groups_of, env_ids=[0])[0])
-
-
-def by_group_number(blocks: Sequence[Any]) -> dict[str, Any]:
-    """Returns the actions of each group under the keys of a `JointEnv`."""
-    return {str(number): block for number, block in enumerate(blocks)}
+    (groups,) = pool.apply(groups_of, env_ids=[0])
+    return JointColumns(lists[0], groups, restarts=pool.autoreset == "same_step")

@@ -14,7 +14,7 @@ from pettingzoo import ParallelEnv
 
 import parallel_pool
 from parallel_pool.compat.pettingzoo import AgentArrays, PoolParallelEnv
-from parallel_pool.errors import EnvError
+from parallel_pool.errors import EnvError, PoolError
 
 MODES = list(AutoresetMode)
 KINDS = ["native", "process"]
@@ -167,6 +167,30 @@ def test_other_agents_see_what_a_failed_step_has_shown(make: Any) -> None:
         rows.reset(options={"reset_mask": np.array([False, True, False])})
         rows.step(np.ones(3, int))
         assert shown[-1][0].tolist() == [2, 1] and shown[-1][1].tolist() == [0, 0]
+
+
+class Bomb:
+    """Can be pickled, but not unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("no number",)
+
+
+class Spoiled(Race):
+    """An info of the first step can't be read."""
+
+    def step(self, actions):  # type: ignore[no-untyped-def]
+        *results, infos = super().step(actions)
+        return *results, {"a": {"bomb": Bomb()}} if self.time == 1 else infos
+
+
+def test_steps_go_on_after_infos_that_can_not_be_read() -> None:
+    with closing(PoolParallelEnv([Spoiled] * 2, num_workers=1)) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(PoolError, match="can't be unpickled"):
+            envs.step(actions_of(1, 1))
+        observations, *_ = envs.step(actions_of(1, 1))
+        assert observations["a"].tolist() == [[2, 1], [2, 1]]
 
 
 @pytest.mark.parametrize(

@@ -620,7 +620,7 @@ def test_environments_of_a_dead_worker_are_made_again_and_truncated(mode: Autore
         envs.reset(seed=1)
         envs.step(sample(envs, rng))
         lived = {agent: lives.copy() for agent, lives in envs.live.items()}
-        pid = envs.vector_env.pool.apply(lambda env: os.getpid())[3]
+        pid = envs.pool.apply(lambda env: os.getpid())[3]
         os.kill(pid, signal.SIGKILL)
         _, rewards, terminations, truncations, infos = envs.step(sample(envs, rng))
         assert infos["worker_restarted"].tolist() == [False, False, True, True]
