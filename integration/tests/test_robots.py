@@ -11,8 +11,8 @@ import pytest
 from integration.training import ant_maze, robots
 from integration.training.comparison import OURS, SYNC, Comparison, Task
 
-# some episodes, and some gradient steps
-STEPS = {robots.WALKER: 6000, robots.FETCH: 2500, ant_maze.TASKS[0].env_id: 24576}
+# some episodes of each environment, and some gradient steps
+STEPS = {robots.WALKER: 9000, robots.FETCH: 3000, ant_maze.TASKS[0].env_id: 24576}
 # with the vectoriser of the original
 CASES = [
     *((robots.COMPARISON, task, robots.DUMMY) for task in robots.TASKS),
