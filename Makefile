@@ -186,6 +186,19 @@ $(VENV)/pyright-%: | $(VENV)/.tools
 	  rm -rf $@.partial; echo 'npm is missing or failed: nothing is checked with pyright'; \
 	fi
 
+# PyInstaller, for a test of frozen programs, which is skipped where it can't be installed; that is no
+# reason to have no environment.
+$(VENV)/.dev: | $(VENV)/pyinstaller-6.22.3
+
+$(VENV)/pyinstaller-%: | $(VENV)/.tools
+	@echo 'installing PyInstaller $* into $@'
+	@rm -rf $@.partial; \
+	if $(PIP) --target $@.partial pyinstaller==$*; then \
+	  mv $@.partial $@; \
+	else \
+	  rm -rf $@.partial; echo 'PyInstaller is missing: no program is frozen'; \
+	fi
+
 # Libraries that train on our pools in integration/. They are installed without dependencies: those
 # would replace torch, NumPy and Gymnasium by other versions. CleanRL's metadata ask for Python 3.10,
 # which its programs do not need; the examples of Sample Factory are not used.

@@ -31,10 +31,10 @@ PACKAGES = (
     *("numpy", "gymnasium", "cffi", "cloudpickle", "mujoco", "imageio", "packaging", "ale-py"),
     *("pettingzoo", "mpe2", "dm-env", "pytest", "pytest-xdist", "hypothesis"),
 )
-# tests that import one of these are skipped
+# tests that import one of these are skipped; those that compile our sources import setuptools
 MISSING = (
-    *("Box2D", "cv2", "dm_control", "envpool", "jax", "multi_agent_ale_py", "procgen", "ray"),
-    *("stable_baselines3", "torch"),
+    *("Box2D", "cv2", "dm_control", "envpool", "gymnasium_robotics", "jax", "minigrid"),
+    *("multi_agent_ale_py", "procgen", "ray", "rich", "setuptools", "stable_baselines3", "torch"),
 )
 # Debian 12's
 PYTHON_SOURCE = f"{foreign_root.MIRROR}/pool/main/p/python3.11/python3.11_3.11.2.orig.tar.gz"

@@ -29,7 +29,9 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import Any
 
+import atari_steps
 import failures
+import instructions
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -111,6 +113,10 @@ THREAD_TESTS = [
 # What runs on wheels: the APIs, the same bits as the references, and worker processes.
 WHEEL_TESTS = ("tests/contract", "tests/parity", "tests/workers")
 WHEEL_MARKS = "not slow and not cluster and not package and not sanitizers"
+
+# A step of this game takes the wheel at most so many times the instructions of an installation from
+# source; so many steps are counted, which takes some ten seconds.
+COUNTED_GAME, COUNTED_STEPS, MOST_INSTRUCTIONS = "pong", 60, 1.03
 
 # The Makefile installs this version beside the newest one.
 OLDER_MUJOCO = "3.6.0"
@@ -304,6 +310,23 @@ def wheels() -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *sorted((ROOT / "dist").iterdir()))
 
 
+def cost() -> None:
+    """A step of Pong takes the wheel at most 3 % more instructions than `pip install .` does."""
+    wheel = unpack(built_wheel(platform.machine()))
+    source = BUILD / "trees" / "source"
+    try:
+        count = atari_steps.count(wheel, COUNTED_GAME, COUNTED_STEPS)
+        install_sdist(source)
+        wanted = atari_steps.count(source, COUNTED_GAME, COUNTED_STEPS)
+    except instructions.Unavailable as reason:
+        print(f"skipped: {reason}")
+        return
+    compared = f"{count:,.0f} instructions a step of the wheel, {wanted:,.0f} built from source"
+    print(f"{COUNTED_GAME}: {compared}: x {count / wanted:.4f}")
+    if count > wanted * MOST_INSTRUCTIONS:
+        raise Failed(f"{compared}: more than x {MOST_INSTRUCTIONS}")
+
+
 def installed() -> None:
     """Contract, parity and worker tests on the wheel in dist/ for this machine."""
     tree = unpack(built_wheel(platform.machine()))
@@ -364,7 +387,7 @@ STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
     for stage in (
         *(lint, quick, tests, cluster, mujoco, package, docs, integration, address, thread),
-        *(format, prove, wheels, installed, aarch64, bullseye),
+        *(format, prove, wheels, cost, installed, aarch64, bullseye),
     )
 }
 # Stages in brackets run side by side, because the first two wait half of the time: for Ray, and for
@@ -375,7 +398,7 @@ GROUPS: dict[str, list[str | tuple[str, ...]]] = {
         *("integration", "address", "thread"),
     ],
     "check": ["lint", "quick"],
-    "release": ["wheels", "installed", "bullseye", "aarch64"],
+    "release": ["wheels", "cost", "installed", "bullseye", "aarch64"],
 }
 
 # ----------------------------------------------------------------------------------- helpers --
@@ -413,6 +436,17 @@ def unpack(wheel: Path) -> Path:
         archive.extractall(tree)
     add_tests(tree)
     return tree
+
+
+def install_sdist(folder: Path) -> None:
+    """Installs the sdist in dist/ into a folder as pip does for users, with the compiler's flags of
+    build_ffi.py alone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (sdist,) = (ROOT / "dist").glob("*.tar.gz")
+    # pip would keep the result, and take it again for another sdist of the same name
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-deps"]
+    options = ["--disable-pip-version-check", "--no-build-isolation", "--target", folder]
+    run(*pip, *options, sdist, CFLAGS="", LDFLAGS="")
 
 
 def add_tests(tree: Path) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import email
 import tomllib
-import zipfile
 from collections.abc import Callable
-from email.message import Message
 from functools import cache
 from pathlib import Path
 
@@ -197,13 +194,6 @@ raise SystemExit(main(["demo", "--seconds", "1", "--out", "demo.png"]))
 }
 
 
-@cache
-def metadata_of(wheel: Path) -> Message:
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        return email.message_from_bytes(archive.read(name))
-
-
 MakePython = Callable[[str], Path]
 
 
@@ -217,7 +207,7 @@ def python_with(
     def make(extra: str) -> Path:
         folder = tmp_path_factory.mktemp("extra") / (extra or "none")
         extras = [extra] if extra else []
-        return clean_envs.clean(folder, packages[1], metadata_of(packages[1]), extras)
+        return clean_envs.clean(folder, packages[1], clean_envs.metadata_of(packages[1]), extras)
 
     return make
 
@@ -227,13 +217,13 @@ def test_every_extra_has_a_program(packages: tuple[Path, Path]) -> None:
     extras = set(project["optional-dependencies"])
     assert extras == {*PROGRAMS, "all"}
     # "all" is all of them, and nothing else
-    assert set(clean_envs.closure(metadata_of(packages[1]), ["all"])) == set(
-        clean_envs.closure(metadata_of(packages[1]), PROGRAMS)
+    assert set(clean_envs.closure(clean_envs.metadata_of(packages[1]), ["all"])) == set(
+        clean_envs.closure(clean_envs.metadata_of(packages[1]), PROGRAMS)
     )
 
 
 def test_users_get_none_of_the_developers_tools(packages: tuple[Path, Path]) -> None:
-    brought = set(clean_envs.closure(metadata_of(packages[1]), ["all"]))
+    brought = set(clean_envs.closure(clean_envs.metadata_of(packages[1]), ["all"]))
     assert {"ale-py", "mujoco", "stable-baselines3"} <= brought
     tools = {"build", "clang-format", "envpool", "hypothesis", "mypy", "pytest", "ruff"}
     assert not brought & tools
@@ -241,7 +231,8 @@ def test_users_get_none_of_the_developers_tools(packages: tuple[Path, Path]) -> 
 
 def test_torch_is_no_direct_requirement(packages: tuple[Path, Path]) -> None:
     """A pin would replace the user's CUDA build."""
-    assert not any("torch" in line for line in metadata_of(packages[1]).get_all("Requires-Dist"))
+    requirements = clean_envs.metadata_of(packages[1]).get_all("Requires-Dist")
+    assert not any("torch" in line for line in requirements)
 
 
 def test_package_runs_without_extras(python_with: MakePython, tmp_path: Path) -> None:
@@ -289,7 +280,7 @@ def test_undeclared_packages_are_missing(python_with: MakePython, tmp_path: Path
 def test_metadata_has_version_and_links(
     packages: tuple[Path, Path], python_with: MakePython, tmp_path: Path
 ) -> None:
-    metadata = metadata_of(packages[1])
+    metadata = clean_envs.metadata_of(packages[1])
     done = clean_envs.run(
         python_with(""), "-c", "import parallel_pool as p; print(p.__version__)", cwd=tmp_path
     )

@@ -6,10 +6,12 @@ from this interpreter's own environment. What is not declared can't be imported.
 
 from __future__ import annotations
 
+import email
 import os
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from email.message import Message
@@ -21,6 +23,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 SITE = Path(sysconfig.get_path("purelib"))
+
+
+@cache
+def metadata_of(wheel: Path) -> Message:
+    """Returns what a wheel says of itself."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
 
 
 def wanted(requirements: Iterable[str], extras: Iterable[str]) -> Iterator[Requirement]:

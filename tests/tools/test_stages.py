@@ -213,3 +213,56 @@ def test_stages_side_by_side_show_their_output_in_turn(
     if is_good:
         end = ["9 passed, 0 failed"]
     assert printed[-len(end) :] == end
+
+
+# ----------------------------------------------------------------------- cost of the wheel --
+
+
+@pytest.fixture
+def built(stages: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Returns a function that runs the stage `cost` on a wheel whose step takes so much; built from
+    source, a step takes 1000 instructions."""
+    (stages.ROOT / "dist").mkdir()
+    (stages.ROOT / "dist" / "parallel_pool-0.1.0.tar.gz").touch()
+    commands: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(stages, "built_wheel", lambda machine: stages.ROOT / "dist" / "it.whl")
+    monkeypatch.setattr(stages, "unpack", lambda wheel: stages.BUILD / wheel.name)
+    monkeypatch.setattr(stages, "run", lambda *command, **env: commands.append((command, env)))
+
+    def cost(of_wheel: float) -> list[tuple[Any, ...]]:
+        counts = {"it.whl": of_wheel, "source": 1000.0}
+        monkeypatch.setattr(
+            stages.atari_steps, "count", lambda tree, game, steps: counts[tree.name]
+        )
+        stages.cost()
+        return commands
+
+    return cost
+
+
+def test_a_wheel_may_take_as_long_as_an_installation_from_source(
+    built: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ((command, env),) = built(1029.0)
+    assert command[1:4] == ("-m", "pip", "install")
+    assert command[-1].name == "parallel_pool-0.1.0.tar.gz"
+    # those of the wheel's build must not reach the one that it is compared with
+    assert env == {"CFLAGS": "", "LDFLAGS": ""}
+    said = "pong: 1,029 instructions a step of the wheel, 1,000 built from source: x 1.0290\n"
+    assert capsys.readouterr().out == said
+
+
+def test_a_slower_wheel_is_refused(stages: Any, built: Any) -> None:
+    with pytest.raises(stages.Failed, match=r"^1,031 .* 1,000 built from source: more than x 1.03"):
+        built(1031.0)
+
+
+def test_without_valgrind_the_cost_is_not_compared(
+    stages: Any, monkeypatch: pytest.MonkeyPatch, built: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def count(*_: Any) -> float:
+        raise stages.instructions.Unavailable("it is missing")
+
+    monkeypatch.setattr(stages.atari_steps, "count", count)
+    stages.cost()
+    assert capsys.readouterr().out == "skipped: it is missing\n"
