@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from parallel_pool._workers.data.messages import Description
     from parallel_pool._workers.pool_plan import PoolPlan
     from parallel_pool._workers.start.launch import Worker
+    from parallel_pool._workers.start.startup import Launcher
 
 __all__ = ["Call", "ProcessPool", "listed", "send_objects"]
 
@@ -190,8 +191,9 @@ class ProcessPool(EnvCalls):
         # those that this process steps
         envs: list[Any] = []
         workers: list[Worker] = []
+        launcher = startup.Launcher(start_method)
         if plan.num_workers:
-            workers = startup.start(plan.shares, start_method, deadline)
+            workers = launcher.start(plan.shares, deadline)
         self._dumps = workers[0].connection.dumps if workers else by_reference
         try:
             if workers:
@@ -203,7 +205,7 @@ class ProcessPool(EnvCalls):
             self._read_description(self.descriptions[0], plan.num_envs)
             self._make_memory(plan)
             if workers:
-                self._supervise(plan, workers, start_method, deadline)
+                self._supervise(plan, workers, launcher, deadline)
             else:
                 only = self._assignments()[0]
                 self._local = self._lane_here(self._handle, envs, plan.env_fns, only)
@@ -278,7 +280,7 @@ class ProcessPool(EnvCalls):
         self._adopt(handle, plan.batch_size, plan.num_envs, reader, types)
 
     def _supervise(
-        self, plan: PoolPlan, workers: list[Worker], method: str | None, deadline: Deadline
+        self, plan: PoolPlan, workers: list[Worker], launcher: Launcher, deadline: Deadline
     ) -> None:
         """Gives the workers their lanes, waits until all are ready, and watches them."""
         self._supervisor = supervisor.Supervisor(
@@ -286,7 +288,7 @@ class ProcessPool(EnvCalls):
             workers,
             self._shares,
             self._assignments(),
-            method=method,
+            launcher=launcher,
             on_death=plan.on_death,
             timeout=plan.timeout,
             start_timeout=plan.start_timeout,

@@ -64,7 +64,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_workers_that_have_not_started_end_with_their_parent(program: Start, method: str) -> None:
     script = """
 from parallel_pool._workers.start import startup
-workers = startup.start([startup.Share(i, i, [make()]) for i in range(3)], sys.argv[1])
+workers = startup.Launcher(sys.argv[1]).start([startup.Share(i, i, [make()]) for i in range(3)])
 os.kill(os.getpid(), signal.SIGKILL)
 """
     done = program(script, method).end()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
+from parallel_pool import ProcessPool
+from parallel_pool._workers.start import gymnasium_registry
 from parallel_pool.errors import StateError, WorkerError
 from parallel_pool.testing import inspect
 from tests.faults.failing_envs import (
@@ -115,3 +118,31 @@ def test_exceptions_are_raised_and_the_environment_is_kept() -> None:
         assert pool.step(ACTIONS)[OBS][:, 0].tolist() == [2, 2, 0, 2]
         assert pool.worker_pids == pids
         assert isinstance(pool.call("unwrapped", env_ids=[0])[0], Counting)
+
+
+class Named(Counting):
+    """Makes an environment that was registered, in a worker, when it is asked to."""
+
+    def made(self) -> str:
+        return gymnasium.make("OfFirstWorkers-v0").unwrapped.__class__.__name__
+
+
+def test_later_workers_know_the_registered_environments_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gathered = []
+    gather = gymnasium_registry.gather
+    monkeypatch.setattr(gymnasium_registry, "gather", lambda: gathered.append(1) or gather())
+    gymnasium.register("OfFirstWorkers-v0", entry_point=Counting)
+    try:
+        with ProcessPool([Named] * 2, num_workers=2, on_error="replace") as pool:
+            del gymnasium.registry["OfFirstWorkers-v0"]
+            for _ in range(2):
+                pool.reset(seed=0)
+                kill(pool, 1)
+                until_restarted(pool)
+                assert pool.call("made") == ["Counting"] * 2
+    finally:
+        gymnasium.registry.pop("OfFirstWorkers-v0", None)
+    # pickling it for each would be a third of what the pool's process spends on a start
+    assert len(gathered) == 1

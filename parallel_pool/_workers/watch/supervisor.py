@@ -21,7 +21,7 @@ from parallel_pool._workers.data.messages import MAX_RESTARTS, SEED_BITS, Assign
 from parallel_pool._workers.start import startup
 from parallel_pool._workers.start.deadline import Deadline
 from parallel_pool._workers.start.launch import KILL_TIMEOUT
-from parallel_pool._workers.start.startup import Share
+from parallel_pool._workers.start.startup import Launcher, Share
 from parallel_pool._workers.watch import wait_warnings
 from parallel_pool._workers.watch.failures import Death
 from parallel_pool._workers.watch.timer import Timer
@@ -70,7 +70,7 @@ class Supervisor:
         shares: list[Share],
         assignments: Sequence[Assignment],
         *,
-        method: str | None,
+        launcher: Launcher,
         on_death: int,
         timeout: float | None,
         start_timeout: float | None,
@@ -83,7 +83,7 @@ class Supervisor:
             workers: in order of their lanes, with their environments made.
             shares: of each, and of each spare lane.
             assignments: of each.
-            method: how they were started.
+            launcher: that started them, and starts those that replace them.
             on_death: a pp_on_death; with all but PP_DEATH_FAIL another worker replaces one that
                 died.
             timeout: seconds that a step or reset may take.
@@ -99,7 +99,7 @@ class Supervisor:
         self._workers: list[Worker | None] = [*workers, *[None] * (len(shares) - len(workers))]
         self._shares = shares
         self._assignments = assignments
-        self._method = method
+        self._launcher = launcher
         self._on_death_rows = on_death
         self._restarts = on_death != lib.PP_DEATH_FAIL
         self._timeout = timeout
@@ -363,7 +363,7 @@ class Supervisor:
                 # stored before the check: close makes all deadlines expire that it finds here
                 self._deadlines[lane] = deadline
                 self._check_open()
-            workers = startup.start([share], self._method, deadline)
+            workers = self._launcher.start([share], deadline)
             with self._lock:
                 # stored before the check: close kills all workers that it finds here
                 self._starting[lane] = workers[0]
