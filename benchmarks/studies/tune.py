@@ -45,12 +45,19 @@ def tuned(program: str) -> tuple[str, float]:
 def gains_over(
     script: Script, settings: Sequence[Setting], base: Setting, rounds: int
 ) -> dict[str, float]:
-    """Returns how many times as fast as one of them all settings are, medians of rounds."""
+    """Returns how many times as fast as one of them all settings are, medians of rounds.
+
+    Raises:
+        RuntimeError: a run of that one failed.
+    """
     gains: dict[str, list[float]] = {str(setting): [] for setting in settings}
     for i in range(rounds):
         rates = {}
         for setting in settings if i % 2 == 0 else reversed(settings):
-            rates[str(setting)] = script.run(setting).rate
+            found = script.run(setting)
+            rates[str(setting)] = found.rate
+            if found.error and setting == base:
+                raise RuntimeError(f"{script.path} failed with {base}: {found.error}")
         for name, rate in rates.items():
             gains[name].append(rate / rates[str(base)])
     return {name: float(np.median(own)) for name, own in gains.items()}

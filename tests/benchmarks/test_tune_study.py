@@ -41,6 +41,18 @@ def test_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[-1] == "Within 5% of the best, in less than 120 s: 2 of 2."
 
 
+def test_a_failed_run_of_the_script_as_it_is_ends_the_study(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(self: Any, setting: Setting, **_: Any) -> Outcome:
+        return Outcome(0.0, "exit status 1: out of memory", {}, 0.0)
+
+    monkeypatch.setattr("parallel_pool._tuner.run.Script.run", run)
+    script = Script(study.SCRIPT, [], 1.0, 0.0)
+    with pytest.raises(RuntimeError, match="failed with as it is: exit status 1: out of memory"):
+        study.gains_over(script, [Setting()], Setting(), 1)
+
+
 def test_the_choice_plays_against_the_fastest_again(monkeypatch: pytest.MonkeyPatch) -> None:
     # of the grid's rounds: as it is, num_threads=2, num_threads=4; then of the two alone
     rates = iter([1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 8.0, 7.2, 7.2, 8.0])
