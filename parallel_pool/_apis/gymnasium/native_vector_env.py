@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool._apis.common.vector_options import VectorOptions
@@ -23,7 +24,6 @@ from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import Fused, FusedWrappers
-from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
 from parallel_pool._engine.buffers import engine_indices
@@ -38,9 +38,9 @@ from parallel_pool.errors import EnvError, StateError
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.common.vector_options import ObservationMode
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
-    from parallel_pool._apis.gymnasium.infos import DTypes
     from parallel_pool._engine.buffers import Array
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common import reset_mask
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
-from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo.failures import failure_of, without_failed, without_steps
 from parallel_pool._engine import seeds
 from parallel_pool._engine.env_ids import id_list

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_infos import finals_of, in_order_of_rows
-from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool._engine.buffers import engine_indices
@@ -17,7 +17,7 @@ from parallel_pool._engine.trees import put_rows
 from parallel_pool._native import lib
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool

@@ -29,7 +29,7 @@ from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError, StateError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.sb3.backend import Options, Step
 
 
