@@ -17,6 +17,7 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool._apis.common.native_infos import VectorInfos
+from parallel_pool._apis.common.reference_env import METHODS, ReferenceEnv
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool._apis.common.vector_options import VectorOptions
@@ -185,7 +186,7 @@ class NativeVectorEnv(AsyncCalls):
         self._games = ale_ids.games(self.pool)
         self._set_spaces(vector.observation_mode)
         self._read_columns()
-        self._reference = native_attributes.ReferenceEnv(
+        self._reference = ReferenceEnv(
             reference,
             {**kwargs, **self._drawing},
             draws=self.render_mode is not None,
@@ -709,7 +710,7 @@ class NativeVectorEnv(AsyncCalls):
         """
         if name == "render":
             return self._pictures()
-        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
+        if name in METHODS and self.pool.definition.family == ale_ids.FAMILY:
             value = self._reference.call(name, args, kwargs)
             return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
         if native_attributes.is_own(self._copies, name):

@@ -12,6 +12,7 @@ from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool._apis.common.reference_env import METHODS, ReferenceEnv
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import spread
 from parallel_pool._apis.gymnasium.vector_env import check_call
@@ -92,7 +93,7 @@ class NativeAgents(Agents):
         self._spec, self._games = spec, ale_ids.games(pool)
         # the calls of `set_state` that `_live` knows of
         self._restores = 0
-        self._reference = native_attributes.ReferenceEnv(
+        self._reference = ReferenceEnv(
             reference, {**options, **self._drawing}, draws=render_mode is not None, pool=pool
         )
         self._renderer = renderer.make_renderer(
@@ -208,7 +209,7 @@ class NativeAgents(Agents):
         env_ids = range(self.pool.num_envs)
         if name == "render":
             return self._pictures()
-        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
+        if name in METHODS and self.pool.definition.family == ale_ids.FAMILY:
             value = self._reference.call(name, args, kwargs)
             return [copy.deepcopy(value) for _ in env_ids]
         if native_attributes.is_own(self._copies, name):

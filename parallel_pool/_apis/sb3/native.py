@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Tuple
 
 from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common.reference_env import ReferenceEnv
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
@@ -87,7 +88,7 @@ class NativeBackend:
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
-        self._reference = native_attributes.ReferenceEnv(
+        self._reference = ReferenceEnv(
             reference,
             {**kwargs, **self._drawing},
             draws=self.render_mode is not None,
