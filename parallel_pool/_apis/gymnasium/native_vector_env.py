@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import copy as copying
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from gymnasium import logger
 from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, tuples
+from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.native_infos import VectorInfos
-from parallel_pool._apis.common.reference_env import METHODS, ReferenceEnv
-from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool._apis.common.vector_errors import NotResetError, explain_step
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import Fused, FusedWrappers
-from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
@@ -43,6 +40,12 @@ if TYPE_CHECKING:
     from parallel_pool._apis.common.vector_options import ObservationMode
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
     from parallel_pool._engine.buffers import Array
+
+
+# for a step after the end of an episode
+ENDED_CURE = 'reset(options={"reset_mask": terminations | truncations})'
+# what has other attributes
+CURE = 'make Python environments: backend="process", or Gymnasium\'s vectorization_mode="sync"'
 
 
 class Sent(NamedTuple):
@@ -168,7 +171,7 @@ class NativeVectorEnv(AsyncCalls):
         self._set_metadata(
             env_specs.metadata(definition, reference), renderer.modes(definition, reference)
         )
-        self._drawing = {
+        drawing = {
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
         self.pool = Pool(
@@ -186,19 +189,28 @@ class NativeVectorEnv(AsyncCalls):
         self._games = ale_ids.games(self.pool)
         self._set_spaces(vector.observation_mode)
         self._read_columns()
-        self._reference = ReferenceEnv(
+        own = {
+            "metadata": self.metadata,
+            "render_mode": self.render_mode,
+            "observation_space": self.single_observation_space,
+            "action_space": self.single_action_space,
+            "reward_threshold": definition.reward_threshold,
+        }
+        self._attributes = NativeAttributes(
+            self.pool,
             reference,
-            {**kwargs, **self._drawing},
-            draws=self.render_mode is not None,
-            pool=self.pool,
+            kwargs,
+            drawing,
+            own,
+            limit=choice.chain.outermost_limit(self.pool.max_episode_steps),
+            maker="make_vec",
+            cure=CURE,
         )
         # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
         self._renderer = renderer.make_renderer(
-            self.pool, reference, self.render_mode, self._drawing, self.metadata
+            self.pool, reference, self.render_mode, drawing, self.metadata
         )
-        # None unless the environments were translated from Python
-        self._copies = registry.copies_of(weakref.proxy(self.pool))
         # of the step in flight
         self._sent = Sent(None, None)
         # of the call that is pending: what returns its results
@@ -448,20 +460,8 @@ class NativeVectorEnv(AsyncCalls):
     def _explain(self, error: StateError) -> None:
         """Raises a clearer error for a step that the pool refused, if there is one."""
         self._check_open()
-        # subclasses (ForkedError, BusyError) already say what is wrong
-        if type(error) is not StateError:
-            return
-        if self.pool.in_flight:
-            raise PendingCallError(
-                f"step() after an interrupted step, whose results of {self.pool.in_flight}"
-                " environments were not received: call reset(), which drops them and begins new"
-                " episodes",
-                STEP,
-            ) from None
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            raise NotResetError(
-                f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
-            ) from None
+        is_over = self.autoreset_mode is AutoresetMode.DISABLED
+        explain_step(error, self.pool, ENDED_CURE if is_over else None)
 
     def _sent_of(self, actions: Any) -> Sent:
         """Returns what the result of a step needs of its actions."""
@@ -626,13 +626,7 @@ class NativeVectorEnv(AsyncCalls):
     def _pictures(self) -> tuple[Any, ...]:
         if not self._has_begun():
             raise NotResetError("render() before reset(): call reset() first")
-        if self._renderer is None:
-            logger.warn(
-                "render() without a render mode draws nothing: give one when making the"
-                ' environments, as in make_vec(..., render_mode="rgb_array")'
-            )
-            return (None,) * self.num_envs
-        return self._renderer.render()
+        return renderer.pictures(self._renderer, self.num_envs, "make_vec")
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -655,43 +649,20 @@ class NativeVectorEnv(AsyncCalls):
         Available are the reference's public attributes that no step changes (`gravity`,
         `frame_skip`, `init_qpos`, ...; copies of mutable ones), the constructor's options (`g`,
         `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
-        reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
-        length_queue, time_queue, episode_count, episode_returns, episode_lengths and
-        episode_start_time. Of a class that was translated from Python, every attribute is; and
-        "unwrapped", objects of the class with the present states, on which steps change nothing
-        here.
+        reward_threshold and np_random_seed; with a time limit _max_episode_steps; with
+        RecordEpisodeStatistics also return_queue, length_queue, time_queue, episode_count,
+        episode_returns, episode_lengths and episode_start_time. Of a class that was translated from
+        Python, every attribute is; and "unwrapped", objects of the class with the present states,
+        on which steps change nothing here.
 
         Raises:
             AttributeError: native environments have no such attribute.
             parallel_pool.errors.StateError: an attribute of the state, before the first reset.
         """
-        if name == "np_random_seed":
-            return self.np_random_seed
         of_wrapper = None if self._fused is None else self._fused.attribute(name)
         if of_wrapper is not None:
             return of_wrapper
-        if native_attributes.is_own(self._copies, name):
-            return tuple(self._copies.attribute(i, name) for i in range(self.num_envs))
-        native_attributes.check_tasks(name, self.pool, range(self.num_envs))
-        if name in self.pool.varied:
-            return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
-        value = self._shared(name)
-        return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
-
-    def _shared(self, name: str) -> Any:
-        """Returns an attribute that is the same for all environments."""
-        known = {
-            **native_attributes.of_options(self.pool, self._drawing),
-            "spec": self.spec,
-            "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
-            "render_mode": self.render_mode,
-            "observation_space": self.single_observation_space,
-            "action_space": self.single_action_space,
-            "reward_threshold": self.pool.definition.reward_threshold,
-        }
-        return native_attributes.get(
-            name, self.pool, known, native_attributes.CURE, self._reference
-        )
+        return tuple(self._attributes.get(name, range(self.num_envs), self.spec))
 
     def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         check_usable(self.pool)
@@ -710,19 +681,9 @@ class NativeVectorEnv(AsyncCalls):
         """
         if name == "render":
             return self._pictures()
-        if name in METHODS and self.pool.definition.family == ale_ids.FAMILY:
-            value = self._reference.call(name, args, kwargs)
-            return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
-        if native_attributes.is_own(self._copies, name):
-            calls = range(self.num_envs)
-            return tuple(self._copies.call(i, name, args, kwargs) for i in calls)
-        values = self.get_attr(name)
-        if args or kwargs:
-            raise AttributeError(
-                f"{named(name)}: native environments have no such method to call:"
-                f" {native_attributes.CURE}"
-            )
-        return values
+        if args or kwargs or self._attributes.has_method(name):
+            return tuple(self._attributes.call(name, args, kwargs, range(self.num_envs)))
+        return self.get_attr(name)
 
     def set_attr(self, name: str, values: Any) -> NoReturn:
         """Always raises: attributes of native environments are fixed when they are made.
@@ -732,11 +693,7 @@ class NativeVectorEnv(AsyncCalls):
             AttributeError: in all other cases; the message names the cure.
         """
         self._one_each(values)
-        raise AttributeError(
-            f"{named(name)}={quote(values)}: attributes of native environments are fixed when they"
-            f" are made: give {named(name)}=... to make_vec if it is an option, or"
-            f" {native_attributes.CURE}"
-        )
+        self._attributes.refuse_set(name, values)
 
     def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
         """Ends the threads and closes windows; `close` calls this.
@@ -748,8 +705,8 @@ class NativeVectorEnv(AsyncCalls):
         self._warn_of_pending()
         if self._renderer is not None:
             self._renderer.close()
-        if hasattr(self, "_reference"):
-            self._reference.close()
+        if hasattr(self, "_attributes"):
+            self._attributes.close()
         if hasattr(self, "pool"):
             self.pool.close(timeout=timeout)
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer
-from parallel_pool._apis.common.reference_env import METHODS, ReferenceEnv
+from parallel_pool._apis.common import ale_ids, env_specs, renderer
+from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import spread
 from parallel_pool._apis.gymnasium.vector_env import check_call
 from parallel_pool._apis.pettingzoo.agent_pool import AgentPool
 from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
-from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.trees import map_leaves, put_rows
 from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
@@ -71,7 +67,7 @@ class NativeAgents(Agents):
             renderer.modes(definition, reference),
             render_mode,
         )
-        self._drawing = {
+        drawing = {
             name: options.pop(name) for name in renderer.defaults(definition) if name in options
         }
         options = definition.spread(options, num_envs)
@@ -93,14 +89,19 @@ class NativeAgents(Agents):
         self._spec, self._games = spec, ale_ids.games(pool)
         # the calls of `set_state` that `_live` knows of
         self._restores = 0
-        self._reference = ReferenceEnv(
-            reference, {**options, **self._drawing}, draws=render_mode is not None, pool=pool
+        own = {
+            "metadata": self.metadata,
+            "render_mode": render_mode,
+            "observation_space": pool.spec.observation_space(),
+            "action_space": pool.spec.action_space(),
+            "reward_threshold": definition.reward_threshold,
+        }
+        self._attributes = NativeAttributes(
+            pool, reference, options, drawing, own, maker="PoolParallelEnv", cure=CURE
         )
         self._renderer = renderer.make_renderer(
-            pool, reference, render_mode, self._drawing, self.metadata
+            pool, reference, render_mode, drawing, self.metadata
         )
-        # None unless the environments were translated from Python
-        self._copies = registry.copies_of(weakref.proxy(pool))
 
     def _set_metadata(
         self, metadata: dict[str, Any], drawn: list[str], render_mode: str | None
@@ -206,18 +207,11 @@ class NativeAgents(Agents):
             NotResetError: a picture before the first reset.
         """
         check_call(name)
-        env_ids = range(self.pool.num_envs)
         if name == "render":
             return self._pictures()
-        if name in METHODS and self.pool.definition.family == ale_ids.FAMILY:
-            value = self._reference.call(name, args, kwargs)
-            return [copy.deepcopy(value) for _ in env_ids]
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.call(i, name, args, kwargs) for i in env_ids]
-        values = self.get_attr(name)
-        if args or kwargs:
-            raise AttributeError(f"{named(name)}: native environments have no such method: {CURE}")
-        return values
+        if args or kwargs or self._attributes.has_method(name):
+            return self._attributes.call(name, args, kwargs, range(self.pool.num_envs))
+        return self.get_attr(name)
 
     def get_attr(self, name: str) -> Sequence[Any]:
         """Returns an option of the environments, or another constant; of a translated class any.
@@ -226,51 +220,21 @@ class NativeAgents(Agents):
             AttributeError: native environments have no such attribute.
             StateError: an attribute of the state, before the first reset.
         """
-        env_ids = range(self.pool.num_envs)
-        if name == "np_random_seed":
-            return self.pool.seeds
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.attribute(i, name) for i in env_ids]
-        native_attributes.check_tasks(name, self.pool, env_ids)
-        if name in self.pool.varied:
-            return [self.pool.option_value(name, i) for i in env_ids]
-        value = native_attributes.get(name, self.pool, self._known(), CURE, self._reference)
-        return [copy.deepcopy(value) for _ in env_ids]
-
-    def _known(self) -> dict[str, Any]:
-        """Returns the attributes that are the same for all environments."""
-        return {
-            **native_attributes.of_options(self.pool, self._drawing),
-            "spec": self._spec,
-            "metadata": self.metadata,
-            "render_mode": self.render_mode,
-            "observation_space": self.pool.spec.observation_space(),
-            "action_space": self.pool.spec.action_space(),
-            "reward_threshold": self.pool.definition.reward_threshold,
-        }
+        return self._attributes.get(name, range(self.pool.num_envs), self._spec)
 
     def _pictures(self) -> Sequence[Any]:
         if not self._has_begun():
             raise NotResetError("render() before reset(): call reset() first")
-        if self._renderer is None:
-            logger.warn(
-                "render() without a render mode draws nothing: give one when making the"
-                ' environments, as in PoolParallelEnv(..., render_mode="rgb_array")'
-            )
-            return [None] * self.pool.num_envs
-        return self._renderer.render()
+        return renderer.pictures(self._renderer, self.pool.num_envs, "PoolParallelEnv")
 
     def set_attr(self, name: str, values: Sequence[Any]) -> NoReturn:
         """Raises AttributeError: attributes of native environments are fixed when they are made."""
-        raise AttributeError(
-            f"{named(name)}: attributes of native environments are fixed when they are made: give"
-            f" {named(name)}=... to PoolParallelEnv if it is an option, or {CURE}"
-        )
+        self._attributes.refuse_set(name, values)
 
     def close(self, timeout: float | None) -> None:
         """Ends the threads and closes windows; see `PoolParallelEnv.close`."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-        self._reference.close()
+        self._attributes.close()
         super().close(timeout)

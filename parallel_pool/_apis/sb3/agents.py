@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool._apis.common.native_attributes import refuse_set
 from parallel_pool._apis.pettingzoo.agent_vector_env import AgentVectorEnv
+from parallel_pool._apis.pettingzoo.native_agents import CURE
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.vector_backend import VectorBackend
-from parallel_pool._engine.arguments import named
-from parallel_pool._engine.pool_checks import check_idle
+from parallel_pool._engine.pool_checks import check_idle, check_usable
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 
@@ -115,15 +116,15 @@ class AgentBackend(VectorBackend):
             self.get_attr(name, [0])
         except AttributeError:
             return False
+        except StateError:
+            # an option that the first reset draws, unless the pool can't be used
+            check_usable(self.pool)
         return True
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Sets an attribute of the parallel environments of these rows."""
         if not isinstance(self.pool, ProcessPool):
-            raise AttributeError(
-                f"{named(name)}: attributes of native environments are fixed when they are made:"
-                f" give {named(name)}=... to AgentVecEnv if it is an option"
-            )
+            refuse_set(name, value, "AgentVecEnv", CURE)
         self._apply(in_worker.SetWrapperAttribute(name, value), env_ids)
 
     def call(
