@@ -13,7 +13,7 @@ from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool._apis.common import ale_ids, env_specs, renderer, tuples
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask, tuples
 from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_errors import NotResetError, explain_step
@@ -544,18 +544,9 @@ class NativeVectorEnv(AsyncCalls):
         return self._shown(self._arrays(self.pool.observe()))
 
     def _observe_others(self, mask: Array | None) -> Any:
-        """Returns the observations of environments that a masked reset leaves out; None: no such.
-
-        Raises NotResetError if one of them failed: it has no observation to repeat.
-        """
-        if mask is None or mask.all():
-            return None
-        try:
-            return self._arrays(self.pool.observe(np.flatnonzero(~mask)))
-        except StateError as error:
-            if type(error) is not StateError:
-                raise
-            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
+        """Returns the observations of environments that a masked reset leaves out, or None."""
+        others = reset_mask.observe_others(self.pool, mask)
+        return None if others is None else self._arrays(others)
 
     def _merge(self, mask: Array, chosen: Any, others: Any) -> Any:
         """Puts the observations of the environments of a mask and of the others together."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool._apis.common import ale_ids, env_specs, renderer
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask
 from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import spread
@@ -160,7 +160,7 @@ class NativeAgents(Agents):
         if mask is not None:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             seed = None if seed is None else [seed[i] for i in env_ids]
-            others = self._observe_others(mask)
+            others = reset_mask.observe_others(self.pool, mask)
         arrays = self._arrays(
             [array.view for array in self.pool.reset(env_ids, seed=seed, options=options)]
         )
@@ -170,22 +170,8 @@ class NativeAgents(Agents):
             return arrays
         whole: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
         if others is not None:
-            put_rows(whole.observations, ~mask, others)
+            put_rows(whole.observations, ~mask, self._columns.blocks(others))
         return whole._replace(env_ids=np.arange(len(mask), dtype=np.int32))
-
-    def _observe_others(self, mask: Array) -> tuple[Any, ...] | None:
-        """Returns what the agents see in environments that a reset leaves out; None: no such.
-
-        Raises NotResetError if one of them failed: it has no observation to repeat.
-        """
-        if mask.all():
-            return None
-        try:
-            return self._columns.blocks(self.pool.observe(np.flatnonzero(~mask)))
-        except StateError as error:
-            if type(error) is not StateError:
-                raise
-            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
 
     def observe(self) -> tuple[Array, tuple[Any, ...]]:
         """Returns the environments in which agents are live, and what each group sees in them."""
