@@ -46,7 +46,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         is_async: whether batch_size < num_envs.
         render_mode: as given to `make`.
         render_env_id: as given to `make`.
-        pool: the `Pool` underneath.
+        pool: the `Pool` underneath. Its snapshots do not say which players have rows: for
+            environments with several, call `get_state` and `set_state` here.
         closed: whether `close` was called.
 
     Example:

@@ -28,6 +28,7 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
 from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.present_states import find_resets, have_states, restores_of
 from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
 from parallel_pool._engine.variation import Each, EachReset
@@ -217,6 +218,9 @@ class NativeVectorEnv(AsyncCalls):
         self._call: Callable[[], tuple[Any, ...]] | None = None
         # the observations that a masked reset in flight leaves as they are
         self._others: Any = None
+        # the calls of the pool's `set_state`, and how many of them `_ended` knows of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # whether the next row of each environment is a reset
         self._none_ended = np.zeros(self.num_envs, np.bool_)
         self._ended = self._none_ended
@@ -429,10 +433,12 @@ class NativeVectorEnv(AsyncCalls):
 
     def _has_begun(self) -> bool:
         # Asked until the first reset only. A program is not made to reset before it steps, so its
-        # first call of any kind begins the first episodes, as in C.
-        if not self._was_reset and not self.closed and is_used_by_programs(self.pool):
-            self._plain_step = self.pool.step_as if self._is_plain() else None
-            self._was_reset = True
+        # first call of any kind begins the first episodes, as in C. Snapshots may have done so.
+        if not self._was_reset and not self.closed:
+            is_restored = self._restores.count > 0 and have_states(self.pool)
+            if is_restored or is_used_by_programs(self.pool):
+                self._plain_step = self.pool.step_as if self._is_plain() else None
+                self._was_reset = True
         return self._was_reset
 
     def _is_plain(self) -> bool:
@@ -452,10 +458,13 @@ class NativeVectorEnv(AsyncCalls):
         if not self._has_begun():
             self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
-        if is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+        count = self._restores.count
+        if count != self._known_restores or (
             # compiled programs may have stepped since
-            env_ids = range(self.num_envs)
-            self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
+            is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        ):
+            self._ended = find_resets(self.pool)
+            self._known_restores = count
 
     def _explain(self, error: StateError) -> None:
         """Raises a clearer error for a step that the pool refused, if there is one."""

@@ -207,6 +207,13 @@ class Agents:
         """
         raise NotImplementedError
 
+    def present(self) -> AgentArrays:
+        """Returns the present states in the form of a step's result, with rewards of 0.
+
+        Asked after `set_state` of the pool, which pools of worker processes do not have.
+        """
+        raise NotImplementedError
+
     def _draw(self, views: Views, actions: Any) -> None:
         """Draws a batch, with `_renderer`."""
         raise NotImplementedError

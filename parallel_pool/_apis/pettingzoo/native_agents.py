@@ -13,14 +13,15 @@ from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import spread
 from parallel_pool._apis.gymnasium.vector_env import check_call
-from parallel_pool._apis.pettingzoo.agent_pool import AgentPool
 from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
 from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.base_pool import is_in_flight
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.present_states import have_states, present_batch, restores_of
 from parallel_pool._engine.trees import map_leaves, put_rows
 from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
-from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
@@ -33,7 +34,7 @@ CURE = "give functions that make Python environments"
 class NativeAgents(Agents):
     """The players of n native environments; see `Agents`."""
 
-    pool: AgentPool
+    pool: Pool
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class NativeAgents(Agents):
         }
         options = definition.spread(options, num_envs)
         own_limit = env_specs.own_limit(spec, definition, options, num_envs)
-        pool = AgentPool(
+        pool = Pool(
             definition,
             num_envs,
             batch_size=batch_size,
@@ -87,8 +88,9 @@ class NativeAgents(Agents):
         super().__init__(pool, self._columns.possible_agents, self._columns.groups)
         spec.kwargs = options
         self._spec, self._games = spec, ale_ids.games(pool)
-        # the calls of `set_state` that `_live` knows of
-        self._restores = 0
+        # the calls of `set_state`, and how many of them `_live` knows of
+        self._restores = restores_of(pool)
+        self._known_restores = 0
         own = {
             "metadata": self.metadata,
             "render_mode": render_mode,
@@ -119,19 +121,24 @@ class NativeAgents(Agents):
     @property
     def live(self) -> Array:
         """Which agents act in the next step of their environment, bool (n, k)."""
-        restores = self.pool.restores
-        if restores != self._restores:
-            self._live = self.pool.read_live(self._live)
-            self._restores = restores
+        count = self._restores.count
+        if count != self._known_restores:
+            self._live = self._present_live()
+            self._known_restores = count
         return self._live
 
+    def _present_live(self) -> Array:
+        """Returns who acts next; of environments in flight, what was known before."""
+        live = self._live.copy()
+        idle = [i for i in range(len(live)) if not is_in_flight(self.pool, i)]
+        goes_on = [i for i in idle if not self.pool.needs_reset(i)]
+        live[idle] = False
+        live[goes_on] = self._columns.live(self.pool, goes_on)
+        return live
+
     def _has_begun(self) -> bool:
-        if not self._was_reset and self.pool.restores:
-            try:
-                self.pool.observe()
-            except StateError:
-                return False
-            self._was_reset = True
+        if not self._was_reset and self._restores.count:
+            self._was_reset = have_states(self.pool)
         return self._was_reset
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
@@ -173,10 +180,10 @@ class NativeAgents(Agents):
             put_rows(whole.observations, ~mask, self._columns.blocks(others))
         return whole._replace(env_ids=np.arange(len(mask), dtype=np.int32))
 
-    def observe(self) -> tuple[Array, tuple[Any, ...]]:
-        """Returns the environments in which agents are live, and what each group sees in them."""
-        env_ids = np.flatnonzero(self.live.any(1))
-        return env_ids, self._columns.blocks(self.pool.observe(env_ids))
+    def present(self) -> AgentArrays:
+        """Returns the present states as in `Agents`; zeros of environments that have none."""
+        arrays = self._columns.arrays(present_batch(self.pool), self.live)
+        return arrays._replace(live=self.live.copy())
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""

@@ -16,6 +16,7 @@ from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.vector_backend import VectorBackend
 from parallel_pool._engine.pool_checks import check_idle, check_usable
+from parallel_pool._engine.present_states import restores_of
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 
@@ -57,6 +58,9 @@ class AgentBackend(VectorBackend):
         self.agents = len(self.vector_env.agents)
         self.render_mode = envs.render_mode
         self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
+        # the calls of the pool's `set_state`, and how many of them the masks know of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # the actions that the next `receive` steps with
         self._actions: Any = None
 
@@ -96,6 +100,14 @@ class AgentBackend(VectorBackend):
 
     def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
         self._masks.take(observations, infos)
+        self._known_restores = self._restores.count
+
+    def _have_masks(self) -> bool:
+        """Returns whether there are masks, which are those of the present states."""
+        if self._restores.count != self._known_restores:
+            observations, infos = self.vector_env._rows.present()
+            self._note(observations, self._rows_of(infos))
+        return self._masks.are_known
 
     # ------------------------------------------------------------------- single environments --
 
@@ -108,7 +120,7 @@ class AgentBackend(VectorBackend):
         return [copy.deepcopy(found[row]) for row in env_ids]
 
     def has_attr(self, name: str) -> bool:
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return True
         if isinstance(self.pool, ProcessPool):
             return all(self.pool.apply(in_worker.HasAttribute(name)))
@@ -134,7 +146,7 @@ class AgentBackend(VectorBackend):
 
         `action_masks` is answered here, for each row its own.
         """
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return list(self._masks.of(env_ids))
         if isinstance(self.pool, ProcessPool):
             return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)

@@ -23,6 +23,12 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, check_count
 from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.present_states import (
+    find_resets,
+    have_states,
+    present_batch,
+    restores_of,
+)
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
 from parallel_pool.errors import EnvError
@@ -113,6 +119,9 @@ class NativeBackend:
         self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._was_reset = False
+        # the calls of the pool's `set_state`, and how many of them masks and `_failed` know of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # environments that failed: each starts a new episode at its next step
         self._failed: tuple[int, ...] = ()
         # the actions in flight, if there is a renderer
@@ -187,6 +196,7 @@ class NativeBackend:
             error.batch = self._observations(error.batch)
             raise
         self._was_reset, self._failed = True, ()
+        self._known_restores = self._restores.count
         self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
         for infos, seed, is_game in zip(self.reset_infos, seeds, self._games, strict=True):
             if is_game and seed is not None:
@@ -206,14 +216,36 @@ class NativeBackend:
         return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
 
     def send(self, actions: Any) -> None:
-        if not self._was_reset:
+        if not self._was_reset and not self._has_begun():
             check_usable(self.pool)
             raise NotResetError("a step before reset(): call reset() first")
+        if self._restores.count != self._known_restores:
+            self._see_restored()
         self.pool.send(actions)
         if self._infos.follows:
             self._dtypes = self.pool.action_dtypes(actions)
         if self._renderer is not None:
             self._actions = np.array(actions)
+
+    def _has_begun(self) -> bool:
+        """Returns whether all environments may be stepped: reset, or restored from snapshots."""
+        if not self._was_reset and self._restores.count:
+            self._was_reset = have_states(self.pool)
+        return self._was_reset
+
+    def _see_restored(self) -> None:
+        """Takes over what has changed since the last result if the pool's `set_state` was called:
+        masks, and which environments begin an episode in their next step."""
+        count = self._restores.count
+        # of a step in flight nothing is known yet, and `set_state` is refused meanwhile
+        if count == self._known_restores or self.pool.in_flight or not self._has_begun():
+            return
+        self._failed = tuple(ids(find_resets(self.pool)))
+        if self.pool.definition.tasks:
+            batch = present_batch(self.pool)
+            infos = self._infos.of_steps(batch, self.num_envs)
+            self._masks.take(self._observations(batch), infos)
+        self._known_restores = count
 
     def receive(self) -> Step:
         def convert(views: Views) -> tuple[Step, renderer.Drawn | None, Exception | None]:
@@ -294,7 +326,7 @@ class NativeBackend:
 
     def render(self) -> tuple[Any, ...]:
         """Draws every environment; without a render mode returns Nones, as Gymnasium does."""
-        if not self._was_reset:
+        if not self._has_begun():
             raise NotResetError("a picture before reset(): call reset() first")
         if self._renderer is None:
             return (None,) * self.num_envs
@@ -303,8 +335,13 @@ class NativeBackend:
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         return self._attributes.get(name, env_ids, self._spec)
 
+    def _have_masks(self) -> bool:
+        """Returns whether there are masks, which are those of the present states."""
+        self._see_restored()
+        return self._masks.are_known
+
     def has_attr(self, name: str) -> bool:
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return True
         return self._attributes.has(name, self._spec)
 
@@ -321,7 +358,7 @@ class NativeBackend:
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return list(self._masks.of(env_ids))
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
