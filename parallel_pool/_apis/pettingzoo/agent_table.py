@@ -16,7 +16,7 @@ from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool._engine.actions import check_sequence, take_array
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.present_states import restores_of
-from parallel_pool._engine.trees import map_leaves, put_rows, row_of
+from parallel_pool._engine.trees import map_leaves, row_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -171,37 +171,24 @@ class AgentTable:
     def _see_restored(self) -> None:
         """Takes over what the others see where the pool's `set_state` has changed environments."""
         count = self._restores.count
-        if count == self._known_restores:
-            return
-        arrays = self._envs._agents.present()
-        env_ids = np.flatnonzero(arrays.live.any(1))
-        for group, block in zip(self._groups, arrays.observations, strict=True):
-            for agent, seen in groups.by_agent(group, block).items():
-                if agent in self.others:
-                    before = self._seen.get(agent)
-                    if before is None:
-                        before = groups.zeros(group.observation_space, (self.num_envs,))
-                    # what the policy was given is its own
-                    self._seen[agent] = map_leaves(np.copy, before)
-                    put_rows(self._seen[agent], env_ids, groups.take(seen, env_ids))
-        self._known_restores = count
+        if count != self._known_restores:
+            self.present()
+            self._known_restores = count
 
     def present(self) -> tuple[Any, dict[str, Any]]:
         """Returns the observations and infos of all rows in the present states."""
         arrays = self._envs._agents.present()
         infos = self.infos(arrays.infos, self._envs.possible_agents)
-        return self.observations(arrays, is_result=False), infos
+        return self.observations(arrays), infos
 
     # --------------------------------------------------------------------------------- results --
 
-    def observations(self, arrays: AgentArrays, *, is_result: bool = True) -> Any:
+    def observations(self, arrays: AgentArrays) -> Any:
         """Returns the observations of all rows (n * k, ...), or a tree of such arrays.
 
-        Args:
-            arrays: of all environments.
-            is_result: whether the others see theirs before the next step.
+        The others see theirs before the next step.
         """
-        if self.others and is_result:
+        if self.others:
             for group, block in zip(self._groups, arrays.observations, strict=True):
                 seen = groups.by_agent(group, block)
                 self._seen.update({a: seen[a] for a in group.agents if a in self.others})

@@ -97,3 +97,15 @@ def test_a_game_of_a_translated_class_goes_on_from_snapshots() -> None:
         game.pool.set_state(turns[0][0])
         game.pool.set_state(end)
         assert game.agents == []
+
+
+def test_a_snapshot_ends_a_round_in_which_one_has_chosen() -> None:
+    game = pettingzoo.env("classic/rps_v2", render_mode="rgb_array", screen_height=60)
+    with closing(game):
+        game.reset(seed=1)
+        states, before = game.unwrapped.pool.get_state(), game.render()
+        game.step(1)
+        assert not np.array_equal(game.render(), before)
+        game.unwrapped.pool.set_state(states)
+        assert_same(game.render(), before, "picture")
+        assert game.agent_selection == game.possible_agents[0]
