@@ -295,7 +295,7 @@ DEFECTS = (
     ),
     python(
         "environment i gets the seed of all",
-        ("return [first + i for i in range(count)]", "return [first for i in range(count)]"),
+        ("return [first + i for i in (", "return [first for i in ("),
         near=["**/test_pool.py", "**/test_gymnasium_api.py"],
     ),
     python(

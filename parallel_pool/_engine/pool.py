@@ -25,6 +25,7 @@ from parallel_pool._engine.env_ids import id_list, one_id, read_ids
 from parallel_pool._engine.error_slot import check, error_slot
 from parallel_pool._engine.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool._engine.pool_checks import check_usable
+from parallel_pool._engine.present_states import Restores, observe_columns
 from parallel_pool._engine.specs import Definition, Values
 from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.trees import map_leaves
@@ -149,6 +150,7 @@ class Pool(BasePool):
         """
         super().__init__()
         self._renderers: dict[tuple[str, str], Any] = {}
+        self._restores = Restores()
         if isinstance(definition, str):
             definition = registry.find(definition)
         elif not isinstance(definition, Definition):
@@ -321,7 +323,12 @@ class Pool(BasePool):
         sizes = ffi.new("int64_t[]", [len(state) for state in kept])
         raw_ids = ffi.new("int32_t[]", ids)
         error = error_slot.raw
-        check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
+        try:
+            check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
+        finally:
+            # a call that fails may have changed some environments
+            self._restores.count += 1
+        self._restores.report()
 
     def clone(self, env_id: int, env_ids: Any) -> None:
         """Copies the state of env_id, random generator included, into the environments of env_ids.
@@ -364,13 +371,7 @@ class Pool(BasePool):
         ids = id_list(env_ids, self.num_envs)
         columns = [column for column in self.columns if column.field >= 0 and not column.is_final]
         seen = [c for c in columns if not self.spec.fields[c.field].is_info]
-        arrays = tuple(np.zeros((len(ids), *column.shape), column.dtype) for column in seen)
-        rows = ffi.new("void *[]", len(self.spec.fields))
-        for i, env_id in enumerate(ids):
-            for column, array in zip(seen, arrays, strict=True):
-                rows[column.field] = ffi.from_buffer(array) + i * array[0].nbytes
-            check(lib.pp_pool_observe(self._handle, env_id, rows, error_slot.raw))
-        return batch_class(field_names(seen))._make(arrays)
+        return batch_class(field_names(seen))._make(observe_columns(self, seen, ids))
 
     def texts(self, name: str, codes: Any) -> tuple[Any, ...]:
         """Returns the strings that codes of a text stand for, such as a mission's.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +33,26 @@ def of_one(seed: Any) -> int | None:
     return None if seed is None else check(seed)
 
 
-def spread(seed: Seed, count: int) -> list[int | None]:
+def is_list(seed: Any) -> bool:
+    """Returns whether `seed` is a sequence with one seed for each environment."""
+    if isinstance(seed, np.ndarray):
+        return seed.ndim > 0
+    return isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
+
+
+def spread(
+    seed: Seed,
+    count: int,
+    env_ids: Sequence[int] | None = None,
+    read: Callable[[Any], int] = check,
+) -> list[int | None]:
     """Returns one seed for each of `count` environments: seed + i, or the i-th of a sequence.
+
+    Args:
+        seed: as users give it; None: no environment gets one.
+        count: environments.
+        env_ids: what is added to a single seed; None for 0 to count - 1.
+        read: returns a seed as an int, or raises.
 
     Raises:
         TypeError: a seed is not an integer.
@@ -42,16 +60,15 @@ def spread(seed: Seed, count: int) -> list[int | None]:
     """
     if seed is None:
         return [None] * count
-    if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
-        if isinstance(seed, np.ndarray) and seed.ndim == 0:
-            return spread(seed.item(), count)
-        if isinstance(seed, np.ndarray) and seed.ndim > 1:
-            raise ValueError(f"seeds have shape {seed.shape}: give one axis")
-        if len(seed) != count:
-            raise ValueError(f"{len(seed)} seeds for {count} environments: give one for each")
-        return [of_one(each) for each in seed]
-    first = check(seed)
-    return [first + i for i in range(count)]
+    if not is_list(seed):
+        first = read(seed.item() if isinstance(seed, np.ndarray) else seed)
+        return [first + i for i in (range(count) if env_ids is None else env_ids)]
+    assert isinstance(seed, (Sequence, np.ndarray))
+    if isinstance(seed, np.ndarray) and seed.ndim > 1:
+        raise ValueError(f"seeds have shape {seed.shape}: give one axis")
+    if len(seed) != count:
+        raise ValueError(f"{len(seed)} seeds for {count} environments: give one for each")
+    return [None if each is None else read(each) for each in seed]
 
 
 def entropy(bits: int = 128) -> int:

@@ -10,8 +10,9 @@ import pytest
 from gymnasium.spaces import Space
 
 import parallel_pool
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes
+from parallel_pool._apis.common import ale_ids, env_specs
 from parallel_pool._apis.common.assignments import Assignments
+from parallel_pool._apis.common.reference_env import ReferenceEnv
 from parallel_pool._engine import registry
 from tests.support.same import assert_same
 from tests.support.sampling import sampled
@@ -118,7 +119,7 @@ def test_constants_are_the_same_in_a_thousand_steps(env_id: str) -> None:
     ours = parallel_pool.make_vec(env_id, 1)
     spec = env_specs.registered_reference(ours.pool.definition)
     assert spec is not None
-    reference = native_attributes.ReferenceEnv(spec, spec.kwargs, draws=False, pool=ours.pool)
+    reference = ReferenceEnv(spec, spec.kwargs, draws=False, pool=ours.pool)
     constants = {name: ours.get_attr(name)[0] for name in reference.values()}
     theirs = gymnasium.make(env_id, disable_env_checker=True)
     theirs.action_space.seed(7)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from parallel_pool._apis.common.reset_mask import named_ids
 from parallel_pool._apis.jax.calls import Calls, host_integers
 from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib
@@ -136,17 +137,13 @@ class XlaFunctions:
                 "reset_mask is traced: how many environments it names must be known when a program"
                 " is compiled, so give an array of NumPy"
             )
-        mask = np.asarray(reset_mask)
-        if mask.dtype != np.bool_:
-            raise TypeError(f"reset_mask is of {mask.dtype}: give an array of bools")
-        if mask.shape != (self._num_envs,):
-            raise ValueError(f"reset_mask has shape {mask.shape}: give ({self._num_envs},)")
-        if self._is_async and not mask.all():
+        env_ids = named_ids(np.asanyarray(reset_mask), self._num_envs)
+        if self._is_async and len(env_ids) < self._num_envs:
             raise ValueError(
-                f"reset_mask names {mask.sum()} of {self._num_envs} environments: an asynchronous"
+                f"reset_mask names {len(env_ids)} of {self._num_envs} environments: an asynchronous"
                 f" pool (batch_size={self._batch_size}) resets all"
             )
-        return np.flatnonzero(mask).astype(np.int32)
+        return env_ids
 
     def _make_infos(self, columns: Any) -> dict[str, Any]:
         infos = {"env_id": columns[self._env_id]}

@@ -26,10 +26,9 @@ from parallel_pool._apis.cluster.options import (
 from parallel_pool._apis.cluster.session import Session
 from parallel_pool._apis.cluster.worker import Raised, Task
 from parallel_pool._apis.cluster.worker_slice import AGAIN, REPORT, WorkerSlice
-from parallel_pool._apis.common import vector_infos
+from parallel_pool._apis.common import reset_mask, vector_infos
 from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
 from parallel_pool._apis.common.vector_options import VectorOptions
-from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.actions import check_sequence, take_array

@@ -186,6 +186,23 @@ def make_env_renderer(
     return ReferenceRenderer(pool, reference, mode)
 
 
+def pictures(renderer: Renderer | None, num_envs: int, example: str) -> tuple[Any, ...]:
+    """Returns what `render` of a vector environment returns.
+
+    Args:
+        renderer: as `make_renderer` returns it; None: it warns, and returns Nones.
+        num_envs: environments.
+        example: how they are made with a render mode, for the warning.
+    """
+    if renderer is not None:
+        return renderer.render()
+    gymnasium.logger.warn(
+        "render() without a render mode draws nothing: give one when making the environments, as in"
+        f' {example}(..., render_mode="rgb_array")'
+    )
+    return (None,) * num_envs
+
+
 class Drawn(NamedTuple):
     """What has been drawn, and what the next picture depends on.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from typing import TYPE_CHECKING
 
 from gymnasium.error import (
     AlreadyPendingCallError,
@@ -13,6 +14,9 @@ from gymnasium.error import (
 
 from parallel_pool import errors
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.base_pool import BasePool
 
 
 class NotResetError(errors.NotResetError, ResetNeeded, AssertionError):
@@ -37,3 +41,24 @@ class ClosedVectorEnvError(ClosedEnvironmentError, ClosedError):
 
 class VectorTimeoutError(PoolTimeoutError, multiprocessing.TimeoutError):
     """No result arrived within the timeout; nothing is lost, the next wait continues."""
+
+
+def explain_step(error: StateError, pool: BasePool, ended_cure: str | None) -> None:
+    """Raises a clearer error for a step that a pool refused, if there is one.
+
+    Args:
+        error: the pool's; of a subclass (ForkedError, BusyError) it already says what is wrong.
+        pool: the pool.
+        ended_cure: the cure if episodes are over and the caller resets; None: they are not, or the
+            pool resets.
+    """
+    if type(error) is not StateError:
+        return
+    if pool.in_flight:
+        raise PendingCallError(
+            f"step() after an interrupted step, whose results of {pool.in_flight} environments were"
+            " not received: call reset(), which drops them and begins new episodes",
+            "step",
+        ) from None
+    if ended_cure is not None:
+        raise NotResetError(f"{error}: {ended_cure}") from None

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common import reset_mask
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.envpool import actions
 from parallel_pool._apis.envpool.results import ResultBuilder
 from parallel_pool._apis.envpool.spec import (
     config_repr,
-    is_list,
     make_pool,
     seeds_of_task,
     spread_seeds,
 )
 from parallel_pool._apis.torch.torch_method import TorchMethod
-from parallel_pool._engine import registry
+from parallel_pool._engine import registry, seeds
 from parallel_pool._engine.arguments import a_type, quote, seconds
 from parallel_pool._engine.pool import check_count
 from parallel_pool._engine.uncopied import Uncopied
@@ -46,7 +46,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         is_async: whether batch_size < num_envs.
         render_mode: as given to `make`.
         render_env_id: as given to `make`.
-        pool: the `Pool` underneath.
+        pool: the `Pool` underneath. Its snapshots do not say which players have rows: for
+            environments with several, call `get_state` and `set_state` here.
         closed: whether `close` was called.
 
     Example:
@@ -133,8 +134,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight, as after a first `async_reset`.
         """
-        env_id, seeds, options = self._reset_arguments(env_id, seed, options)
-        self.pool.send_reset(env_id, seed=seeds, options=options)
+        env_id, each, options = self._reset_arguments(env_id, seed, options)
+        self.pool.send_reset(env_id, seed=each, options=options)
 
     def _arrange(self, action: Any, env_id: Any) -> tuple[Any, Any]:
         """Returns actions and their environments as the core takes them."""
@@ -169,11 +170,11 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         options: Mapping[str, Any] | None,
         timeout: float | None,
     ) -> Batch:
-        env_id, seeds, options = self._reset_arguments(env_id, seed, options)
+        env_id, each, options = self._reset_arguments(env_id, seed, options)
         timeout = seconds(timeout)
         if timeout is None and env_id is not None and self.is_async:
             self._check_fills_batch(np.size(env_id))
-        return self.pool.reset(env_id, seed=seeds, options=options, timeout=timeout)
+        return self.pool.reset(env_id, seed=each, options=options, timeout=timeout)
 
     def _check_fills_batch(self, count: int) -> None:
         """Refuses a reset of too few environments to fill a batch."""
@@ -192,14 +193,14 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if not isinstance(options, (Mapping, NoneType)):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         own = dict(options or {})
-        if "reset_mask" in own:
-            mask = own.pop("reset_mask")
+        if reset_mask.KEY in own:
+            mask = own.pop(reset_mask.KEY)
             if env_id is not None:
                 raise TypeError(
                     "env_id and options['reset_mask'] both name environments: give one of them"
                 )
             env_id = self._masked_ids(mask)
-            if is_list(seed):
+            if seeds.is_list(seed):
                 # with a mask, Gymnasium's list of seeds has one per environment, masked or not
                 every = spread_seeds(seed, self.all_env_ids.tolist())
                 seed = [every[i] for i in env_id] if every else None
@@ -212,13 +213,10 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         return env_id, seeds_of_task(self.spec.definition, seed, ids.tolist()), own
 
     def _masked_ids(self, mask: Any) -> Array:
-        mask = np.asarray(mask)
-        shape = (self.pool.num_envs,)
-        if mask.dtype != np.bool_:
-            raise TypeError(f"reset_mask has dtype {mask.dtype}: give bool")
-        if mask.shape != shape or not mask.any():
-            raise ValueError(f"reset_mask={mask}: give shape {shape} with at least one True")
-        return np.flatnonzero(mask).astype(np.int32)
+        env_ids = reset_mask.named_ids(np.asanyarray(mask), self.pool.num_envs)
+        if not len(env_ids):
+            raise ValueError(f"reset_mask={mask} names no environment: give at least one True")
+        return env_ids
 
     def seed(self, seed: Any = None) -> None:
         """Does nothing but warn, as EnvPool's; give seeds to `make` or `reset`."""

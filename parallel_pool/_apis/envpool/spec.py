@@ -198,10 +198,10 @@ class EnvSpec:
     def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
         """Checks all seeds; a sequence given as `seed` becomes `env_seed`."""
         seed, each = chosen["seed"], chosen["env_seed"]
-        if is_list(seed):
+        if seeds.is_list(seed):
             seeds_of_task(self.definition, seed, range(num_envs))
             chosen["seed"], each = 0, seed
-        if each is not None and not is_list(each):
+        if each is not None and not seeds.is_list(each):
             raise TypeError(
                 f"env_seed={quote(each)} is {a_type(each)}: give a list with one seed for each"
                 " environment, or seed=..."
@@ -375,14 +375,8 @@ def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
     """
     if seed is None:
         return None
-    if not is_list(seed):
-        return [_wrap(seed, env_id) for env_id in env_ids]
-    if np.ndim(seed) > 1:
-        raise ValueError(f"seeds have shape {np.shape(seed)}: give one axis")
-    each = list(seed)
-    if len(each) != len(env_ids):
-        raise ValueError(f"{len(each)} seeds for {len(env_ids)} environments: give one for each")
-    return [None if one is None else _wrap(one, 0) for one in each]
+    each = seeds.spread(seed, len(env_ids), env_ids, _read)
+    return [one % 2**32 if one is not None and one < 0 else one for one in each]
 
 
 def seeds_of_task(
@@ -403,19 +397,10 @@ def seeds_of_task(
     return each
 
 
-def is_list(seed: Any) -> bool:
-    """Returns whether `seed` is a sequence with one seed per environment."""
-    if isinstance(seed, np.ndarray):
-        return seed.ndim > 0
-    return isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
-
-
-def _wrap(seed: Any, env_id: int) -> int:
-    if isinstance(seed, np.ndarray):
-        seed = seed.item()
-    if isinstance(seed, (int, np.integer)) and -(2**31) <= seed < 0:
-        return (int(seed) + int(env_id)) % 2**32
-    return seeds.check(seed) + int(env_id)
+def _read(seed: Any) -> int:
+    """Returns a seed as an int; one of int32 may be negative."""
+    is_negative = isinstance(seed, (int, np.integer)) and -(2**31) <= seed < 0
+    return int(seed) if is_negative else seeds.check(seed)
 
 
 # ------------------------------------------------------------------------------------ spaces --

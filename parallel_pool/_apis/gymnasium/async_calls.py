@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gymnasium import logger
 
+from parallel_pool._apis.common import reset_mask
 from parallel_pool._apis.common.rollout_method import RolloutMethod
 from parallel_pool._apis.common.vector_errors import (
     ClosedVectorEnvError,
@@ -14,7 +15,6 @@ from parallel_pool._apis.common.vector_errors import (
     PendingCallError,
     VectorTimeoutError,
 )
-from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.gymnasium.vector_env import PoolVectorEnv, check_call
 from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import seconds

@@ -112,6 +112,10 @@ class Chain:
             return own
         return min([*limits, *([own] if own else [])], default=None)
 
+    def outermost_limit(self, own: Any) -> Any:
+        """Returns the outermost time limit in steps; `own` is the one inside these wrappers."""
+        return next((it.steps for it in reversed(self.layers) if isinstance(it, Limit)), own)
+
 
 @dataclass(frozen=True)
 class Refusal:

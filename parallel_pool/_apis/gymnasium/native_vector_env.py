@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import copy as copying
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from gymnasium import logger
 from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
-from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask, tuples
+from parallel_pool._apis.common.native_attributes import NativeAttributes
+from parallel_pool._apis.common.native_infos import VectorInfos
+from parallel_pool._apis.common.vector_errors import NotResetError, explain_step
 from parallel_pool._apis.common.vector_infos import in_order_of_rows, of_last_steps
 from parallel_pool._apis.common.vector_options import VectorOptions
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.gymnasium import backends
 from parallel_pool._apis.gymnasium.async_calls import STEP, AsyncCalls, ResetRequest
 from parallel_pool._apis.gymnasium.fused_wrappers import Fused, FusedWrappers
-from parallel_pool._apis.gymnasium.infos import VectorInfos
-from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, reset_as
 from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.present_states import find_resets, have_states, restores_of
 from parallel_pool._engine.sharing import is_shared, is_used_by_programs
 from parallel_pool._engine.trees import map_leaves, names_of, nest
 from parallel_pool._engine.variation import Each, EachReset
@@ -38,10 +37,16 @@ from parallel_pool.errors import EnvError, StateError
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.common.vector_options import ObservationMode
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
-    from parallel_pool._apis.gymnasium.infos import DTypes
     from parallel_pool._engine.buffers import Array
+
+
+# for a step after the end of an episode
+ENDED_CURE = 'reset(options={"reset_mask": terminations | truncations})'
+# what has other attributes
+CURE = 'make Python environments: backend="process", or Gymnasium\'s vectorization_mode="sync"'
 
 
 class Sent(NamedTuple):
@@ -167,7 +172,7 @@ class NativeVectorEnv(AsyncCalls):
         self._set_metadata(
             env_specs.metadata(definition, reference), renderer.modes(definition, reference)
         )
-        self._drawing = {
+        drawing = {
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
         self.pool = Pool(
@@ -185,25 +190,37 @@ class NativeVectorEnv(AsyncCalls):
         self._games = ale_ids.games(self.pool)
         self._set_spaces(vector.observation_mode)
         self._read_columns()
-        self._reference = native_attributes.ReferenceEnv(
+        own = {
+            "metadata": self.metadata,
+            "render_mode": self.render_mode,
+            "observation_space": self.single_observation_space,
+            "action_space": self.single_action_space,
+            "reward_threshold": definition.reward_threshold,
+        }
+        self._attributes = NativeAttributes(
+            self.pool,
             reference,
-            {**kwargs, **self._drawing},
-            draws=self.render_mode is not None,
-            pool=self.pool,
+            kwargs,
+            drawing,
+            own,
+            limit=choice.chain.outermost_limit(self.pool.max_episode_steps),
+            maker="make_vec",
+            cure=CURE,
         )
         # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
         self._renderer = renderer.make_renderer(
-            self.pool, reference, self.render_mode, self._drawing, self.metadata
+            self.pool, reference, self.render_mode, drawing, self.metadata
         )
-        # None unless the environments were translated from Python
-        self._copies = registry.copies_of(weakref.proxy(self.pool))
         # of the step in flight
         self._sent = Sent(None, None)
         # of the call that is pending: what returns its results
         self._call: Callable[[], tuple[Any, ...]] | None = None
         # the observations that a masked reset in flight leaves as they are
         self._others: Any = None
+        # the calls of the pool's `set_state`, and how many of them `_ended` knows of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # whether the next row of each environment is a reset
         self._none_ended = np.zeros(self.num_envs, np.bool_)
         self._ended = self._none_ended
@@ -416,10 +433,12 @@ class NativeVectorEnv(AsyncCalls):
 
     def _has_begun(self) -> bool:
         # Asked until the first reset only. A program is not made to reset before it steps, so its
-        # first call of any kind begins the first episodes, as in C.
-        if not self._was_reset and not self.closed and is_used_by_programs(self.pool):
-            self._plain_step = self.pool.step_as if self._is_plain() else None
-            self._was_reset = True
+        # first call of any kind begins the first episodes, as in C. Snapshots may have done so.
+        if not self._was_reset and not self.closed:
+            is_restored = self._restores.count > 0 and have_states(self.pool)
+            if is_restored or is_used_by_programs(self.pool):
+                self._plain_step = self.pool.step_as if self._is_plain() else None
+                self._was_reset = True
         return self._was_reset
 
     def _is_plain(self) -> bool:
@@ -439,28 +458,19 @@ class NativeVectorEnv(AsyncCalls):
         if not self._has_begun():
             self._check_open()
             raise NotResetError("step() before reset(): call reset() first")
-        if is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+        count = self._restores.count
+        if count != self._known_restores or (
             # compiled programs may have stepped since
-            env_ids = range(self.num_envs)
-            self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
+            is_shared(self.pool) and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        ):
+            self._ended = find_resets(self.pool)
+            self._known_restores = count
 
     def _explain(self, error: StateError) -> None:
         """Raises a clearer error for a step that the pool refused, if there is one."""
         self._check_open()
-        # subclasses (ForkedError, BusyError) already say what is wrong
-        if type(error) is not StateError:
-            return
-        if self.pool.in_flight:
-            raise PendingCallError(
-                f"step() after an interrupted step, whose results of {self.pool.in_flight}"
-                " environments were not received: call reset(), which drops them and begins new"
-                " episodes",
-                STEP,
-            ) from None
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            raise NotResetError(
-                f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
-            ) from None
+        is_over = self.autoreset_mode is AutoresetMode.DISABLED
+        explain_step(error, self.pool, ENDED_CURE if is_over else None)
 
     def _sent_of(self, actions: Any) -> Sent:
         """Returns what the result of a step needs of its actions."""
@@ -543,18 +553,9 @@ class NativeVectorEnv(AsyncCalls):
         return self._shown(self._arrays(self.pool.observe()))
 
     def _observe_others(self, mask: Array | None) -> Any:
-        """Returns the observations of environments that a masked reset leaves out; None: no such.
-
-        Raises NotResetError if one of them failed: it has no observation to repeat.
-        """
-        if mask is None or mask.all():
-            return None
-        try:
-            return self._arrays(self.pool.observe(np.flatnonzero(~mask)))
-        except StateError as error:
-            if type(error) is not StateError:
-                raise
-            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
+        """Returns the observations of environments that a masked reset leaves out, or None."""
+        others = reset_mask.observe_others(self.pool, mask)
+        return None if others is None else self._arrays(others)
 
     def _merge(self, mask: Array, chosen: Any, others: Any) -> Any:
         """Puts the observations of the environments of a mask and of the others together."""
@@ -625,13 +626,7 @@ class NativeVectorEnv(AsyncCalls):
     def _pictures(self) -> tuple[Any, ...]:
         if not self._has_begun():
             raise NotResetError("render() before reset(): call reset() first")
-        if self._renderer is None:
-            logger.warn(
-                "render() without a render mode draws nothing: give one when making the"
-                ' environments, as in make_vec(..., render_mode="rgb_array")'
-            )
-            return (None,) * self.num_envs
-        return self._renderer.render()
+        return renderer.pictures(self._renderer, self.num_envs, "make_vec")
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -654,43 +649,20 @@ class NativeVectorEnv(AsyncCalls):
         Available are the reference's public attributes that no step changes (`gravity`,
         `frame_skip`, `init_qpos`, ...; copies of mutable ones), the constructor's options (`g`,
         `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
-        reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
-        length_queue, time_queue, episode_count, episode_returns, episode_lengths and
-        episode_start_time. Of a class that was translated from Python, every attribute is; and
-        "unwrapped", objects of the class with the present states, on which steps change nothing
-        here.
+        reward_threshold and np_random_seed; with a time limit _max_episode_steps; with
+        RecordEpisodeStatistics also return_queue, length_queue, time_queue, episode_count,
+        episode_returns, episode_lengths and episode_start_time. Of a class that was translated from
+        Python, every attribute is; and "unwrapped", objects of the class with the present states,
+        on which steps change nothing here.
 
         Raises:
             AttributeError: native environments have no such attribute.
             parallel_pool.errors.StateError: an attribute of the state, before the first reset.
         """
-        if name == "np_random_seed":
-            return self.np_random_seed
         of_wrapper = None if self._fused is None else self._fused.attribute(name)
         if of_wrapper is not None:
             return of_wrapper
-        if native_attributes.is_own(self._copies, name):
-            return tuple(self._copies.attribute(i, name) for i in range(self.num_envs))
-        native_attributes.check_tasks(name, self.pool, range(self.num_envs))
-        if name in self.pool.varied:
-            return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
-        value = self._shared(name)
-        return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
-
-    def _shared(self, name: str) -> Any:
-        """Returns an attribute that is the same for all environments."""
-        known = {
-            **native_attributes.of_options(self.pool, self._drawing),
-            "spec": self.spec,
-            "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
-            "render_mode": self.render_mode,
-            "observation_space": self.single_observation_space,
-            "action_space": self.single_action_space,
-            "reward_threshold": self.pool.definition.reward_threshold,
-        }
-        return native_attributes.get(
-            name, self.pool, known, native_attributes.CURE, self._reference
-        )
+        return tuple(self._attributes.get(name, range(self.num_envs), self.spec))
 
     def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         check_usable(self.pool)
@@ -709,19 +681,9 @@ class NativeVectorEnv(AsyncCalls):
         """
         if name == "render":
             return self._pictures()
-        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
-            value = self._reference.call(name, args, kwargs)
-            return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
-        if native_attributes.is_own(self._copies, name):
-            calls = range(self.num_envs)
-            return tuple(self._copies.call(i, name, args, kwargs) for i in calls)
-        values = self.get_attr(name)
-        if args or kwargs:
-            raise AttributeError(
-                f"{named(name)}: native environments have no such method to call:"
-                f" {native_attributes.CURE}"
-            )
-        return values
+        if args or kwargs or self._attributes.has_method(name):
+            return tuple(self._attributes.call(name, args, kwargs, range(self.num_envs)))
+        return self.get_attr(name)
 
     def set_attr(self, name: str, values: Any) -> NoReturn:
         """Always raises: attributes of native environments are fixed when they are made.
@@ -731,11 +693,7 @@ class NativeVectorEnv(AsyncCalls):
             AttributeError: in all other cases; the message names the cure.
         """
         self._one_each(values)
-        raise AttributeError(
-            f"{named(name)}={quote(values)}: attributes of native environments are fixed when they"
-            f" are made: give {named(name)}=... to make_vec if it is an option, or"
-            f" {native_attributes.CURE}"
-        )
+        self._attributes.refuse_set(name, values)
 
     def close_extras(self, timeout: float | None = None, **kwargs: Any) -> None:
         """Ends the threads and closes windows; `close` calls this.
@@ -747,8 +705,8 @@ class NativeVectorEnv(AsyncCalls):
         self._warn_of_pending()
         if self._renderer is not None:
             self._renderer.close()
-        if hasattr(self, "_reference"):
-            self._reference.close()
+        if hasattr(self, "_attributes"):
+            self._attributes.close()
         if hasattr(self, "pool"):
             self.pool.close(timeout=timeout)
 

@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium import spaces
 
 from parallel_pool._apis.common import ale_ids, tuples
+from parallel_pool._apis.common.env_infos import Info, is_python
+from parallel_pool._apis.common.native_infos import DTypes
 from parallel_pool._apis.common.vector_infos import of_row
-from parallel_pool._apis.gymnasium.env_infos import Info, is_python
-from parallel_pool._apis.gymnasium.infos import DTypes
 from parallel_pool._engine.buffers import Array, engine_indices
 from parallel_pool._engine.pool import Batch, Pool
 from parallel_pool._engine.specs import GIVEN, Field

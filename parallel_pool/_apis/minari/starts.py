@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parallel_pool._apis.gymnasium import reset_mask
+from parallel_pool._apis.common import reset_mask
 from parallel_pool._workers.run.episode_seeds import EpisodeSeeds
 
 

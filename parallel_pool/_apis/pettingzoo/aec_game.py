@@ -18,6 +18,7 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.interrupted import begin_again
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.present_states import present_batch, restores_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -29,7 +30,9 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
     """One native game; a derived class says in which order its agents act.
 
     Attributes:
-        pool: of the one game.
+        pool: of the one game. After its `set_state` the game goes on from the snapshot: the agent
+            whose turn it is there is selected, and rewards are 0 until the next step. If the game
+            is over there, all agents are terminated.
         metadata: name, render_modes, render_fps and is_parallelizable, as the reference has them.
         render_mode: "human", "rgb_array" or None.
         possible_agents: all agents, in the order of their turns.
@@ -47,6 +50,7 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
         self.pool = Pool(
             task_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
         )
+        restores_of(self.pool).report_to(self._take_restored)
         definition, spec = self.pool.definition, self.pool.spec
         modes = renderer.modes(definition, None)
         renderer.check_mode(render_mode, modes)
@@ -80,14 +84,22 @@ class AECGame(TraceMethod, AECEnv, EzPickle):  # type: ignore[misc]
             options: the game's reset options; ignored if it has none, as PettingZoo's games do.
         """
         known = options if self.pool.definition.reset_options else None
-        self._batch = begin_again(self.pool, seed=seeds.of_one(seed), options=known)
+        self._begin(begin_again(self.pool, seed=seeds.of_one(seed), options=known))
+
+    def _begin(self, batch: NamedBatch, *, is_over: bool = False) -> None:
+        """Takes over a state before anybody has a reward; if it is over, all agents leave."""
+        self._batch = batch
         self.agents = self.possible_agents[:]
         self.agent_selection = self.agents[0]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self.terminations = dict.fromkeys(self.agents, False)
+        self.terminations = dict.fromkeys(self.agents, is_over)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[Any, dict[str, Any]] = {agent: {} for agent in self.agents}
+
+    def _take_restored(self) -> None:
+        """Takes over the state that the pool's `set_state` has put in place of the game's."""
+        self._begin(present_batch(self.pool), is_over=self.pool.needs_reset(0))
 
     def observation_space(self, agent: Any) -> Space[Any]:
         """Returns an agent's observation space, the same object at each call."""

@@ -13,10 +13,10 @@ from parallel_pool._apis.common import vector_infos
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
-from parallel_pool._apis.pettingzoo.native_agents import NativeAgents
 from parallel_pool._engine.actions import check_sequence, take_array
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.trees import map_leaves, put_rows, row_of
+from parallel_pool._engine.present_states import restores_of
+from parallel_pool._engine.trees import map_leaves, row_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -80,9 +80,10 @@ class AgentTable:
         # where the chosen agents are in their group, and among all agents; None: they are all
         self._in_group = _columns([own.agents.index(agent) for agent in self.agents], own.agents)
         self._in_all = _columns([possible.index(agent) for agent in self.agents], possible)
-        # what the others saw last, and the calls of the pool's `set_state` until then
+        # what the others saw last, the calls of the pool's `set_state`, and those until then
         self._seen: dict[Any, Any] = {}
-        self._restores = 0
+        self._restores = restores_of(envs.pool)
+        self._known_restores = 0
 
     def _index_of_group(self, envs: PoolParallelEnv) -> int:
         """Returns the index of the group that all chosen agents are in."""
@@ -169,29 +170,26 @@ class AgentTable:
 
     def _see_restored(self) -> None:
         """Takes over what the others see where the pool's `set_state` has changed environments."""
-        agents = self._envs._agents
-        # others have no snapshots
-        if not isinstance(agents, NativeAgents) or agents.pool.restores == self._restores:
-            return
-        restores = agents.pool.restores
-        env_ids, blocks = agents.observe()
-        for group, block in zip(self._groups, blocks, strict=True):
-            for agent, seen in groups.by_agent(group, block).items():
-                if agent in self.others:
-                    before = self._seen.get(agent)
-                    if before is None:
-                        before = groups.zeros(group.observation_space, (self.num_envs,))
-                    # what the policy was given is its own
-                    self._seen[agent] = map_leaves(np.copy, before)
-                    put_rows(self._seen[agent], env_ids, seen)
-        self._restores = restores
+        count = self._restores.count
+        if count != self._known_restores:
+            self.present()
+            self._known_restores = count
+
+    def present(self) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations and infos of all rows in the present states."""
+        arrays = self._envs._agents.present()
+        infos = self.infos(arrays.infos, self._envs.possible_agents)
+        return self.observations(arrays), infos
 
     # --------------------------------------------------------------------------------- results --
 
     def observations(self, arrays: AgentArrays) -> Any:
-        """Returns the observations of all rows (n * k, ...), or a tree of such arrays."""
-        for group, block in zip(self._groups, arrays.observations, strict=True):
-            if self.others:
+        """Returns the observations of all rows (n * k, ...), or a tree of such arrays.
+
+        The others see theirs before the next step.
+        """
+        if self.others:
+            for group, block in zip(self._groups, arrays.observations, strict=True):
                 seen = groups.by_agent(group, block)
                 self._seen.update({a: seen[a] for a in group.agents if a in self.others})
         found: Any = arrays.observations[self._own_index]

@@ -9,9 +9,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool._apis.common import vector_infos
+from parallel_pool._apis.common import reset_mask, vector_infos
 from parallel_pool._apis.common.trace_method import TraceMethod
-from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo.agent_table import AgentTable
 from parallel_pool._apis.pettingzoo.failures import failure_of
 from parallel_pool._apis.torch.torch_method import TorchMethod

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool._apis.common.vector_errors import NotResetError, PendingCallError
-from parallel_pool._apis.gymnasium import reset_mask
+from parallel_pool._apis.common import reset_mask
+from parallel_pool._apis.common.vector_errors import explain_step
 from parallel_pool._apis.pettingzoo.failures import failure_of, without_failed, without_steps
 from parallel_pool._engine import seeds
 from parallel_pool._engine.env_ids import id_list
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
     # the arrays of a batch, if they could be made; which agents act next; what failed
     Outcome = tuple[AgentArrays | None, Array, Exception | None]
+
+
+# for a step after the end of an episode
+ENDED_CURE = (
+    'reset(options={"reset_mask": mask}), with True for each environment in which no agent is live'
+)
 
 
 class Agents:
@@ -94,26 +100,9 @@ class Agents:
             actions = self._actions(blocks, self.live)
             return self._receive(self.pool.step_as, actions, actions)
         except StateError as error:
-            self._explain(error)
+            is_over = self.pool.autoreset == "disabled" and not self._live.any(1).all()
+            explain_step(error, self.pool, ENDED_CURE if is_over else None)
             raise
-
-    def _explain(self, error: StateError) -> None:
-        """Raises a clearer error for a step that the pool refused, if there is one."""
-        # subclasses (ForkedError, BusyError) already say what is wrong
-        if type(error) is not StateError:
-            return
-        if self.pool.in_flight:
-            raise PendingCallError(
-                f"step() after an interrupted step, whose results of {self.pool.in_flight}"
-                " environments were not received: call reset(), which drops them and begins new"
-                " episodes",
-                "step",
-            ) from None
-        if self.pool.autoreset == "disabled" and not self._live.any(1).all():
-            raise NotResetError(
-                f'{error}: reset(options={{"reset_mask": mask}}), with True for each environment in'
-                " which no agent is live"
-            ) from None
 
     # ---------------------------------------------------------------------------- asynchronous --
 
@@ -215,6 +204,13 @@ class Agents:
         Args:
             views: of the pool's columns.
             actions: that led to it; None if they are not known.
+        """
+        raise NotImplementedError
+
+    def present(self) -> AgentArrays:
+        """Returns the present states in the form of a step's result, with rewards of 0.
+
+        Asked after `set_state` of the pool, which pools of worker processes do not have.
         """
         raise NotImplementedError
 

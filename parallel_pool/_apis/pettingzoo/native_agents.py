@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import copy
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, reset_mask
+from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import spread
 from parallel_pool._apis.gymnasium.vector_env import check_call
-from parallel_pool._apis.pettingzoo.agent_pool import AgentPool
 from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
-from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.arguments import quote
+from parallel_pool._engine.base_pool import is_in_flight
+from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.present_states import have_states, present_batch, restores_of
 from parallel_pool._engine.trees import map_leaves, put_rows
 from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
-from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
@@ -36,7 +34,7 @@ CURE = "give functions that make Python environments"
 class NativeAgents(Agents):
     """The players of n native environments; see `Agents`."""
 
-    pool: AgentPool
+    pool: Pool
 
     def __init__(
         self,
@@ -70,12 +68,12 @@ class NativeAgents(Agents):
             renderer.modes(definition, reference),
             render_mode,
         )
-        self._drawing = {
+        drawing = {
             name: options.pop(name) for name in renderer.defaults(definition) if name in options
         }
         options = definition.spread(options, num_envs)
         own_limit = env_specs.own_limit(spec, definition, options, num_envs)
-        pool = AgentPool(
+        pool = Pool(
             definition,
             num_envs,
             batch_size=batch_size,
@@ -90,16 +88,22 @@ class NativeAgents(Agents):
         super().__init__(pool, self._columns.possible_agents, self._columns.groups)
         spec.kwargs = options
         self._spec, self._games = spec, ale_ids.games(pool)
-        # the calls of `set_state` that `_live` knows of
-        self._restores = 0
-        self._reference = native_attributes.ReferenceEnv(
-            reference, {**options, **self._drawing}, draws=render_mode is not None, pool=pool
+        # the calls of `set_state`, and how many of them `_live` knows of
+        self._restores = restores_of(pool)
+        self._known_restores = 0
+        own = {
+            "metadata": self.metadata,
+            "render_mode": render_mode,
+            "observation_space": pool.spec.observation_space(),
+            "action_space": pool.spec.action_space(),
+            "reward_threshold": definition.reward_threshold,
+        }
+        self._attributes = NativeAttributes(
+            pool, reference, options, drawing, own, maker="PoolParallelEnv", cure=CURE
         )
         self._renderer = renderer.make_renderer(
-            pool, reference, render_mode, self._drawing, self.metadata
+            pool, reference, render_mode, drawing, self.metadata
         )
-        # None unless the environments were translated from Python
-        self._copies = registry.copies_of(weakref.proxy(pool))
 
     def _set_metadata(
         self, metadata: dict[str, Any], drawn: list[str], render_mode: str | None
@@ -117,19 +121,24 @@ class NativeAgents(Agents):
     @property
     def live(self) -> Array:
         """Which agents act in the next step of their environment, bool (n, k)."""
-        restores = self.pool.restores
-        if restores != self._restores:
-            self._live = self.pool.read_live(self._live)
-            self._restores = restores
+        count = self._restores.count
+        if count != self._known_restores:
+            self._live = self._present_live()
+            self._known_restores = count
         return self._live
 
+    def _present_live(self) -> Array:
+        """Returns who acts next; of environments in flight, what was known before."""
+        live = self._live.copy()
+        idle = [i for i in range(len(live)) if not is_in_flight(self.pool, i)]
+        goes_on = [i for i in idle if not self.pool.needs_reset(i)]
+        live[idle] = False
+        live[goes_on] = self._columns.live(self.pool, goes_on)
+        return live
+
     def _has_begun(self) -> bool:
-        if not self._was_reset and self.pool.restores:
-            try:
-                self.pool.observe()
-            except StateError:
-                return False
-            self._was_reset = True
+        if not self._was_reset and self._restores.count:
+            self._was_reset = have_states(self.pool)
         return self._was_reset
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
@@ -158,7 +167,7 @@ class NativeAgents(Agents):
         if mask is not None:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             seed = None if seed is None else [seed[i] for i in env_ids]
-            others = self._observe_others(mask)
+            others = reset_mask.observe_others(self.pool, mask)
         arrays = self._arrays(
             [array.view for array in self.pool.reset(env_ids, seed=seed, options=options)]
         )
@@ -168,27 +177,13 @@ class NativeAgents(Agents):
             return arrays
         whole: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
         if others is not None:
-            put_rows(whole.observations, ~mask, others)
+            put_rows(whole.observations, ~mask, self._columns.blocks(others))
         return whole._replace(env_ids=np.arange(len(mask), dtype=np.int32))
 
-    def _observe_others(self, mask: Array) -> tuple[Any, ...] | None:
-        """Returns what the agents see in environments that a reset leaves out; None: no such.
-
-        Raises NotResetError if one of them failed: it has no observation to repeat.
-        """
-        if mask.all():
-            return None
-        try:
-            return self._columns.blocks(self.pool.observe(np.flatnonzero(~mask)))
-        except StateError as error:
-            if type(error) is not StateError:
-                raise
-            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
-
-    def observe(self) -> tuple[Array, tuple[Any, ...]]:
-        """Returns the environments in which agents are live, and what each group sees in them."""
-        env_ids = np.flatnonzero(self.live.any(1))
-        return env_ids, self._columns.blocks(self.pool.observe(env_ids))
+    def present(self) -> AgentArrays:
+        """Returns the present states as in `Agents`; zeros of environments that have none."""
+        arrays = self._columns.arrays(present_batch(self.pool), self.live)
+        return arrays._replace(live=self.live.copy())
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""
@@ -205,18 +200,11 @@ class NativeAgents(Agents):
             NotResetError: a picture before the first reset.
         """
         check_call(name)
-        env_ids = range(self.pool.num_envs)
         if name == "render":
             return self._pictures()
-        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
-            value = self._reference.call(name, args, kwargs)
-            return [copy.deepcopy(value) for _ in env_ids]
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.call(i, name, args, kwargs) for i in env_ids]
-        values = self.get_attr(name)
-        if args or kwargs:
-            raise AttributeError(f"{named(name)}: native environments have no such method: {CURE}")
-        return values
+        if args or kwargs or self._attributes.has_method(name):
+            return self._attributes.call(name, args, kwargs, range(self.pool.num_envs))
+        return self.get_attr(name)
 
     def get_attr(self, name: str) -> Sequence[Any]:
         """Returns an option of the environments, or another constant; of a translated class any.
@@ -225,51 +213,21 @@ class NativeAgents(Agents):
             AttributeError: native environments have no such attribute.
             StateError: an attribute of the state, before the first reset.
         """
-        env_ids = range(self.pool.num_envs)
-        if name == "np_random_seed":
-            return self.pool.seeds
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.attribute(i, name) for i in env_ids]
-        native_attributes.check_tasks(name, self.pool, env_ids)
-        if name in self.pool.varied:
-            return [self.pool.option_value(name, i) for i in env_ids]
-        value = native_attributes.get(name, self.pool, self._known(), CURE, self._reference)
-        return [copy.deepcopy(value) for _ in env_ids]
-
-    def _known(self) -> dict[str, Any]:
-        """Returns the attributes that are the same for all environments."""
-        return {
-            **native_attributes.of_options(self.pool, self._drawing),
-            "spec": self._spec,
-            "metadata": self.metadata,
-            "render_mode": self.render_mode,
-            "observation_space": self.pool.spec.observation_space(),
-            "action_space": self.pool.spec.action_space(),
-            "reward_threshold": self.pool.definition.reward_threshold,
-        }
+        return self._attributes.get(name, range(self.pool.num_envs), self._spec)
 
     def _pictures(self) -> Sequence[Any]:
         if not self._has_begun():
             raise NotResetError("render() before reset(): call reset() first")
-        if self._renderer is None:
-            logger.warn(
-                "render() without a render mode draws nothing: give one when making the"
-                ' environments, as in PoolParallelEnv(..., render_mode="rgb_array")'
-            )
-            return [None] * self.pool.num_envs
-        return self._renderer.render()
+        return renderer.pictures(self._renderer, self.pool.num_envs, "PoolParallelEnv")
 
     def set_attr(self, name: str, values: Sequence[Any]) -> NoReturn:
         """Raises AttributeError: attributes of native environments are fixed when they are made."""
-        raise AttributeError(
-            f"{named(name)}: attributes of native environments are fixed when they are made: give"
-            f" {named(name)}=... to PoolParallelEnv if it is an option, or {CURE}"
-        )
+        self._attributes.refuse_set(name, values)
 
     def close(self, timeout: float | None) -> None:
         """Ends the threads and closes windows; see `PoolParallelEnv.close`."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-        self._reference.close()
+        self._attributes.close()
         super().close(timeout)

@@ -20,6 +20,7 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.present_states import present_batch, restores_of
 from parallel_pool._engine.variation import value_for_env
 from parallel_pool._families import mpe, mpe_renderer
 from parallel_pool.errors import ClosedError
@@ -90,6 +91,7 @@ class ParticleGame(TraceMethod, AgentSpaces, AECEnv[Any, Any, Any], EzPickle):  
             autoreset="disabled",
             options=options,
         )
+        restores_of(self.pool).report_to(self._take_restored)
         self._renderer = mpe_renderer.Renderer(self.pool, render_mode or "rgb_array", **drawing)
         if render_mode is not None:
             mpe_renderer.load(task_id)
@@ -139,15 +141,23 @@ class ParticleGame(TraceMethod, AgentSpaces, AECEnv[Any, Any, Any], EzPickle):  
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         known = self.pool.definition.reset_options
         given = {name: value for name, value in (options or {}).items() if name in known}
-        batch = begin_again(self.pool, seed=seeds.of_one(seed), options=given)
+        self._begin(begin_again(self.pool, seed=seeds.of_one(seed), options=given))
+
+    def _begin(self, batch: Any, *, is_over: bool = False) -> None:
+        """Takes over a state before anybody has a reward; if it is over, all agents leave."""
         self._observe(batch)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
-        self.truncations = dict.fromkeys(self.agents, False)
+        # a particle world ends by its time limit
+        self.truncations = dict.fromkeys(self.agents, is_over)
         self.infos: dict[Any, dict[str, Any]] = {agent: {} for agent in self.agents}
         self.agent_selection = self._selector.reset()
+
+    def _take_restored(self) -> None:
+        """Takes over the state that the pool's `set_state` has put in place of the game's."""
+        self._begin(present_batch(self.pool), is_over=self.pool.needs_reset(0))
 
     def step(self, action: Any) -> None:
         """Takes the action of `agent_selection`; after the last agent's, the world steps.

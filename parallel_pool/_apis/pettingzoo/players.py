@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common.native_infos import VectorInfos
 from parallel_pool._apis.common.vector_infos import finals_of, in_order_of_rows
-from parallel_pool._apis.gymnasium.infos import VectorInfos
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays
 from parallel_pool._engine.buffers import engine_indices
+from parallel_pool._engine.present_states import observe_columns
 from parallel_pool._engine.trees import put_rows
 from parallel_pool._native import lib
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.pettingzoo.groups import AgentGroup
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.pool import Pool
@@ -116,6 +117,19 @@ class PlayerColumns:
             joined = joined.copy()
             joined[~live] = 0
         return joined if k > 1 and field.per_player else joined[:, 0]
+
+    def live(self, pool: Pool, env_ids: Sequence[int]) -> Array:
+        """Returns which players act in the present states of environments, bool (rows, k).
+
+        Args:
+            pool: of the environments.
+            env_ids: those that go on without a reset.
+        """
+        shape = len(env_ids), len(self.possible_agents)
+        if LIVE not in self._marks:
+            return np.ones(shape, np.bool_)
+        (live,) = observe_columns(pool, [pool.columns[self._marks[LIVE]]], env_ids)
+        return live.reshape(shape)
 
     # --------------------------------------------------------------------------------- results --
 

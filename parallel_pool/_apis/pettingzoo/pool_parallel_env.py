@@ -10,10 +10,10 @@ from gymnasium.spaces import Dict, Tuple
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
+from parallel_pool._apis.common import reset_mask
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import ClosedVectorEnvError
 from parallel_pool._apis.common.vector_options import VectorOptions
-from parallel_pool._apis.gymnasium import reset_mask
 from parallel_pool._apis.pettingzoo import groups
 from parallel_pool._apis.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool._apis.pettingzoo.native_agents import NativeAgents

@@ -18,6 +18,7 @@ from parallel_pool._engine import registry, seeds
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.interrupted import begin_again, check_uninterrupted
 from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.present_states import present_batch, restores_of
 from parallel_pool._native import lib
 from parallel_pool._translator import options as translated
 from parallel_pool._translator import renderer
@@ -84,6 +85,7 @@ class PythonGame(TraceMethod, AgentSpaces, ParallelEnv[Any, Any, Any], EzPickle)
         self.pool = Pool(
             task_id, num_threads=1, autoreset="disabled", reward_dtype="float64", options=options
         )
+        restores_of(self.pool).report_to(self._take_restored)
         self.render_mode = render_mode
         self._renderer = None if render_mode is None else renderer.Renderer(self.pool, render_mode)
         self.metadata = dict(translated.class_of(self.pool.definition).metadata)
@@ -193,6 +195,10 @@ class PythonGame(TraceMethod, AgentSpaces, ParallelEnv[Any, Any, Any], EzPickle)
         self.agents = [self.possible_agents[i] for i in order]
         self._acting = [self.possible_agents[i] for i in order if live[i]]
         return given
+
+    def _take_restored(self) -> None:
+        """Takes over who acts in the state that the pool's `set_state` has put in place."""
+        self._given(present_batch(self.pool))
 
     def _observations(self, batch: Any, given: Array) -> dict[Any, Any]:
         return {

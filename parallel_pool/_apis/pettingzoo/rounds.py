@@ -50,6 +50,11 @@ class RoundEnv(AECGame):
         self._select(self.possible_agents[0 if is_last else at + 1])
         self._show()
 
+    def _take_restored(self) -> None:
+        super()._take_restored()
+        # a snapshot is of a state between two rounds
+        self._chosen = self._nothing()
+
     def _checked(self, action: Any) -> int:
         """Returns an action that the pool will accept once all agents have chosen."""
         check_uninterrupted(self.pool)

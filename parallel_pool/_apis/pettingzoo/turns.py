@@ -107,3 +107,10 @@ class TurnEnv(AECGame):
         following = live.index(True) if True in live else self._player(mover) + 1
         self._select(self.possible_agents[following % len(live)])
         self._show()
+
+    def _take_restored(self) -> None:
+        super()._take_restored()
+        self._take_mask()
+        live = self._batch.live[0].tolist()
+        if True in live and not self._is_dead():
+            self.agent_selection = self.possible_agents[live.index(True)]

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from parallel_pool._apis.common.native_attributes import refuse_set
 from parallel_pool._apis.pettingzoo.agent_vector_env import AgentVectorEnv
+from parallel_pool._apis.pettingzoo.native_agents import CURE
 from parallel_pool._apis.sb3 import in_worker
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.vector_backend import VectorBackend
-from parallel_pool._engine.arguments import named
-from parallel_pool._engine.pool_checks import check_idle
+from parallel_pool._engine.pool_checks import check_idle, check_usable
+from parallel_pool._engine.present_states import restores_of
 from parallel_pool._workers.process_pool import ProcessPool
 from parallel_pool.errors import BusyError, StateError
 
@@ -56,6 +58,9 @@ class AgentBackend(VectorBackend):
         self.agents = len(self.vector_env.agents)
         self.render_mode = envs.render_mode
         self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
+        # the calls of the pool's `set_state`, and how many of them the masks know of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # the actions that the next `receive` steps with
         self._actions: Any = None
 
@@ -95,6 +100,14 @@ class AgentBackend(VectorBackend):
 
     def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
         self._masks.take(observations, infos)
+        self._known_restores = self._restores.count
+
+    def _have_masks(self) -> bool:
+        """Returns whether there are masks, which are those of the present states."""
+        if self._restores.count != self._known_restores:
+            observations, infos = self.vector_env._rows.present()
+            self._note(observations, self._rows_of(infos))
+        return self._masks.are_known
 
     # ------------------------------------------------------------------- single environments --
 
@@ -107,7 +120,7 @@ class AgentBackend(VectorBackend):
         return [copy.deepcopy(found[row]) for row in env_ids]
 
     def has_attr(self, name: str) -> bool:
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return True
         if isinstance(self.pool, ProcessPool):
             return all(self.pool.apply(in_worker.HasAttribute(name)))
@@ -115,15 +128,15 @@ class AgentBackend(VectorBackend):
             self.get_attr(name, [0])
         except AttributeError:
             return False
+        except StateError:
+            # an option that the first reset draws, unless the pool can't be used
+            check_usable(self.pool)
         return True
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Sets an attribute of the parallel environments of these rows."""
         if not isinstance(self.pool, ProcessPool):
-            raise AttributeError(
-                f"{named(name)}: attributes of native environments are fixed when they are made:"
-                f" give {named(name)}=... to AgentVecEnv if it is an option"
-            )
+            refuse_set(name, value, "AgentVecEnv", CURE)
         self._apply(in_worker.SetWrapperAttribute(name, value), env_ids)
 
     def call(
@@ -133,7 +146,7 @@ class AgentBackend(VectorBackend):
 
         `action_masks` is answered here, for each row its own.
         """
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return list(self._masks.of(env_ids))
         if isinstance(self.pool, ProcessPool):
             return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)

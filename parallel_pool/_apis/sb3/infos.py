@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool._apis.gymnasium.env_infos import Info, is_python
-from parallel_pool._apis.gymnasium.infos import DTypes
+from parallel_pool._apis.common.env_infos import Info, is_python
+from parallel_pool._apis.common.native_infos import DTypes
 from parallel_pool._engine.buffers import Array, Column, engine_indices
 from parallel_pool._engine.pool import Batch
 from parallel_pool._engine.specs import GIVEN, Definition, Field, Spec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,24 +11,30 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Tuple
 
-from parallel_pool._apis.common import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool._apis.common import ale_ids, env_specs, renderer, tuples
+from parallel_pool._apis.common.native_attributes import NativeAttributes
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.common.vector_infos import of_row
 from parallel_pool._apis.sb3.action_masks import METHOD, ActionMasks
 from parallel_pool._apis.sb3.backend import each_reset
 from parallel_pool._apis.sb3.infos import InfoDicts, ids
-from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.pool import Batch, Pool, Views, all_arrays, check_count
 from parallel_pool._engine.pool_checks import check_reset, check_usable
+from parallel_pool._engine.present_states import (
+    find_resets,
+    have_states,
+    present_batch,
+    restores_of,
+)
 from parallel_pool._engine.specs import Definition
 from parallel_pool._engine.variation import Each, EachReset
-from parallel_pool.errors import EnvError, StateError
+from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
-    from parallel_pool._apis.gymnasium.infos import DTypes
+    from parallel_pool._apis.common.native_infos import DTypes
     from parallel_pool._apis.sb3.backend import Options, Step
 
 
@@ -67,7 +72,7 @@ class NativeBackend:
         self.render_mode: str | None = stored_mode if render_mode is None else render_mode
         reference = env_specs.reference_of(spec, definition)
         renderer.check_mode(self.render_mode, renderer.modes(definition, reference))
-        self._drawing = {
+        drawing = {
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
         self.num_envs = check_count("n_envs", n_envs, 1)
@@ -84,24 +89,39 @@ class NativeBackend:
             options=kwargs,
         )
         self._games = ale_ids.games(self.pool)
-        self._spec = self._as_made(spec, {**kwargs, **self._drawing})
+        self._spec = self._as_made(spec, {**kwargs, **drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
-        self._reference = native_attributes.ReferenceEnv(
+        own = {
+            "metadata": self.metadata,
+            "render_mode": self.render_mode,
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+        }
+        instead = (
+            f"make Python environments by functions: PoolVecEnv([lambda:"
+            f" gymnasium.make({quote(definition.id)})] * n)"
+        )
+        self._attributes = NativeAttributes(
+            self.pool,
             reference,
-            {**kwargs, **self._drawing},
-            draws=self.render_mode is not None,
-            pool=self.pool,
+            kwargs,
+            drawing,
+            own,
+            limit=self.pool.max_episode_steps,
+            maker="PoolVecEnv",
+            cure=instead,
         )
         self._renderer = renderer.make_renderer(
-            self.pool, reference, self.render_mode, self._drawing, self.metadata
+            self.pool, reference, self.render_mode, drawing, self.metadata
         )
         # known only of a mixture: Gymnasium's own environments have no method that returns masks
         self._masks = ActionMasks(self.observation_space, self.action_space, self.num_envs)
-        # None unless the environments were translated from Python
-        self._copies = registry.copies_of(weakref.proxy(self.pool))
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._was_reset = False
+        # the calls of the pool's `set_state`, and how many of them masks and `_failed` know of
+        self._restores = restores_of(self.pool)
+        self._known_restores = 0
         # environments that failed: each starts a new episode at its next step
         self._failed: tuple[int, ...] = ()
         # the actions in flight, if there is a renderer
@@ -176,6 +196,7 @@ class NativeBackend:
             error.batch = self._observations(error.batch)
             raise
         self._was_reset, self._failed = True, ()
+        self._known_restores = self._restores.count
         self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
         for infos, seed, is_game in zip(self.reset_infos, seeds, self._games, strict=True):
             if is_game and seed is not None:
@@ -195,14 +216,36 @@ class NativeBackend:
         return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
 
     def send(self, actions: Any) -> None:
-        if not self._was_reset:
+        if not self._was_reset and not self._has_begun():
             check_usable(self.pool)
             raise NotResetError("a step before reset(): call reset() first")
+        if self._restores.count != self._known_restores:
+            self._see_restored()
         self.pool.send(actions)
         if self._infos.follows:
             self._dtypes = self.pool.action_dtypes(actions)
         if self._renderer is not None:
             self._actions = np.array(actions)
+
+    def _has_begun(self) -> bool:
+        """Returns whether all environments may be stepped: reset, or restored from snapshots."""
+        if not self._was_reset and self._restores.count:
+            self._was_reset = have_states(self.pool)
+        return self._was_reset
+
+    def _see_restored(self) -> None:
+        """Takes over what has changed since the last result if the pool's `set_state` was called:
+        masks, and which environments begin an episode in their next step."""
+        count = self._restores.count
+        # of a step in flight nothing is known yet, and `set_state` is refused meanwhile
+        if count == self._known_restores or self.pool.in_flight or not self._has_begun():
+            return
+        self._failed = tuple(ids(find_resets(self.pool)))
+        if self.pool.definition.tasks:
+            batch = present_batch(self.pool)
+            infos = self._infos.of_steps(batch, self.num_envs)
+            self._masks.take(self._observations(batch), infos)
+        self._known_restores = count
 
     def receive(self) -> Step:
         def convert(views: Views) -> tuple[Step, renderer.Drawn | None, Exception | None]:
@@ -276,83 +319,50 @@ class NativeBackend:
     def close(self, timeout: float | None = None) -> None:
         if self._renderer is not None:
             self._renderer.close()
-        self._reference.close()
+        self._attributes.close()
         self.pool.close(timeout=timeout)
 
     # ------------------------------------------------------------------- single environments --
 
     def render(self) -> tuple[Any, ...]:
         """Draws every environment; without a render mode returns Nones, as Gymnasium does."""
-        if not self._was_reset:
+        if not self._has_begun():
             raise NotResetError("a picture before reset(): call reset() first")
         if self._renderer is None:
             return (None,) * self.num_envs
         return self._renderer.render()
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
-        if name == "np_random_seed":
-            return [self.pool.seeds[env_id] for env_id in env_ids]
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.attribute(env_id, name) for env_id in env_ids]
-        native_attributes.check_tasks(name, self.pool, env_ids)
-        option = "max_episode_steps" if name == "_max_episode_steps" else name
-        if option in self.pool.varied:
-            return [self.pool.option_value(option, env_id) for env_id in env_ids]
-        instead = _instead(self.pool.definition.id)
-        value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
-        return [copy.deepcopy(value) for _ in env_ids]
+        return self._attributes.get(name, env_ids, self._spec)
+
+    def _have_masks(self) -> bool:
+        """Returns whether there are masks, which are those of the present states."""
+        self._see_restored()
+        return self._masks.are_known
 
     def has_attr(self, name: str) -> bool:
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return True
-        try:
-            self.get_attr(name, [0])
-        except AttributeError:
-            return False
-        except StateError:
-            # an option that the first reset draws
-            return True
-        return True
-
-    def _attributes(self) -> dict[str, Any]:
-        """Returns the attributes that are the same for all environments."""
-        limit = self.pool.max_episode_steps
-        return {
-            **native_attributes.of_options(self.pool, self._drawing),
-            **({} if limit is None else {"_max_episode_steps": limit}),
-            "spec": self._spec,
-            "metadata": self.metadata,
-            "render_mode": self.render_mode,
-            "observation_space": self.observation_space,
-            "action_space": self.action_space,
-        }
+        return self._attributes.has(name, self._spec)
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> NoReturn:
         """Always raises: attributes of native environments are fixed when they are made."""
-        raise AttributeError(
-            f"{named(name)}: attributes of native environments are fixed when they are made: give"
-            f" {named(name)}=... to PoolVecEnv if it is an option, or"
-            f" {_instead(self.pool.definition.id)}"
-        )
+        self._attributes.refuse_set(name, value)
 
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Calls a method for each of these environments: `render`, or one of a class that was
-        translated from Python, which changes no attribute."""
+        """Calls a method for each of these environments: `render`, `get_action_meanings` and
+        `get_keys_to_action` of Atari games, or one of a class that was translated from Python,
+        which changes no attribute."""
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
-        if name == METHOD and self._masks.are_known:
+        if name == METHOD and self._have_masks():
             return list(self._masks.of(env_ids))
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
-        if native_attributes.is_own(self._copies, name):
-            return [self._copies.call(env_id, name, args, kwargs) for env_id in env_ids]
-        raise AttributeError(
-            f"{named(name)}({', '.join(map(quote, args))}): {self.pool.definition.id} is native,"
-            f" and its only method is render(): {_instead(self.pool.definition.id)}"
-        )
+        return self._attributes.call(name, args, kwargs, env_ids)
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
         """Returns whether the environments from `gymnasium.make` have this wrapper."""
@@ -365,11 +375,3 @@ class NativeBackend:
         if self.pool.max_episode_steps is not None:
             chain.append(wrappers.TimeLimit)
         return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
-
-
-def _instead(task_id: str) -> str:
-    """Returns the cure for what native environments can't do."""
-    return (
-        f"make Python environments by functions: PoolVecEnv([lambda:"
-        f" gymnasium.make({quote(task_id)})] * n)"
-    )

@@ -387,7 +387,8 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         """Calls a method of each environment of indices (None: all); returns the results.
 
         Raises:
-            AttributeError: there is no such method; native environments have only `render`.
+            AttributeError: there is no such method; native environments have only `render`, and of
+                Atari games ALE's `get_action_meanings` and `get_keys_to_action`.
             IndexError: there is no such environment.
             Exception: raised by the method.
         """

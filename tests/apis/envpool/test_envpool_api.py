@@ -209,6 +209,7 @@ def test_reset_mask() -> None:
             (np.zeros(4, bool), ValueError),
             (np.ones(3, bool), ValueError),
             (np.ones(4), TypeError),
+            (np.ma.masked_array([True] * 4, [True] * 4), TypeError),
         ]:
             with pytest.raises(error, match="reset_mask"):
                 pool.reset(options={"reset_mask": mask})

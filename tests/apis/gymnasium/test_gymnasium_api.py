@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -181,6 +182,40 @@ def test_get_attr_and_call() -> None:
         env.np_random  # noqa: B018
     env.close()
     theirs.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "wrappers"),
+    [
+        (None, []),
+        (7, []),
+        (-1, []),
+        (None, [partial(gymnasium.wrappers.TimeLimit, max_episode_steps=9)]),
+        (7, [partial(gymnasium.wrappers.TimeLimit, max_episode_steps=9)]),
+    ],
+    ids=str,
+)
+def test_the_time_limit_is_an_attribute(limit: int | None, wrappers: list[Any]) -> None:
+    """That of the outermost wrapper, as Gymnasium finds it."""
+    options = {} if limit is None else {"max_episode_steps": limit}
+    ours = parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers, backend="native", **options)
+    theirs = gymnasium.make_vec(
+        "CartPole-v1", 2, vectorization_mode="sync", wrappers=wrappers, **options
+    )
+    if limit == -1:
+        for envs in (ours, theirs):
+            with pytest.raises(AttributeError, match="_max_episode_steps"):
+                envs.get_attr("_max_episode_steps")
+    else:
+        assert_same(*(envs.get_attr("_max_episode_steps") for envs in (ours, theirs)), "limit")
+    ours.close(), theirs.close()
+
+
+def test_time_limits_that_differ_are_attributes() -> None:
+    limits = parallel_pool.each([3, 4])
+    envs = parallel_pool.make_vec("CartPole-v1", 2, max_episode_steps=limits)
+    assert envs.get_attr("_max_episode_steps") == (3, 4)
+    envs.close()
 
 
 def test_set_attr_is_refused_with_the_cure(cartpoles: PoolVectorEnv) -> None:

@@ -12,6 +12,7 @@ import parallel_pool
 from parallel_pool import PoolParallelEnv
 from parallel_pool._engine import base_pool
 from parallel_pool._native import lib
+from parallel_pool.compat.gymnasium import PendingCallError
 from parallel_pool.errors import NotResetError
 from tests.apis.pettingzoo.test_agent_failures import Race
 from tests.core.test_native_players import GAME
@@ -226,6 +227,20 @@ def test_agents_after_an_interrupted_step_and_a_reset_of_some(
         assert_same(table(envs), table(twin), "live")
         assert not table(envs).all()
         assert_same(envs.step(losses), twin.step(losses), "step")
+
+
+def test_a_step_after_actions_that_were_not_received_names_reset() -> None:
+    losses = dict.fromkeys(["player_0", "player_1", "player_2"], np.full(NUM_ENVS, 2))
+    with made(GAME) as envs:
+        envs.reset(seed=3)
+        envs.pool.send(np.full((NUM_ENVS, 3), 2))
+        with pytest.raises(
+            PendingCallError, match=r"whose results of 4 .* call reset\(\)"
+        ) as caught:
+            envs.step(losses)
+        assert caught.value.name == "step"
+        envs.reset()
+        envs.step(losses)
 
 
 def test_an_asynchronous_pool_draws_no_pictures() -> None:

@@ -17,9 +17,10 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor, VecNormalize
 
+import parallel_pool
 from parallel_pool import PoolParallelEnv
 from parallel_pool.compat.sb3 import AgentVecEnv
-from parallel_pool.errors import StateError
+from parallel_pool.errors import ClosedError, StateError
 from tests.core.test_native_players import GAME, Elimination
 from tests.support.row_loop import Herd, RowLoop
 from tests.support.same import assert_same
@@ -184,8 +185,17 @@ def test_native_environments_have_their_options() -> None:
         assert envs.get_attr("N") == [2] * 4 and not envs.has_attr("x")
         assert envs.backend == "native" and envs.agents == ["agent_0", "agent_1"]
         assert envs.env_is_wrapped(Monitor, [1]) == [False]
-        with pytest.raises(AttributeError, match="fixed when they are made: give N="):
+        with pytest.raises(AttributeError, match=r"N=3: .* made: give N=\.\.\. to AgentVecEnv"):
             envs.set_attr("N", 3)
+
+
+def test_options_that_the_first_reset_draws_are_attributes() -> None:
+    with made(SPREAD, 2, max_episode_steps=parallel_pool.each_reset(3, 5)) as envs:
+        with pytest.raises(StateError, match="not reset"):
+            envs.get_attr("max_episode_steps")
+        assert envs.has_attr("max_episode_steps")
+    with pytest.raises(ClosedError):
+        envs.has_attr("max_episode_steps")
 
 
 def test_seeds_are_those_of_environments() -> None:

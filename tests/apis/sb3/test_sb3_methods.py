@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import (
 )
 
 import parallel_pool
+from parallel_pool._apis.common import ale_ids
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
@@ -125,14 +126,32 @@ def test_the_state_and_methods_of_native_environments_are_refused(cartpoles: Poo
             cartpoles.get_attr(name)
         assert not cartpoles.has_attr(name)
     with pytest.raises(
-        AttributeError, match=r"gravity: .* fixed when they are made.*gymnasium.make\('CartPole-v1'"
+        AttributeError,
+        match=r"gravity=3: .* fixed when they are made.*gymnasium.make\('CartPole-v1'",
     ):
         cartpoles.set_attr("gravity", 3)
-    with pytest.raises(AttributeError, match=r"compute\(1, 'a'\): CartPole-v1 is native"):
-        cartpoles.env_method("compute", 1, "a", indices=[0])
+    with pytest.raises(
+        AttributeError,
+        match=r"compute\(1, b='a'\): CartPole-v1 is native, and has no such method, only render: m",
+    ):
+        cartpoles.env_method("compute", 1, b="a", indices=[0])
     for name in ("reset", "step", "close"):
         with pytest.raises(AttributeError, match=f"call {name}\\(\\) of the vector environment"):
             cartpoles.env_method(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["get_action_meanings", "get_keys_to_action"])
+def test_methods_of_atari_games(name: str) -> None:
+    ale_ids.register("ALE/Pong-v5")
+    theirs = DummyVecEnv([lambda: gymnasium.make("ALE/Pong-v5")] * 2)
+    ours = PoolVecEnv("ALE/Pong-v5", 2)
+    assert ours.has_attr(name) and theirs.has_attr(name)
+    assert_same(ours.env_method(name), theirs.env_method(name), name)
+    assert len(ours.env_method(name, indices=[1])) == 1
+    with pytest.raises(AttributeError, match="only render, get_action_meanings, get_keys"):
+        ours.env_method("getScreen")
+    ours.close(), theirs.close()
 
 
 def test_specs_are_accepted() -> None:

@@ -1,4 +1,4 @@
-"""The reset mask of Gymnasium's vector environments: which environments a reset is for."""
+"""The reset mask: which environments a reset is for, as Gymnasium's vector environments take it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._engine.arguments import a_type, quote
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.named_batch import NamedBatch
+    from parallel_pool._engine.pool import Pool
 
 KEY = "reset_mask"
 
@@ -52,6 +55,45 @@ def remove(options: dict[str, Any] | None) -> None:
     """Removes the mask from the caller's options, as Gymnasium does; for an accepted reset."""
     if options is not None:
         options.pop(KEY, None)
+
+
+def observe_others(pool: Pool, mask: Array | None) -> NamedBatch | None:
+    """Returns the observations of environments that a masked reset leaves out; None: no such.
+
+    Args:
+        pool: of the environments.
+        mask: bool (num_envs,); None for all.
+
+    Raises:
+        NotResetError: one of them failed: it has no observation to repeat.
+    """
+    if mask is None or mask.all():
+        return None
+    try:
+        return pool.observe(np.flatnonzero(~mask))
+    except StateError as error:
+        if type(error) is not StateError:
+            raise
+        raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
+
+
+def named_ids(mask: Any, num_envs: int) -> Array:
+    """Returns the ids of the environments that a mask names, int32, which may be none.
+
+    For the APIs of EnvPool and ale-py, whose masks are not Gymnasium's: they check otherwise.
+
+    Raises:
+        TypeError: the mask is not an array of bools.
+        ValueError: it has a wrong shape.
+    """
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        kind = getattr(mask, "dtype", type(mask).__name__)
+        raise TypeError(f"reset_mask is of {kind}: give an array of bools")
+    if isinstance(mask, np.ma.MaskedArray):
+        raise TypeError(f"reset_mask is a masked array {mask}: give mask.filled(False)")
+    if mask.shape != (num_envs,):
+        raise ValueError(f"reset_mask has shape {mask.shape}: give ({num_envs},)")
+    return np.flatnonzero(mask).astype(np.int32)
 
 
 def _check(mask: Any, num_envs: int) -> None:

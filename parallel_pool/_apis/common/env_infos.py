@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parallel_pool._apis.gymnasium.infos import DTypes
+from parallel_pool._apis.common.native_infos import DTypes
 from parallel_pool._engine.actions import cast_info, info_dtype
 from parallel_pool._engine.buffers import Array
 from parallel_pool._engine.pool import Batch
