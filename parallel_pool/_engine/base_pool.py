@@ -260,9 +260,7 @@ class BasePool(Uncopied):
             PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
         """
         if min_rows is not None:
-            return self._recv_waiting(
-                self._to_named, seconds(timeout), self._check_min_rows(min_rows)
-            )
+            return recv_some_as(self, self._to_named, timeout, min_rows)
         batch: NamedBatch = self.recv_as(self._to_named, timeout)
         return batch
 
@@ -720,6 +718,13 @@ class BasePool(Uncopied):
         raise EnvError(
             f"{self._name}: environment {env_ids[0]}{others} failed: {first}", env_ids, batch
         )
+
+
+def recv_some_as(
+    pool: BasePool, convert: Callable[[Views], T], timeout: float | None, min_rows: Any
+) -> T:
+    """Receives as `recv` does with min_rows, and returns the result of `convert`; see `step_as`."""
+    return pool._recv_waiting(convert, seconds(timeout), pool._check_min_rows(min_rows))
 
 
 def has_batch(pool: BasePool) -> bool:
