@@ -128,9 +128,10 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         except BaseException as error:
             self._note_failure(error, RESET, request)
             raise
+        # no function call since the pool has handed it over: Ctrl-C would lose it
         self._was_reset = True
-        if options:
-            reset_mask.remove(options)
+        if options and reset_mask.KEY in options:
+            del options[reset_mask.KEY]
         return result
 
     def reset_async(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -20,12 +21,14 @@ from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
 from parallel_pool._engine import registry
 from parallel_pool._engine.arguments import named, quote
+from parallel_pool._engine.pool import reset_as
 from parallel_pool._engine.trees import map_leaves, put_rows
 from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
 from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -132,11 +135,11 @@ class NativeAgents(Agents):
             self._was_reset = True
         return self._was_reset
 
-    def step(self, blocks: Sequence[Any]) -> AgentArrays:
+    def step(self, blocks: Sequence[Any], show: Show = None) -> Any:
         """Steps with the actions of each group; raises NotResetError before the first reset."""
         if not self._was_reset and not self._has_begun():
             raise NotResetError("step() before reset(): call reset() first")
-        return super().step(blocks)
+        return super().step(blocks, show)
 
     def _actions(self, blocks: Sequence[Any], live: Array) -> Array:
         return self._columns.joined(blocks, live)
@@ -152,24 +155,30 @@ class NativeAgents(Agents):
         self._renderer.after_step(actions, self._columns.restarted(all_arrays(views)))
 
     def _reset(
-        self, seed: list[int | None] | None, options: Any, mask: Array | None
-    ) -> AgentArrays:
+        self,
+        seed: list[int | None] | None,
+        options: Any,
+        mask: Array | None,
+        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+    ) -> Outcome:
         env_ids = others = None
         if mask is not None:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             seed = None if seed is None else [seed[i] for i in env_ids]
             others = self._observe_others(mask)
-        arrays = self._arrays(
-            [array.view for array in self.pool.reset(env_ids, seed=seed, options=options)]
-        )
-        if seed is not None and self._games.any():
-            arrays.infos.update(ale_ids.seeds_info(seed, self._games[arrays.env_ids]))
-        if mask is None:
-            return arrays
-        whole: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
-        if others is not None:
-            put_rows(whole.observations, ~mask, others)
-        return whole._replace(env_ids=np.arange(len(mask), dtype=np.int32))
+
+        def whole(views: Views) -> AgentArrays:
+            arrays = self._arrays(views)
+            if seed is not None and self._games.any():
+                arrays.infos.update(ale_ids.seeds_info(seed, self._games[arrays.env_ids]))
+            if mask is None:
+                return arrays
+            found: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
+            if others is not None:
+                put_rows(found.observations, ~mask, others)
+            return found._replace(env_ids=np.arange(len(mask), dtype=np.int32))
+
+        return reset_as(self.pool, partial(convert, whole), env_ids, seed, options)
 
     def _observe_others(self, mask: Array) -> tuple[Any, ...] | None:
         """Returns what the agents see in environments that a reset leaves out; None: no such.
