@@ -351,12 +351,15 @@ class ProcessPool(EnvCalls):
             if payloads is not None:
                 ids = self._ids_with_payloads(env_ids, payloads)
                 self._set_payloads(ids, payloads)
+                before = self._ring.next_memory
                 try:
                     # as it returns the pool has handed the batch over: a block of `_payloads` would
                     # then call functions, in which Ctrl-C would lose it
                     return self._step_records(convert, actions, env_ids, timeout)
                 except BaseException:
-                    self._drop_payloads(ids)
+                    # an environment's exception came with a batch, and Ctrl-C would lose it, too
+                    if self._ring.next_memory is before:
+                        self._drop_payloads(ids)
                     raise
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
@@ -623,11 +626,19 @@ class ProcessPool(EnvCalls):
         env_ids, rows = self._failed()
         causes = {env_id: self._cause(env_id) for env_id in env_ids[:MAX_LISTED]}
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
-        batch = self._result(rows)
         python = self._shares[self._lane_of(env_ids[0])].interpreter
         where = "" if python is None else f" in {python}"
         what = f"{self._name}: environment {env_ids[0]}{others} failed{where}"
-        failures.raise_failures(what, causes, env_ids, batch)
+
+        def convert(views: Views) -> Exception:
+            batch = self._to_named(views)
+            try:
+                failures.raise_failures(what, causes, env_ids, batch)
+            except Exception as error:
+                return error
+
+        # no function call since the pool has handed the batch over
+        raise self._result_as(convert, rows)
 
     def _cause(self, env_id: int) -> Cause:
         """Returns why an environment failed; None if its worker had no memory to report it."""

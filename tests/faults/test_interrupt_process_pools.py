@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -19,7 +19,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from parallel_pool import ProcessPool
 from parallel_pool._workers.run import step_waits
 from parallel_pool.compat.gymnasium import ProcessVectorEnv
-from parallel_pool.errors import SlowWorkerWarning, StateError
+from parallel_pool.errors import EnvError, SlowWorkerWarning, StateError
 from tests.faults.test_interrupt import Interrupter
 from tests.support.same import assert_same
 
@@ -218,6 +218,45 @@ def test_ctrl_c_in_a_step_of_an_asynchronous_pool_loses_nothing(
                         batch = pool.step(actions(), ready)
                 ready = note(batch)
     assert interrupted > 10 and pending > 3
+
+
+def failed_or_not(pool: ProcessPool, call: Callable[[], Any]) -> list[Any]:
+    """Returns a batch, or the exception of an environment and the batch that it has."""
+    try:
+        return ["batch", *replied(pool, call())]
+    except ArithmeticError as error:
+        failure = error.__cause__
+        assert isinstance(failure, EnvError)
+        return [str(error), failure.env_ids, [*failure.batch]]
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("kind", ["rows", "objects"])
+def test_ctrl_c_in_a_step_in_which_an_environment_fails_loses_nothing(kind: str) -> None:
+    """Neither its exception, nor the results of the others."""
+    options: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
+    fns = diaries(**POOLS[kind], fails=True)
+    actions = ACTIONS[POOLS[kind].get("acts", "numbers")]
+    failures = pending = calm = place = 0
+    with ProcessPool(fns, **options) as pool, ProcessPool(fns, **options) as twin:
+        assert_same(*(replied(each, each.reset(seed=1)) for each in (pool, twin)), "reset")
+        while calm < 12:
+            place += 1
+            # one of four fails
+            for turn in range(4):
+                calm += 1
+                step = partial(Interrupter(place).run, pool.step, actions)
+                try:
+                    found = failed_or_not(pool, step)
+                except KeyboardInterrupt:
+                    calm = 0
+                    pending += pool.in_flight > 0
+                    again = pool.recv if pool.in_flight else partial(pool.step, actions)
+                    found = failed_or_not(pool, again)
+                expected = failed_or_not(twin, partial(twin.step, actions))
+                failures += expected[0] != "batch"
+                assert_same(found, expected, f"place {place}, turn {turn}")
+    assert failures > 10 and pending > 3
 
 
 @pytest.mark.usefixtures("watched")
@@ -470,3 +509,30 @@ def test_infos_that_can_not_be_combined_leave_the_next_step_possible() -> None:
         with pytest.raises(ValueError, match="broadcast"):
             envs.step_wait()
         assert envs.step([0, 0])[0].tolist() == [[1, 5]] * 2
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("is_split", [False, True])
+def test_ctrl_c_as_an_environment_fails_leaves_no_call_pending_for_ever(is_split: bool) -> None:
+    """It may take the place of the exception, which is then its context."""
+    actions = ACTIONS["numbers"]
+    cut = failed = 0
+    fns = diaries(has_words=True, fails=True)
+    with closing(ProcessVectorEnv(fns, num_workers=2, context="fork")) as envs:
+        for place in range(1, 130):
+            envs.reset(seed=1)
+            for _ in range(2):
+                envs.step(actions)
+            # one fails in this step
+            if is_split:
+                envs.step_async(actions)
+            step_or_wait = envs.step_wait if is_split else partial(envs.step, actions)
+            try:
+                Interrupter(place).run(step_or_wait)
+            except ArithmeticError:
+                failed += 1
+            except KeyboardInterrupt:
+                cut += 1
+                with suppress(ArithmeticError, StateError, NoAsyncCallError):
+                    envs.step_wait()
+    assert cut > 20 and failed > 3

@@ -267,6 +267,9 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         failed = error if isinstance(error, EnvError) else error.__cause__
         is_refused = isinstance(error, StateError) and not isinstance(failed, EnvError)
         if is_refused and not isinstance(error, BrokenPoolError):
+            # Ctrl-C came as the exception of an environment was noted: nothing is in flight
+            if type(error) is StateError and self._pending == kind != CALL:
+                self._pending = self._pending if self.pool.in_flight else None
             return
         if request is not None:
             self._request = request
