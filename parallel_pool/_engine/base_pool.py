@@ -260,9 +260,7 @@ class BasePool(Uncopied):
             PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
         """
         if min_rows is not None:
-            return self._recv_waiting(
-                self._to_named, seconds(timeout), self._check_min_rows(min_rows)
-            )
+            return recv_some_as(self, self._to_named, timeout, min_rows)
         batch: NamedBatch = self.recv_as(self._to_named, timeout)
         return batch
 
@@ -686,10 +684,6 @@ class BasePool(Uncopied):
             self._raise_failed()
         raise_error(rows, self._error)
 
-    def _result(self, rows: int) -> NamedBatch:
-        batch: NamedBatch = self._result_as(self._to_named, rows)
-        return batch
-
     def _result_as(self, convert: Callable[[Views], T], rows: int) -> T:
         """Takes the batch and ends the receive; after an exception of `convert` it is not taken."""
         ring = self._ring
@@ -710,16 +704,22 @@ class BasePool(Uncopied):
     def _raise_failed(self) -> NoReturn:
         """Raises the EnvError of a batch with failed environments.
 
-        For the thread that receives. An override must read what it needs from C, including
-        `_failed`, before it calls `_result`, which takes the batch and ends the receive.
+        For the thread that receives. It makes the exception as results are made, by `_result_as`,
+        which then takes the batch and ends the receive: Ctrl-C loses neither.
         """
         env_ids, rows = self._failed()
         first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
-        batch = self._result(rows)
-        raise EnvError(
-            f"{self._name}: environment {env_ids[0]}{others} failed: {first}", env_ids, batch
-        )
+        what = f"{self._name}: environment {env_ids[0]}{others} failed: {first}"
+        # no function call since the pool has handed the batch over
+        raise self._result_as(lambda views: EnvError(what, env_ids, self._to_named(views)), rows)
+
+
+def recv_some_as(
+    pool: BasePool, convert: Callable[[Views], T], timeout: float | None, min_rows: Any
+) -> T:
+    """Receives as `recv` does with min_rows, and returns the result of `convert`; see `step_as`."""
+    return pool._recv_waiting(convert, seconds(timeout), pool._check_min_rows(min_rows))
 
 
 def has_batch(pool: BasePool) -> bool:

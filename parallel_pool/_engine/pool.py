@@ -246,9 +246,7 @@ class Pool(BasePool):
 
         If it is refused, nothing was sent.
         """
-        timeout = seconds(timeout)
-        count, send = self._reset_sender(env_ids, seed, options)
-        return self._exchange(self._to_named, count, send, timeout)
+        return reset_as(self, self._to_named, env_ids, seed, options, timeout)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Mapping[str, Any] | None
@@ -614,10 +612,12 @@ def reset_as(
     env_ids: Any,
     seed: seeds.Seed,
     options: Mapping[str, Any] | None,
+    timeout: float | None = None,
 ) -> T:
     """Does what `Pool.reset` does, and returns the result of `convert`; see `Pool.step_as`."""
+    timeout = seconds(timeout)
     count, send = pool._reset_sender(env_ids, seed, options)
-    return pool._exchange(convert, count, send, None)
+    return pool._exchange(convert, count, send, timeout)
 
 
 def write_state(pool: Pool, env_id: int, address: int) -> None:

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from parallel_pool._workers.pool_plan import PoolPlan
     from parallel_pool._workers.start.launch import Worker
     from parallel_pool._workers.start.startup import Launcher
+    from parallel_pool._workers.watch.timer import Timer
 
-__all__ = ["Call", "ProcessPool", "listed", "send_objects"]
+__all__ = ["Call", "ProcessPool", "listed", "reset_as", "send_objects"]
 
 T = TypeVar("T")
 
@@ -350,8 +351,18 @@ class ProcessPool(EnvCalls):
         if shape != plain_shape or actions.dtype is not dtype or env_ids is not None:
             actions, payloads = self._encode(actions, env_ids)
             if payloads is not None:
-                with self._payloads(env_ids, payloads):
+                ids = self._ids_with_payloads(env_ids, payloads)
+                self._set_payloads(ids, payloads)
+                before = self._ring.next_memory
+                try:
+                    # as it returns the pool has handed the batch over: a block of `_payloads` would
+                    # then call functions, in which Ctrl-C would lose it
                     return self._step_records(convert, actions, env_ids, timeout)
+                except BaseException:
+                    # an environment's exception came with a batch, and Ctrl-C would lose it, too
+                    if self._ring.next_memory is before:
+                        self._drop_payloads(ids)
+                    raise
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
         return self._step_records(convert, actions, env_ids, timeout)
@@ -362,28 +373,36 @@ class ProcessPool(EnvCalls):
         if self._local is not None:
             return self._step_here(convert, records, env_ids, timeout)
         waits = self._step_waits
+        if waits is not None and waits.is_due():
+            convert = waits.watched(self._worker_pids, convert)
+        elif self.is_async and self._timer is not None:
+            convert = self._waking(self._timer, convert)
         try:
-            if waits is not None and waits.is_due():
-                result: T = waits.watched(
-                    self._worker_pids, super().step_as, convert, records, env_ids, timeout
-                )
-            else:
-                result = super().step_as(convert, records, env_ids, timeout)
+            result: T = super().step_as(convert, records, env_ids, timeout)
         except StateError:
             # a worker may die after the check
             self._check_workers(env_ids)
             raise
-        # in an asynchronous pool environments are still in flight, and may take too long
-        if self._timer is not None:
-            self._timer.wake()
+        # no function call since the pool has handed it over: Ctrl-C would lose it
         return result
+
+    def _waking(self, timer: Timer, convert: Callable[[Views], T]) -> Callable[[Views], T]:
+        """Returns a `convert` that first wakes the timer.
+
+        In an asynchronous pool environments are still in flight then, and may take too long.
+        """
+
+        def wake_and_convert(views: Views) -> T:
+            timer.wake()
+            return convert(views)
+
+        return wake_and_convert
 
     def recv_as(self, convert: Callable[[Views], T], timeout: float | None = None) -> T:
         """Receives and returns the result of `convert`; see `BasePool.recv_as`."""
         waits = self._step_waits
         if waits is not None and waits.is_due():
-            result: T = waits.watched(self._worker_pids, super().recv_as, convert, timeout)
-            return result
+            convert = waits.watched(self._worker_pids, convert)
         return super().recv_as(convert, timeout)
 
     def _step_here(
@@ -434,8 +453,11 @@ class ProcessPool(EnvCalls):
             self._check_workers(env_ids)
         records, payloads = self._encode(actions, env_ids)
         try:
-            with self._payloads(env_ids, payloads or ()):
+            if payloads is None:
                 super().send(records, env_ids)
+            else:
+                with self._payloads(env_ids, payloads):
+                    super().send(records, env_ids)
         except StateError:
             # a worker may die after the check
             self._check_workers(env_ids)
@@ -483,18 +505,34 @@ class ProcessPool(EnvCalls):
 
         If the block is refused, a later turn does not get them.
         """
+        ids = self._ids_with_payloads(env_ids, payloads)
+        self._set_payloads(ids, payloads)
+        try:
+            yield
+        except BaseException:
+            self._drop_payloads(ids)
+            raise
+
+    def _ids_with_payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> list[int]:
+        """Returns the environments that get payloads, of those named."""
         # without payloads there is nothing to take back
-        ids = id_list(env_ids, self.num_envs) if payloads else []
+        return id_list(env_ids, self.num_envs) if payloads else []
+
+    def _set_payloads(self, ids: Sequence[int], payloads: Sequence[bytes]) -> None:
+        """Sets the payloads of the next turns of these environments: all, or none."""
         error = error_slot.raw
         try:
             for env_id, data in zip(ids, payloads, strict=True):
                 check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), error))
-            yield
         except BaseException:
-            for env_id in ids:
-                # C refuses this for environments in flight, whose payloads are of accepted turns
-                lib.pp_pool_set_payload(self._handle, env_id, b"", 0, ffi.NULL)
+            self._drop_payloads(ids)
             raise
+
+    def _drop_payloads(self, ids: Sequence[int]) -> None:
+        """Removes the payloads of turns that were not sent."""
+        for env_id in ids:
+            # C refuses this for environments in flight, whose payloads are of accepted turns
+            lib.pp_pool_set_payload(self._handle, env_id, b"", 0, ffi.NULL)
 
     def send_reset(
         self,
@@ -517,9 +555,8 @@ class ProcessPool(EnvCalls):
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight already, or its worker is dead.
         """
-        payloads, _, send = self._reset_sender(env_ids, seed, options, mask)
-        with self._payloads(env_ids, payloads):
-            send(self._was_interrupted())
+        _, send = self._reset_sender(env_ids, seed, options, mask)
+        send(self._was_interrupted())
         self._on_sent()
 
     def reset(
@@ -535,15 +572,12 @@ class ProcessPool(EnvCalls):
 
         If it is refused, nothing was sent.
         """
-        timeout = seconds(timeout)
-        payloads, count, send = self._reset_sender(env_ids, seed, options, mask)
-        with self._payloads(env_ids, payloads):
-            return self._exchange(self._to_named, count, send, timeout)
+        return reset_as(self, self._to_named, env_ids, seed, options, mask, timeout)
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None = None
-    ) -> tuple[list[bytes], int, Callable[[bool], None]]:
-        """Checks the arguments of a reset; returns its payloads, and what `_exchange` needs."""
+    ) -> tuple[int, Callable[[bool], None]]:
+        """Checks the arguments of a reset; returns what `_exchange` needs to send it."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
         count, ids = read_ids(env_ids, self.num_envs)
@@ -557,17 +591,19 @@ class ProcessPool(EnvCalls):
             elif options is not None:
                 arguments["options"] = options
             payloads.append(self._dumps(arguments) if arguments else b"")
+        return count, self._send_of(env_ids, ids, count, payloads)
 
-        return payloads, count, self._send_of(ids, count)
-
-    def _send_of(self, ids: CData, count: int) -> Callable[[bool], None]:
+    def _send_of(
+        self, env_ids: Any, ids: CData, count: int, payloads: Sequence[bytes]
+    ) -> Callable[[bool], None]:
         """Returns what sends the resets of these environments, as `_exchange` calls it."""
 
         def send(is_undelivered: bool) -> None:
             if is_undelivered:
                 self._check_undelivered(ids, count)
             null, error = ffi.NULL, error_slot.raw
-            check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
+            with self._payloads(env_ids, payloads):
+                check(lib.pp_pool_send_reset(self._handle, ids, count, null, null, null, error))
 
         return send
 
@@ -592,11 +628,19 @@ class ProcessPool(EnvCalls):
         env_ids, rows = self._failed()
         causes = {env_id: self._cause(env_id) for env_id in env_ids[:MAX_LISTED]}
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
-        batch = self._result(rows)
         python = self._shares[self._lane_of(env_ids[0])].interpreter
         where = "" if python is None else f" in {python}"
         what = f"{self._name}: environment {env_ids[0]}{others} failed{where}"
-        failures.raise_failures(what, causes, env_ids, batch)
+
+        def convert(views: Views) -> Exception:
+            batch = self._to_named(views)
+            try:
+                failures.raise_failures(what, causes, env_ids, batch)
+            except Exception as error:
+                return error
+
+        # no function call since the pool has handed the batch over
+        raise self._result_as(convert, rows)
 
     def _cause(self, env_id: int) -> Cause:
         """Returns why an environment failed; None if its worker had no memory to report it."""
@@ -666,6 +710,21 @@ def send_objects(pool: ProcessPool, single: Sequence[Any]) -> None:
     with pool._payloads(None, payloads):
         BasePool.send(pool, IN_PAYLOAD)
     pool._on_sent()
+
+
+def reset_as(
+    pool: ProcessPool,
+    convert: Callable[[Views], T],
+    env_ids: Any = None,
+    seed: seeds.Seed = None,
+    options: Any = None,
+    mask: Array | None = None,
+    timeout: float | None = None,
+) -> T:
+    """Does what `ProcessPool.reset` does, and returns the result of `convert`; see `step_as`."""
+    timeout = seconds(timeout)
+    count, send = pool._reset_sender(env_ids, seed, options, mask)
+    return pool._exchange(convert, count, send, timeout)
 
 
 def seeds_episodes(pool: Any) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -168,20 +167,19 @@ class WorldsPool(ProcessPool):
 
     def _reset_sender(
         self, env_ids: Any, seed: seeds.Seed, options: Any, mask: Array | None = None
-    ) -> tuple[list[bytes], int, Callable[[bool], None]]:
+    ) -> tuple[int, Callable[[bool], None]]:
         if options:
             raise ValueError(
                 f"options={quote(options)}: these environments take none but a reset_mask"
             )
         count, ids = read_ids(env_ids, self.num_envs)
         each = None if seed is None else seeds.spread(seed, count)
-        return [self._dumps(Resets(count, each, mask))], count, self._send_of(ids, count)
+        payload = self._dumps(Resets(count, each, mask))
+        return count, self._send_of(env_ids, ids, count, [payload])
 
-    @contextlib.contextmanager
-    def _payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> Iterator[None]:
+    def _ids_with_payloads(self, env_ids: Any, payloads: Sequence[bytes]) -> list[int]:
         # one for all turns, with the first of them
-        with super()._payloads(id_list(env_ids, self.num_envs)[: len(payloads)], payloads):
-            yield
+        return id_list(env_ids, self.num_envs)[: len(payloads)]
 
     # ------------------------------------------------------------------------------ snapshots --
 

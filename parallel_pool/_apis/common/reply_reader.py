@@ -43,6 +43,10 @@ class ReplyReader:
         convert: makes a `Converted` of a batch's views.
         has_objects: whether observations travel as objects: then `convert` returns None for them,
             and `batch` makes them.
+        latest: if observations are objects, the last one of each environment, None for none yet;
+            those of the last batch that the pool has handed over.
+        upcoming: what `latest` becomes, by `rows.latest = rows.upcoming`, once the pool hands over
+            the batch that was converted last. After Ctrl-C a batch is converted again.
     """
 
     def __init__(self, pool: ProcessPool, space: Space[Any]) -> None:
@@ -53,8 +57,8 @@ class ReplyReader:
         """
         self._space = space
         self.has_objects = pool.leaves is None
-        # the last observation of each environment, if observations are objects
-        self._last: list[Any] = [None] * pool.num_envs
+        self.latest: list[Any] = [None] * pool.num_envs
+        self.upcoming = self.latest
         self._reader: Reader | None = None
         leaf_columns: list[int] = []
         if pool.leaves is not None:
@@ -99,14 +103,14 @@ class ReplyReader:
         """Returns the last observation of an episode that ended, as the environment returned it."""
         if FINAL_OBSERVATION in reply:
             return reply[FINAL_OBSERVATION]
-        return self._last[i] if self._reader is None else self._reader.row(converted[4], i)
+        return self.latest[i] if self._reader is None else self._reader.row(converted[4], i)
 
     def batch(self, replies: Mapping[int, Reply]) -> Any:
         """Returns observations sent as objects; for an environment that sent none, its last one.
 
         That of an environment whose first reset failed is empty.
         """
-        last = self._last
+        self.upcoming = last = self.latest.copy()
         for i, reply in replies.items():
             if OBSERVATION in reply:
                 last[i] = reply[OBSERVATION]

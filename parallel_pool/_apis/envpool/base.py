@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from parallel_pool._apis.envpool.spec import (
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine import registry, seeds
 from parallel_pool._engine.arguments import a_type, quote, seconds
-from parallel_pool._engine.pool import check_count
+from parallel_pool._engine.pool import check_count, reset_as
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool.errors import StateError
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
     from parallel_pool._apis.envpool.spec import EnvSpec
     from parallel_pool._engine.buffers import Array
-    from parallel_pool._engine.pool import Batch, Pool
+    from parallel_pool._engine.pool import Pool, Views
     from parallel_pool._engine.seeds import Seed
+
+T = TypeVar("T")
 
 
 class EnvPool(TraceMethod, TorchMethod, Uncopied):
@@ -165,16 +167,17 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
 
     def _reset(
         self,
+        convert: Callable[[Views], T],
         env_id: Any,
         seed: Seed,
         options: Mapping[str, Any] | None,
         timeout: float | None,
-    ) -> Batch:
+    ) -> T:
         env_id, each, options = self._reset_arguments(env_id, seed, options)
         timeout = seconds(timeout)
         if timeout is None and env_id is not None and self.is_async:
             self._check_fills_batch(np.size(env_id))
-        return self.pool.reset(env_id, seed=each, options=options, timeout=timeout)
+        return reset_as(self.pool, convert, env_id, each, options, timeout)
 
     def _check_fills_batch(self, count: int) -> None:
         """Refuses a reset of too few environments to fill a batch."""

@@ -11,13 +11,14 @@ import numpy as np
 from parallel_pool._apis.envpool import actions
 from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.dm_specs import Structure, dm_env, specs
+from parallel_pool._engine.pool import all_arrays
 from parallel_pool._engine.trees import nest
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.envpool.results import ResultBuilder
     from parallel_pool._apis.envpool.spec import EnvSpec
-    from parallel_pool._engine.pool import Batch
+    from parallel_pool._engine.pool import Batch, Views
     from parallel_pool._engine.seeds import Seed
 
 
@@ -86,7 +87,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
-            return self._result(self.pool.step(action, env_id, timeout=timeout))
+            return self.pool.step_as(self._convert, action, env_id, timeout)
         except EnvError as error:
             error.batch = self._result(error.batch)
             raise
@@ -107,7 +108,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             PoolTimeoutError: nothing arrived in time; nothing is lost.
         """
         try:
-            return self._result(self.pool.recv(timeout=timeout))
+            return self.pool.recv_as(self._convert, timeout)
         except EnvError as error:
             error.batch = self._result(error.batch)
             raise
@@ -140,10 +141,13 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
         try:
-            return self._result(self._reset(env_id, seed, options, timeout))
+            return self._reset(self._convert, env_id, seed, options, timeout)
         except EnvError as error:
             error.batch = self._result(error.batch)
             raise
+
+    def _convert(self, views: Views) -> Any:
+        return _time_step(self._rows, self._state, self._num_players, all_arrays(views))
 
     def _result(self, batch: Batch) -> Any:
         return _time_step(self._rows, self._state, self._num_players, batch)

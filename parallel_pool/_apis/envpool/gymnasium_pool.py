@@ -16,14 +16,16 @@ from parallel_pool._apis.envpool import actions, dummy_vec_env
 from parallel_pool._apis.envpool.async_rollout_buffer import AsyncRolloutBuffer
 from parallel_pool._apis.envpool.base import EnvPool
 from parallel_pool._apis.envpool.results import ResultBuilder, Step
+from parallel_pool._engine.base_pool import recv_some_as
 from parallel_pool._engine.rollouts import check_received
+from parallel_pool._engine.views import convert_batch
 from parallel_pool.errors import EnvError, NotResetError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.rollout_buffer import RolloutBuffer
     from parallel_pool._apis.envpool.spec import EnvSpec
     from parallel_pool._engine.buffers import Array
-    from parallel_pool._engine.pool import Batch
+    from parallel_pool._engine.pool import Batch, Views
     from parallel_pool._engine.seeds import Seed
 
 
@@ -127,10 +129,14 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             action, env_id = self._arrange_step(action, env_id)
         try:
             step: Step = self.pool.step_as(self._rows.convert, action, env_id, timeout)
-            return step
         except EnvError as error:
             error.batch = self._rows.results(error.batch)
             raise
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
+        if self._rows.live_players is not None:
+            self._rows.live_players.is_taken = True
+        return step
 
     @overload
     def recv(
@@ -181,29 +187,42 @@ class GymnasiumEnvPool(  # type: ignore[misc]
         """
         if min_rows is not None:
             return self._recv_some(reset, return_info, timeout, min_rows)
+        convert: Callable[[Views], Any] = self._rows.convert
+        if reset:
+            convert = partial(self._first, return_info)
         try:
-            if not reset:
-                return self.pool.recv_as(self._rows.convert, timeout)
-            batch = self.pool.recv(timeout=timeout)
+            result = self.pool.recv_as(convert, timeout)
         except EnvError as error:
             error.batch = self._received(error.batch, reset, return_info)
             raise
-        return self._received(batch, reset, return_info)
+        # as in `step`
+        if self._rows.live_players is not None:
+            self._rows.live_players.is_taken = True
+        return result
 
     def _recv_some(
         self, reset: bool, return_info: bool | None, timeout: float | None, min_rows: int
     ) -> Any:
+        convert = partial(self._some, reset, return_info)
         try:
-            batch = self.pool.recv(timeout=timeout, min_rows=min_rows)
+            result = recv_some_as(self.pool, convert, timeout, min_rows)
         except EnvError as error:
-            error.batch = self._some_received(error.batch, reset, return_info)
+            error.batch = convert_batch(convert, error.batch)
+            if self._rows.live_players is not None:
+                self._rows.live_players.is_taken = True
             raise
-        return self._some_received(batch, reset, return_info)
+        # as in `step`
+        if self._rows.live_players is not None:
+            self._rows.live_players.is_taken = True
+        return result
 
-    def _some_received(self, batch: Any, reset: bool, return_info: bool | None) -> Any:
-        count = batch.num_rows
-        # the players of a row without an environment are unknown
-        step = self._rows.results(batch if self._rows.live_players is None else batch.rows())
+    def _some(self, reset: bool, return_info: bool | None, views: Views) -> Any:
+        """Converts a batch of which some rows may be no results."""
+        count = int((views[self._rows.names["env_id"]]() >= 0).sum())
+        if self._rows.live_players is not None:
+            # the players of a row without an environment are unknown
+            views = [view()[:count].view for view in views]
+        step = self._rows.convert(views)
         step[4]["num_rows"] = count
         return self._shown(step, reset, return_info)
 
@@ -239,11 +258,14 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             PoolTimeoutError: not done in time; `recv(reset=True)` returns the results.
         """
         try:
-            batch = self._reset(env_id, seed, options, timeout)
+            result = self._reset(partial(self._first, None), env_id, seed, options, timeout)
         except EnvError as error:
             error.batch = self._received(error.batch, True)
             raise
-        return self._received(batch, True)
+        # as in `step`
+        if self._rows.live_players is not None:
+            self._rows.live_players.is_taken = True
+        return result
 
     def rollout(self, steps: int, *, frames: bool = False) -> RolloutBuffer:
         """Returns a `RolloutBuffer`, whose `collect` lets a policy act for so many steps.
@@ -288,6 +310,10 @@ class GymnasiumEnvPool(  # type: ignore[misc]
 
     def _check_idle(self, what: str) -> None:
         check_received(self.pool)
+
+    def _first(self, return_info: bool | None, views: Views) -> Any:
+        """Converts the batch of a reset."""
+        return self._shown(self._rows.convert(views), True, return_info)
 
     def _received(self, batch: Batch, reset: bool, return_info: bool | None = None) -> Any:
         return self._shown(self._rows.results(batch), reset, return_info)

@@ -17,7 +17,7 @@ INT64_MAX = 2**63 - 1
 
 
 class RowPlan(NamedTuple):
-    """Which rows the result of some environments has; `LivePlayers.commit` takes it over.
+    """Which rows the result of some environments has.
 
     Attributes:
         env_ids: an index of the environments.
@@ -45,6 +45,11 @@ class LivePlayers:
     whose episode ends in this one. The reward of a row is the sum of the player's rewards since its
     last row. A step takes an action for each player that acts, or for each row of the last result:
     those of players that do not act are ignored.
+
+    Attributes:
+        planned: the rows of the result that was made last; None if they have been taken over.
+        is_taken: whether the pool has handed over that result: then the next use of this object
+            takes the rows over. After Ctrl-C a batch is converted again, from the same rows before.
     """
 
     def __init__(self, num_envs: int, num_players: int, action: Field) -> None:
@@ -64,6 +69,8 @@ class LivePlayers:
         self._ended: Array = np.zeros(shape, np.bool_)
         self._unpaid: Array = np.zeros(shape)
         self._all: Array = np.arange(num_envs)
+        self.planned: RowPlan | None = None
+        self.is_taken = False
 
     # --------------------------------------------------------------------------------- results --
 
@@ -76,7 +83,7 @@ class LivePlayers:
         terminated: Array | None,
         rewards: Array,
     ) -> RowPlan:
-        """Returns the rows of a result, without changing anything.
+        """Returns the rows of a result, which become `planned`.
 
         Args:
             env_ids: the environments, (count,).
@@ -85,6 +92,7 @@ class LivePlayers:
             live, terminated: the infos, bool (count, k); terminated may be missing.
             rewards: float32 (count, k).
         """
+        self._settle()
         index = self._index(env_ids)
         is_first = (elapsed == 0)[:, np.newaxis]
         over = done[:, np.newaxis]
@@ -97,18 +105,24 @@ class LivePlayers:
         rows = np.flatnonzero(has_row)
         earned = unpaid.reshape(-1)[rows].astype(rewards.dtype)
         unpaid[has_row] = 0
-        return RowPlan(index, has_row, live, (ended | ends) & ~live, unpaid, rows, earned)
+        plan = RowPlan(index, has_row, live, (ended | ends) & ~live, unpaid, rows, earned)
+        self.planned = plan
+        return plan
 
     def _index(self, env_ids: Array) -> Any:
         """Returns an index of environments; a slice, which is quicker, for all in order."""
         is_all = len(env_ids) == len(self._all) and bool((env_ids == self._all).all())
         return slice(None) if is_all else env_ids
 
-    def commit(self, plan: RowPlan) -> None:
-        """Takes over the rows of a result, which the next actions are for."""
+    def _settle(self) -> None:
+        """Takes over the rows of a result that was handed over; the next actions are for these."""
+        plan = self.planned
+        if plan is None or not self.is_taken:
+            return
         ids = plan.env_ids
         self._has_row[ids], self._live[ids] = plan.has_row, plan.live
         self._ended[ids], self._unpaid[ids] = plan.ended, plan.unpaid
+        self.planned, self.is_taken = None, False
 
     # --------------------------------------------------------------------------------- actions --
 
@@ -133,6 +147,7 @@ class LivePlayers:
             TypeError, ValueError: an environment is unknown or named twice, or a player that acts
                 has no action, or one that does not act has one.
         """
+        self._settle()
         rows = np.asarray(action)
         shape = self._action.shape
         if rows.ndim and not len(rows):
@@ -254,6 +269,7 @@ class LivePlayers:
         return MAGIC + b"".join(parts)
 
     def _tables(self) -> tuple[Array, ...]:
+        self._settle()
         return self._has_row, self._live, self._ended, self._unpaid
 
     def split_players(self, states: Any) -> tuple[Any, list[bytes]]:

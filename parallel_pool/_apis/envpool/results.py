@@ -32,7 +32,8 @@ class ResultBuilder:
         reward, terminated, truncated, step_type, discount: column indices, -1 for columns that the
             pool lacks.
         names: column indices by name; per-player infos have the prefix "players.".
-        convert: as `results`, but takes a batch's views; for `Pool.step_as`.
+        convert: as `results`, but takes a batch's views; for `Pool.step_as`. Once that has
+            returned, `live_players.is_taken = True` is due if there are `live_players`.
         live_players: which players have rows; None: all of them, always.
     """
 
@@ -120,7 +121,16 @@ class ResultBuilder:
 
         Observations are an array, or a dict if there are several. Infos are in EnvPool's order:
         env_id, players, the environment's own, elapsed_step.
+
+        Args:
+            batch: that the pool has handed over.
         """
+        step = self._converted(batch)
+        if self.live_players is not None:
+            self.live_players.is_taken = True
+        return step
+
+    def _converted(self, batch: Batch) -> Step:
         if self.live_players is not None:
             return self._live_results(batch, self.live_players)
         return self._results(self.flatten(batch) if self._per_player else batch)
@@ -164,12 +174,10 @@ class ResultBuilder:
         arrays[self.reward] = plan.rewards
         step = self._results(tuple(arrays))
         step[4]["players"]["id"] = (plan.rows % count).astype(np.int32)
-        # last, because after an interrupt the same batch is converted again
-        players.commit(plan)
         return step
 
     def _convert_any(self, views: Views) -> Step:
-        return self.results(all_arrays(views))
+        return self._converted(all_arrays(views))
 
     def _convert_infos(self, views: Views) -> Step:
         """`results` for environments with one player, one observation and flat infos."""

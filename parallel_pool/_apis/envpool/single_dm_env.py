@@ -15,6 +15,7 @@ from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.interrupted import drain
 from parallel_pool._engine.trees import map_leaves, nest
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._engine.views import all_arrays
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class OneEnv(EnvPool):
 
     def restart(self, seed: Seed, options: Mapping[str, Any] | None) -> Batch:
         """Resets the environment; for the arguments see `SingleDMEnv.reset`."""
-        return self._reset(None, seed, options, None)
+        return self._reset(all_arrays, None, seed, options, None)
 
 
 class SingleDMEnv(TraceMethod, Uncopied, dm_env.Environment):  # type: ignore[misc]

@@ -128,9 +128,10 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         except BaseException as error:
             self._note_failure(error, RESET, request)
             raise
+        # no function call since the pool has handed it over: Ctrl-C would lose it
         self._was_reset = True
-        if options:
-            reset_mask.remove(options)
+        if options and reset_mask.KEY in options:
+            del options[reset_mask.KEY]
         return result
 
     def reset_async(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
@@ -266,6 +267,9 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         failed = error if isinstance(error, EnvError) else error.__cause__
         is_refused = isinstance(error, StateError) and not isinstance(failed, EnvError)
         if is_refused and not isinstance(error, BrokenPoolError):
+            # Ctrl-C came as the exception of an environment was noted: nothing is in flight
+            if type(error) is StateError and self._pending == kind != CALL:
+                self._pending = self._pending if self.pool.in_flight else None
             return
         if request is not None:
             self._request = request

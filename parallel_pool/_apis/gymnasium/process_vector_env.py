@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -19,15 +20,20 @@ from parallel_pool._engine.rollouts import last_batch
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
-from parallel_pool._workers.process_pool import Call, ProcessPool, listed
+from parallel_pool._workers.process_pool import Call, ProcessPool, listed, reset_as
 from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.gymnasium.async_calls import Reset, Step
-    from parallel_pool._engine.views import Batch
+    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.views import Batch, Views
     from parallel_pool._workers.data.messages import Description, Reply
     from parallel_pool.errors import EnvError
+
+    T = TypeVar("T")
+    # a result; which environments the caller must reset next (DISABLED); why there is no result
+    Outcome = tuple[T | None, Array, Exception | None]
 
 
 class ProcessVectorEnv(AsyncCalls):
@@ -218,11 +224,18 @@ class ProcessVectorEnv(AsyncCalls):
         try:
             if self._sends_objects:
                 actions = iterate_objects(self.action_space, actions, self.num_envs)
-            converted: Converted = self.pool.step_as(self._convert, actions)
+            outcome: Outcome[Step] = self.pool.step_as(self._step_outcome, actions)
         except BaseException as error:
             self._note_failure(error, STEP)
             raise
-        return self._step_result(converted)
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
+        step, self._ended, failure = outcome
+        self._rows.latest = self._rows.upcoming
+        if step is None:
+            assert failure is not None
+            raise failure
+        return step
 
     def _send_step(self, actions: Any) -> None:
         self._check_ended()
@@ -231,7 +244,13 @@ class ProcessVectorEnv(AsyncCalls):
         self.pool.send(actions)
 
     def _receive_step(self, timeout: float | None) -> Step:
-        return self._step_result(self.pool.recv_as(self._convert, timeout))
+        step, self._ended, failure = self.pool.recv_as(self._step_outcome, timeout)
+        # as in `step`
+        self._rows.latest = self._rows.upcoming
+        if step is None:
+            assert failure is not None
+            raise failure
+        return step
 
     def _check_ended(self) -> None:
         if self._is_disabled and self._ended.any():
@@ -240,12 +259,21 @@ class ProcessVectorEnv(AsyncCalls):
                 ' autoreset is disabled: reset(options={"reset_mask": terminations | truncations})'
             )
 
-    def _step_result(self, converted: Converted) -> Step:
-        observations, infos = self._observations_and_infos(converted)
-        _, rewards, terminated, truncated, _ = converted
-        if self._is_disabled:
-            self._ended = terminated | truncated
-        return observations, rewards, terminated, truncated, infos
+    def _step_outcome(self, views: Views) -> Outcome[Step]:
+        """Converts a batch; changes nothing that a second call, after Ctrl-C, would notice.
+
+        What fails is raised once the batch is taken, so that the next step is not refused.
+        """
+        ended = self._ended
+        try:
+            converted = self._convert(views)
+            _, rewards, terminated, truncated, _ = converted
+            if self._is_disabled:
+                ended = terminated | truncated
+            observations, infos = self._observations_and_infos(converted)
+        except Exception as error:
+            return None, ended, error
+        return (observations, rewards, terminated, truncated, infos), ended, None
 
     def _observations_and_infos(self, converted: Converted) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
@@ -273,7 +301,7 @@ class ProcessVectorEnv(AsyncCalls):
         if kind == STEP:
             self._ended = self._rows.ended(error.batch)
         else:
-            self._note_reset(self._request)
+            self._ended = self._ended_after(self._request)
         self._ended[list(error.env_ids)] = True
 
     # ----------------------------------------------------------------------------- resetting --
@@ -282,26 +310,44 @@ class ProcessVectorEnv(AsyncCalls):
         check_reset(self.pool, seed=request.seeds, options=request.options)
 
     def _reset_now(self, request: ResetRequest) -> Reset:
-        batch = self.pool.reset(seed=request.seeds, options=request.options, mask=request.mask)
-        return self._reset_result(request, convert_batch(self._convert, batch))
+        convert = partial(self._reset_outcome, request)
+        seeds, options, mask = request.seeds, request.options, request.mask
+        # not by `*`: Python would handle signals as the call returns
+        result, self._ended, failure = reset_as(self.pool, convert, None, seeds, options, mask)
+        # as in `step`
+        self._rows.latest = self._rows.upcoming
+        if result is None:
+            assert failure is not None
+            raise failure
+        return result
 
     def _send_reset(self, request: ResetRequest) -> None:
         self.pool.send_reset(seed=request.seeds, options=request.options, mask=request.mask)
 
     def _receive_reset(self, timeout: float | None) -> Reset:
-        return self._reset_result(self._request, self.pool.recv_as(self._convert, timeout))
-
-    def _reset_result(self, request: ResetRequest, converted: Converted) -> Reset:
-        result = self._observations_and_infos(converted)
-        self._note_reset(request)
+        convert = partial(self._reset_outcome, self._request)
+        result, self._ended, failure = self.pool.recv_as(convert, timeout)
+        # as in `step`
+        self._rows.latest = self._rows.upcoming
+        if result is None:
+            assert failure is not None
+            raise failure
         return result
 
-    def _note_reset(self, request: ResetRequest) -> None:
-        """Marks the environments of a reset as having begun an episode."""
+    def _reset_outcome(self, request: ResetRequest, views: Views) -> Outcome[Reset]:
+        """Converts the batch of a reset, as `_step_outcome` does."""
+        try:
+            result = self._observations_and_infos(self._convert(views))
+        except Exception as error:
+            return None, self._ended, error
+        return result, self._ended_after(request), None
+
+    def _ended_after(self, request: ResetRequest) -> Array:
+        """Returns which environments the caller must reset after a reset, a new bool array (n,)."""
         if request.mask is None:
-            self._ended = np.zeros(self.num_envs, np.bool_)
-        else:
-            self._ended[request.mask] = False
+            return np.zeros(self.num_envs, np.bool_)
+        ended: Array = self._ended & ~request.mask
+        return ended
 
     # ---------------------------------------------------------------------------- attributes --
 

@@ -21,6 +21,7 @@ from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool._engine.trees import map_leaves, row_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.variation import differs
+from parallel_pool._engine.views import all_arrays
 from parallel_pool.errors import EnvError, PoolTimeoutError
 
 if TYPE_CHECKING:
@@ -316,7 +317,8 @@ class EnvPoolDataCollector(Uncopied, gymnasium.Wrapper[Any, Any, Any, Any]):
         """
         self._recording.check_call("reset")
         try:
-            step = self._pool._rows.results(self._pool._reset(env_id, seed, options, timeout))
+            batch = self._pool._reset(all_arrays, env_id, seed, options, timeout)
+            step = self._pool._rows.results(batch)
         except PoolTimeoutError:
             # the resets were sent
             with self._lock:

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
 
-    # the arrays of a batch, if they could be made; which agents act next; what failed
-    Outcome = tuple[AgentArrays | None, Array, Exception | None]
+    # makes the result of arrays; None: they are the result
+    Show = Callable[[AgentArrays], Any] | None
+    # the result of a batch, None if it could not be made; which agents act next; what failed
+    Outcome = tuple[Any, Array, Exception | None]
 
 
 # for a step after the end of an episode
@@ -68,7 +70,7 @@ class Agents:
 
     # ----------------------------------------------------------------------------- synchronous --
 
-    def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
+    def reset(self, seed: seeds.Seed, options: dict[str, Any] | None, show: Show = None) -> Any:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
         every = seeds.spread(seed, self.pool.num_envs)
         mask, own = reset_mask.split(options, self.pool.num_envs, self._has_begun())
@@ -79,26 +81,52 @@ class Agents:
                 if mask is not None:
                     self._take_failed(batch, failed)
         try:
-            arrays = self._reset(None if seed is None else every, own, mask)
+            convert = partial(self._first_outcome, mask, show)
+            outcome = self._reset(None if seed is None else every, own, mask, convert)
         except Exception as error:
             self._note_failure(error, is_reset=True)
             raise
-        if mask is not None:
-            lives = np.where(mask[:, np.newaxis], arrays.live, self.live)
-            arrays = arrays._replace(live=lives)
-        self._live = arrays.live.copy()
-        self._was_reset = True
-        if options:
-            reset_mask.remove(options)
-        if self._renderer is not None:
-            self._renderer.after_reset(np.ones(len(self._live), np.bool_) if mask is None else mask)
-        return without_steps(arrays)
+        # no function call from here on, as in `_receive`
+        result, self._live, failure = outcome
+        if result is not None:
+            self._was_reset = True
+            if options and reset_mask.KEY in options:
+                del options[reset_mask.KEY]
+        if failure is not None:
+            raise failure
+        return result
 
-    def step(self, blocks: Sequence[Any]) -> AgentArrays:
+    def _first_outcome(
+        self, mask: Array | None, show: Show, whole: Callable[[Views], AgentArrays], views: Views
+    ) -> Outcome:
+        """Converts the batch of a reset, as `_outcome` does that of a step.
+
+        Args:
+            mask: which environments were reset, bool (n,); None for all.
+            show: makes the result.
+            whole: returns arrays of all environments.
+            views: of the batch.
+        """
+        result, live = None, self._live
+        try:
+            arrays = whole(views)
+            if mask is not None:
+                lives = np.where(mask[:, np.newaxis], arrays.live, self.live)
+                arrays = arrays._replace(live=lives)
+            live = arrays.live.copy()
+            first = without_steps(arrays)
+            result = first if show is None else show(first)
+            if self._renderer is not None:
+                self._renderer.after_reset(np.ones(len(live), np.bool_) if mask is None else mask)
+        except Exception as error:
+            return result, live, error
+        return result, live, None
+
+    def step(self, blocks: Sequence[Any], show: Show = None) -> Any:
         """Steps with the actions of each group: `send` and `recv` in one call of the pool."""
         try:
             actions = self._actions(blocks, self.live)
-            return self._receive(self.pool.step_as, actions, actions)
+            return self._receive(self.pool.step_as, actions, actions, show)
         except StateError as error:
             is_over = self.pool.autoreset == "disabled" and not self._live.any(1).all()
             explain_step(error, self.pool, ENDED_CURE if is_over else None)
@@ -117,7 +145,8 @@ class Agents:
 
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
-        return self._receive(self.pool.recv_as, timeout)
+        arrays: AgentArrays = self._receive(self.pool.recv_as, timeout)
+        return arrays
 
     # --------------------------------------------------------------------------------- results --
 
@@ -126,41 +155,43 @@ class Agents:
         receive: Callable[[Callable[[Views], Outcome], Any], Outcome],
         argument: Any,
         actions: Any = None,
-    ) -> AgentArrays:
-        """Returns the arrays of `receive(convert, argument)`, a method of the pool.
+        show: Show = None,
+    ) -> Any:
+        """Returns the result of `receive(convert, argument)`, a method of the pool.
 
         Args:
             receive: the method.
             argument: for it.
             actions: that it sends; None if it sends none.
+            show: makes the result.
         """
         try:
-            outcome = receive(partial(self._outcome, actions), argument)
+            outcome = receive(partial(self._outcome, actions, show), argument)
         except Exception as error:
             self._note_failure(error)
             raise
         # No function call until `_live` is set: Python handles signals after each, and the pool has
         # handed over the batch.
-        arrays, self._live, failure = outcome
-        if arrays is None or failure is not None:
-            assert failure is not None
+        result, self._live, failure = outcome
+        if failure is not None:
             raise failure
-        return arrays
+        return result
 
-    def _outcome(self, actions: Any, views: Views) -> Outcome:
+    def _outcome(self, actions: Any, show: Show, views: Views) -> Outcome:
         """Converts a batch; changes nothing that a second call, after Ctrl-C, would notice.
 
         What fails is raised once the batch is taken, so that the next step is not refused.
         """
-        arrays, live = None, self._live
+        result, live = None, self._live
         try:
             arrays = self._arrays(views, actions)
             live = self._live_after(arrays)
+            result = arrays if show is None else show(arrays)
             if self._renderer is not None:
                 self._draw(views, actions)
         except Exception as error:
-            return arrays, live, error
-        return arrays, live, None
+            return result, live, error
+        return result, live, None
 
     def _live_after(self, arrays: AgentArrays) -> Array:
         """Returns which agents of all environments act next, bool (n, k)."""
@@ -219,17 +250,20 @@ class Agents:
         raise NotImplementedError
 
     def _reset(
-        self, seed: list[int | None] | None, options: Any, mask: Array | None
-    ) -> AgentArrays:
+        self,
+        seed: list[int | None] | None,
+        options: Any,
+        mask: Array | None,
+        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+    ) -> Outcome:
         """Resets the environments of a mask (None: all).
 
         Args:
             seed: one for each environment; None: no new seeds.
             options: of the environments.
             mask: bool (n,).
-
-        Returns:
-            Arrays of all environments; those outside the mask have their last observations.
+            convert: makes the outcome of views, with a function that returns arrays of all
+                environments; those outside the mask have their last observations.
         """
         raise NotImplementedError
 

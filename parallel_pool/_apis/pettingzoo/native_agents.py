@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,13 +18,14 @@ from parallel_pool._apis.pettingzoo.agents import Agents
 from parallel_pool._apis.pettingzoo.players import PlayerColumns
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.base_pool import is_in_flight
-from parallel_pool._engine.pool import Pool
+from parallel_pool._engine.pool import Pool, reset_as
 from parallel_pool._engine.present_states import have_states, present_batch, restores_of
 from parallel_pool._engine.trees import map_leaves, put_rows
 from parallel_pool._engine.variation import first_options
 from parallel_pool._engine.views import all_arrays
 
 if TYPE_CHECKING:
+    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -141,11 +143,11 @@ class NativeAgents(Agents):
             self._was_reset = have_states(self.pool)
         return self._was_reset
 
-    def step(self, blocks: Sequence[Any]) -> AgentArrays:
+    def step(self, blocks: Sequence[Any], show: Show = None) -> Any:
         """Steps with the actions of each group; raises NotResetError before the first reset."""
         if not self._was_reset and not self._has_begun():
             raise NotResetError("step() before reset(): call reset() first")
-        return super().step(blocks)
+        return super().step(blocks, show)
 
     def _actions(self, blocks: Sequence[Any], live: Array) -> Array:
         return self._columns.joined(blocks, live)
@@ -161,24 +163,30 @@ class NativeAgents(Agents):
         self._renderer.after_step(actions, self._columns.restarted(all_arrays(views)))
 
     def _reset(
-        self, seed: list[int | None] | None, options: Any, mask: Array | None
-    ) -> AgentArrays:
+        self,
+        seed: list[int | None] | None,
+        options: Any,
+        mask: Array | None,
+        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+    ) -> Outcome:
         env_ids = others = None
         if mask is not None:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             seed = None if seed is None else [seed[i] for i in env_ids]
             others = reset_mask.observe_others(self.pool, mask)
-        arrays = self._arrays(
-            [array.view for array in self.pool.reset(env_ids, seed=seed, options=options)]
-        )
-        if seed is not None and self._games.any():
-            arrays.infos.update(ale_ids.seeds_info(seed, self._games[arrays.env_ids]))
-        if mask is None:
-            return arrays
-        whole: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
-        if others is not None:
-            put_rows(whole.observations, ~mask, self._columns.blocks(others))
-        return whole._replace(env_ids=np.arange(len(mask), dtype=np.int32))
+
+        def whole(views: Views) -> AgentArrays:
+            arrays = self._arrays(views)
+            if seed is not None and self._games.any():
+                arrays.infos.update(ale_ids.seeds_info(seed, self._games[arrays.env_ids]))
+            if mask is None:
+                return arrays
+            found: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
+            if others is not None:
+                put_rows(found.observations, ~mask, self._columns.blocks(others))
+            return found._replace(env_ids=np.arange(len(mask), dtype=np.int32))
+
+        return reset_as(self.pool, partial(convert, whole), env_ids, seed, options)
 
     def present(self) -> AgentArrays:
         """Returns the present states as in `Agents`; zeros of environments that have none."""

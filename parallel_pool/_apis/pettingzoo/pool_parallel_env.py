@@ -217,7 +217,11 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
-        arrays = self._synchronous("reset").reset(seed, options)
+        first: tuple[dict[Any, Any], dict[Any, Any]]
+        first = self._synchronous("reset").reset(seed, options, self._shown_first)
+        return first
+
+    def _shown_first(self, arrays: AgentArrays) -> tuple[dict[Any, Any], dict[Any, Any]]:
         return self._unstacked(arrays.observations), arrays.infos
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
@@ -246,7 +250,11 @@ class PoolParallelEnv(TraceMethod, Uncopied):
         """
         agents = self._synchronous("step")
         found = self._complete(actions)
-        arrays = agents.step([self._stacked(group, found) for group in self.groups])
+        blocks = [self._stacked(group, found) for group in self.groups]
+        step: Step = agents.step(blocks, self._shown_step)
+        return step
+
+    def _shown_step(self, arrays: AgentArrays) -> Step:
         return (
             self._unstacked(arrays.observations),
             self._by_agent(arrays.rewards),
@@ -270,7 +278,8 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             Exception: what `reset` raises.
         """
         self._check_arrays()
-        return self._synchronous("reset_arrays").reset(seed, options)
+        arrays: AgentArrays = self._synchronous("reset_arrays").reset(seed, options)
+        return arrays
 
     def step_arrays(self, actions: Any) -> AgentArrays:
         """Steps every environment, as `step` does.
@@ -285,7 +294,9 @@ class PoolParallelEnv(TraceMethod, Uncopied):
             Exception: what `step` raises.
         """
         self._check_arrays()
-        return self._synchronous("step_arrays").step(self._blocks(actions, self.num_envs))
+        blocks = self._blocks(actions, self.num_envs)
+        arrays: AgentArrays = self._synchronous("step_arrays").step(blocks)
+        return arrays
 
     def _synchronous(self, what: str) -> NativeAgents | ProcessAgents:
         if not self.is_async:

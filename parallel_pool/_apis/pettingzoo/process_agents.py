@@ -19,11 +19,12 @@ from parallel_pool._engine import maker
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._workers.data.spaces import iterate_objects
 from parallel_pool._workers.pool_arguments import check_functions
-from parallel_pool._workers.process_pool import ProcessPool
+from parallel_pool._workers.process_pool import ProcessPool, reset_as
 from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
+    from parallel_pool._apis.pettingzoo.agents import Outcome, Show
     from parallel_pool._apis.pettingzoo.groups import AgentArrays
     from parallel_pool._engine.buffers import Array
     from parallel_pool._engine.views import Views
@@ -116,10 +117,34 @@ class ProcessAgents(Agents):
         return {rows[env_id]: reply for env_id, reply in self._replies.by_env().items()}
 
     def _reset(
-        self, seed: list[int | None] | None, options: Any, mask: Array | None
-    ) -> AgentArrays:
-        batch = self.pool.reset(seed=seed, options=options, mask=mask)
-        return self._arrays([array.view for array in batch])
+        self,
+        seed: list[int | None] | None,
+        options: Any,
+        mask: Array | None,
+        convert: Callable[[Callable[[Views], AgentArrays], Views], Outcome],
+    ) -> Outcome:
+        whole = partial(convert, self._arrays)
+        outcome = reset_as(self.pool, whole, None, seed, options, mask)
+        # no function call since the pool has handed it over
+        self._rows.latest = self._rows.upcoming
+        return outcome
+
+    def _receive(
+        self,
+        receive: Callable[[Callable[[Views], Outcome], Any], Outcome],
+        argument: Any,
+        actions: Any = None,
+        show: Show = None,
+    ) -> Any:
+        result = super()._receive(receive, argument, actions, show)
+        # as in `_reset`
+        self._rows.latest = self._rows.upcoming
+        return result
+
+    def _take_failed(self, batch: Any, failed: Sequence[int]) -> AgentArrays:
+        arrays = super()._take_failed(batch, failed)
+        self._rows.latest = self._rows.upcoming
+        return arrays
 
     def state(self) -> Array:
         """Returns the environments' own states."""

@@ -17,12 +17,13 @@ from parallel_pool._engine.views import convert_batch
 from parallel_pool._workers.data import spaces
 from parallel_pool._workers.data.messages import FINAL_INFO, INFO, RESTARTED
 from parallel_pool._workers.pool_arguments import check_functions
-from parallel_pool._workers.process_pool import ProcessPool, send_objects
+from parallel_pool._workers.process_pool import ProcessPool, reset_as, send_objects
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.common.reply_reader import Converted
     from parallel_pool._apis.sb3.backend import Options, Step
+    from parallel_pool._engine.views import Views
     from parallel_pool._workers.data.messages import Description, Reply
 
 
@@ -87,24 +88,34 @@ class ProcessBackend:
         for _ in drain(self.pool):
             pass
         try:
-            converted = self._reset(resets)
+            if len(resets) == 1:
+                # not by `**`: Python would handle signals as the call returns
+                one = resets[0]
+                convert, env_ids, options = self._first, one["env_ids"], one["options"]
+                first = reset_as(self.pool, convert, env_ids, one["seed"], options)
+            else:
+                for reset in resets:
+                    self.pool.send_reset(**reset)
+                first = self.pool.recv_as(self._first)
         except Exception as error:
-            self._note_failure(
-                error, lambda converted: self._observations(converted, self.pool.replies())
-            )
+            self._note_failure(error, lambda views: self._first(views)[1:])
             raise
-        replies = self.pool.replies()
-        self._failed = ()
-        self.reset_infos[:] = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
-        return self._observations(converted, replies)
+        # no function call from here on: Python handles signals after each
+        infos, observations, failure = first
+        self._rows.latest = self._rows.upcoming
+        if failure is not None:
+            raise failure
+        self._failed, self.reset_infos[:] = (), infos
+        return observations
 
-    def _reset(self, resets: Sequence[dict[str, Any]]) -> Converted:
-        convert: Callable[[Any], Converted] = self._rows.convert
-        if len(resets) == 1:
-            return convert_batch(convert, self.pool.reset(**resets[0]))
-        for reset in resets:
-            self.pool.send_reset(**reset)
-        return self.pool.recv_as(convert)
+    def _first(self, views: Views) -> tuple[list[dict[str, Any]], Any, Exception | None]:
+        """Returns the infos and observations of a reset, or the exception of their conversion."""
+        try:
+            converted, replies = self._rows.convert(views), self.pool.replies()
+            infos = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
+            return infos, self._observations(converted, replies), None
+        except Exception as error:
+            return [], None, error
 
     def send(self, actions: Any) -> None:
         if self._is_tree:
@@ -115,21 +126,35 @@ class ProcessBackend:
 
     def receive(self) -> Step:
         try:
-            converted: Converted = self.pool.recv_as(self._rows.convert)
+            step, failure = self.pool.recv_as(self._result)
         except Exception as error:
             self._note_failure(error, self._result)
             raise
-        return self._result(converted)
+        # no function call from here on: Python handles signals after each
+        self._rows.latest = self._rows.upcoming
+        if step is None:
+            assert failure is not None
+            raise failure
+        self._failed = ()
+        return step
 
-    def _result(self, converted: Converted) -> Step:
-        """Returns a step's result, with the infos that environments sent with their rows."""
-        _, rewards, terminated, truncated, _ = converted
-        dones = terminated | truncated
-        replies = self.pool.replies()
-        infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
-        if replies or self._failed:
-            self._fill_infos(infos, converted, ids(dones), replies)
-        return self._observations(converted, replies), rewards, dones, infos
+    def _result(self, views: Views) -> tuple[Step | None, Exception | None]:
+        """Returns a step's result, infos included, or the exception of its conversion.
+
+        May be called again for the same batch: Ctrl-C may come before its result is stored.
+        """
+        try:
+            converted = self._rows.convert(views)
+            _, rewards, terminated, truncated, _ = converted
+            dones = terminated | truncated
+            replies = self.pool.replies()
+            infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
+            if replies or self._failed:
+                self._fill_infos(infos, converted, ids(dones), replies)
+            return (self._observations(converted, replies), rewards, dones, infos), None
+        except Exception as error:
+            # raised once the batch is taken, so that the next step is not refused
+            return None, error
 
     def _fill_infos(
         self,
@@ -139,11 +164,10 @@ class ProcessBackend:
         replies: Mapping[int, Reply],
     ) -> None:
         """Replaces default infos by those that the environments sent."""
-        failed, self._failed = self._failed, ()
-        for i in failed:
+        for i in self._failed:
             # for this one the step was a reset
             self.reset_infos[i] = replies.get(i, {}).get(INFO, {})
-        others = {*ended, *failed}
+        others = {*ended, *self._failed}
         for i, reply in replies.items():
             if INFO in reply and i not in others:
                 infos[i] = info = reply[INFO]
@@ -167,12 +191,17 @@ class ProcessBackend:
         """Returns the observations of all environments."""
         return self._rows.batch(replies) if self._rows.has_objects else converted[0]
 
-    def _note_failure(self, error: Exception, convert: Callable[[Converted], Any]) -> None:
+    def _note_failure(
+        self, error: Exception, convert: Callable[[Views], tuple[Any, Exception | None]]
+    ) -> None:
         """Remembers the environments that failed, and converts the exception's batch."""
         failure = error if isinstance(error, EnvError) else error.__cause__
         if isinstance(failure, EnvError) and failure.batch:
-            failure.batch = convert(convert_batch(self._rows.convert, failure.batch))
+            failure.batch, wrong = convert_batch(convert, failure.batch)
             self._failed = failure.env_ids
+            self._rows.latest = self._rows.upcoming
+            if wrong is not None:
+                raise wrong
 
     def close(self, timeout: float | None = None) -> None:
         self.pool.close(timeout=timeout)

@@ -237,9 +237,12 @@ class PoolVecEnv(TraceMethod, Uncopied, VecEnv):
         options = self._options
         # after set_options(dict), VecEnv's list holds the same dict n times
         is_one = all(each is options[0] for each in options) or not any(options)
+        # as VecEnv's own methods set them
+        no_seeds: list[int | None] = [None] * self.num_envs
+        no_options: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         observations = self._backend.reset(self._seeds, options[0] if is_one else list(options))
-        self._reset_seeds()
-        self._reset_options()
+        # no function call from here on: Ctrl-C would lose the seeds and what they have led to
+        self._seeds, self._options = no_seeds, no_options
         return observations
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:

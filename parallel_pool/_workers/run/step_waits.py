@@ -10,12 +10,18 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from parallel_pool._native import ffi, lib
 from parallel_pool._tracing.core_waits import cpu_of, wait_of
 from parallel_pool._workers.watch.wait_warnings import caller_stacklevel
 from parallel_pool.errors import SlowWorkerWarning
+
+if TYPE_CHECKING:
+    from parallel_pool._engine.views import Views
+
+    # of each worker, nanoseconds: for which it has run, and has waited for a core
+    Times = list[tuple[int, int]]
 
 T = TypeVar("T")
 
@@ -61,50 +67,57 @@ class StepWaits:
         return self._left < 0
 
     def watched(
-        self,
-        pids: Callable[[], Sequence[int | None]],
-        call: Callable[..., T],
-        *arguments: Any,
-    ) -> T:
-        """Returns the result of a call that waits for the workers.
+        self, pids: Callable[[], Sequence[int | None]], convert: Callable[[Views], T]
+    ) -> Callable[[Views], T]:
+        """Returns a `convert` for a call that begins now and waits for the workers.
+
+        It takes the sample first, as no exception loses a batch that is being converted.
 
         Args:
             pids: returns the process of each worker; None for one that has ended.
-            call, arguments: the call.
+            convert: as for `BasePool.step_as`.
 
         Warns:
-            SlowWorkerWarning: once, if the environments wait.
+            SlowWorkerWarning: once, if the environments wait; when the result is converted.
         """
         before, start = worker_times(pids()), time.perf_counter_ns()
-        result = call(*arguments)
-        wall, after = time.perf_counter_ns() - start, worker_times(pids())
+
+        def note_and_convert(views: Views) -> T:
+            self._note(before, time.perf_counter_ns() - start, worker_times(pids()))
+            return convert(views)
+
+        return note_and_convert
+
+    def _note(self, before: Times | None, wall: int, after: Times | None) -> None:
+        """Takes a sample: the workers' times before and after a call, and nanoseconds between."""
         if before is None or after is None or wall < SHORTEST:
             self._begin_pause()
-            return result
+            return
         busy = [sum(now) - sum(then) for now, then in zip(after, before, strict=True)]
         cpu = sum(now[0] - then[0] for now, then in zip(after, before, strict=True))
         self._samples.append(Sample(wall, max(busy), cpu))
-        if len(self._samples) == SAMPLES:
-            self._judge()
+        if len(self._samples) >= SAMPLES:
+            samples = self._samples.copy()
+            # before the warning, which may be an exception
             self._begin_pause()
-        return result
+            self._judge(samples)
 
     def _begin_pause(self) -> None:
         self._samples.clear()
         self._pause *= GROWTH
         self._left = self._pause
 
-    def _judge(self) -> None:
+    def _judge(self, samples: Sequence[Sample]) -> None:
         """Warns if environments wait in most samples."""
-        waiting = [
-            each for each in self._samples if each.wall - each.busiest > WAITING_SHARE * each.wall
-        ]
+        waiting = [each for each in samples if each.wall - each.busiest > WAITING_SHARE * each.wall]
         if len(waiting) < MIN_WAITING:
             return
         wall = median(each.wall for each in waiting)
         gain = self._gain(wall, median(each.cpu for each in waiting))
         if gain < MIN_GAIN:
             return
+        # once for a pool
+        self._left = sys.maxsize
         part = 1 - median(each.busiest / each.wall for each in waiting)
         warnings.warn(
             f"the environments wait for {part:.0%} of a step of {wall / 1e6:.3g} ms, for another"
@@ -115,8 +128,6 @@ class StepWaits:
             SlowWorkerWarning,
             stacklevel=caller_stacklevel(),
         )
-        # once for a pool
-        self._pause = sys.maxsize
 
     def _gain(self, wall: float, cpu: float) -> float:
         """Returns how many times as fast a call is if each environment has a worker."""
@@ -125,7 +136,7 @@ class StepWaits:
         return wall / max(wall / most, cpu / cores)
 
 
-def worker_times(pids: Sequence[int | None]) -> list[tuple[int, int]] | None:
+def worker_times(pids: Sequence[int | None]) -> Times | None:
     """Returns for how long each worker has run and has waited for a core; None if unknown."""
     found = []
     for pid in pids:
