@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from parallel_pool._apis.common.reset_mask import named_ids
+from parallel_pool._apis.common.mask_ids import named_ids
 from parallel_pool._apis.jax.calls import Calls, host_integers
 from parallel_pool._engine.sharing import share
 from parallel_pool._native import lib

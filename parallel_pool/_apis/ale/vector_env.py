@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from parallel_pool._apis.common import ale_ids, reset_mask
+from parallel_pool._apis.common import ale_ids, mask_ids
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._apis.torch.torch_method import TorchMethod
@@ -283,9 +283,9 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
 
     def _take_mask(self, options: dict[str, Any] | None) -> Array:
         """Returns the ids of the environments that a reset is for."""
-        if options is None or reset_mask.KEY not in options:
+        if options is None or mask_ids.KEY not in options:
             return np.arange(self.num_envs, dtype=np.int32)
-        return reset_mask.named_ids(options[reset_mask.KEY], self.num_envs)
+        return mask_ids.named_ids(options[mask_ids.KEY], self.num_envs)
 
     def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
         if self.pool.is_async and self.pool.in_flight:

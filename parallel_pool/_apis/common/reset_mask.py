@@ -1,4 +1,4 @@
-"""The reset mask: which environments a reset is for, as Gymnasium's vector environments take it."""
+"""The reset mask of Gymnasium's vector environments: which environments a reset is for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool._apis.common import mask_ids
 from parallel_pool._apis.common.vector_errors import NotResetError
 from parallel_pool._engine.arguments import a_type, quote
 from parallel_pool.errors import StateError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.named_batch import NamedBatch
     from parallel_pool._engine.pool import Pool
 
-KEY = "reset_mask"
+KEY = mask_ids.KEY
 
 
 def split(
@@ -75,25 +76,6 @@ def observe_others(pool: Pool, mask: Array | None) -> NamedBatch | None:
         if type(error) is not StateError:
             raise
         raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
-
-
-def named_ids(mask: Any, num_envs: int) -> Array:
-    """Returns the ids of the environments that a mask names, int32, which may be none.
-
-    For the APIs of EnvPool and ale-py, whose masks are not Gymnasium's: they check otherwise.
-
-    Raises:
-        TypeError: the mask is not an array of bools.
-        ValueError: it has a wrong shape.
-    """
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        kind = getattr(mask, "dtype", type(mask).__name__)
-        raise TypeError(f"reset_mask is of {kind}: give an array of bools")
-    if isinstance(mask, np.ma.MaskedArray):
-        raise TypeError(f"reset_mask is a masked array {mask}: give mask.filled(False)")
-    if mask.shape != (num_envs,):
-        raise ValueError(f"reset_mask has shape {mask.shape}: give ({num_envs},)")
-    return np.flatnonzero(mask).astype(np.int32)
 
 
 def _check(mask: Any, num_envs: int) -> None:

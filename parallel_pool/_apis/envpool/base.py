@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from parallel_pool._apis.common import reset_mask
+from parallel_pool._apis.common import mask_ids
 from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
 from parallel_pool._apis.envpool import actions
@@ -196,8 +196,8 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         if not isinstance(options, (Mapping, NoneType)):
             raise TypeError(f"options={quote(options)} is {a_type(options)}: give a dict")
         own = dict(options or {})
-        if reset_mask.KEY in own:
-            mask = own.pop(reset_mask.KEY)
+        if mask_ids.KEY in own:
+            mask = own.pop(mask_ids.KEY)
             if env_id is not None:
                 raise TypeError(
                     "env_id and options['reset_mask'] both name environments: give one of them"
@@ -216,7 +216,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
         return env_id, seeds_of_task(self.spec.definition, seed, ids.tolist()), own
 
     def _masked_ids(self, mask: Any) -> Array:
-        env_ids = reset_mask.named_ids(np.asanyarray(mask), self.pool.num_envs)
+        env_ids = mask_ids.named_ids(np.asanyarray(mask), self.pool.num_envs)
         if not len(env_ids):
             raise ValueError(f"reset_mask={mask} names no environment: give at least one True")
         return env_ids
