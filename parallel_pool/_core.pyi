@@ -95,6 +95,7 @@ class Lib:
     PP_ERR_FORKED: Final[int]
     PP_ERR_ABI: Final[int]
     PP_ERR_BROKEN: Final[int]
+    PP_ERR_TIMEOUT: Final[int]
     PP_BOOL: Final[int]
     PP_UINT8: Final[int]
     PP_INT32: Final[int]
@@ -258,6 +259,9 @@ class Lib:
     def pp_pool_recv(self, pool: CData, fresh: CData, timeout: int, error: CData, /) -> int: ...
     def pp_pool_recv_some(
         self, pool: CData, fresh: CData, min_rows: int, timeout: int, error: CData, /
+    ) -> int: ...
+    def pp_pool_explain_timeout(
+        self, pool: CData, min_rows: int, timeout: int, error: CData, /
     ) -> int: ...
     def pp_pool_step(
         self,

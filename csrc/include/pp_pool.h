@@ -337,6 +337,12 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
 int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
                           pp_error *error);
 
+/* Fills in the error of a receive whose time is up: how many environments are in flight, and which
+ * of them threads of this process are stepping. min_rows: of pp_pool_recv_some, 0 for pp_pool_recv;
+ * timeout: of the whole wait. Returns PP_ERR_TIMEOUT. */
+int pp_pool_explain_timeout(const pp_pool *pool, int32_t min_rows, int64_t timeout,
+                            pp_error *error);
+
 /* Sends and receives in one call, in which the caller's thread steps environments too. Arguments as
  * in pp_pool_send and results as in pp_pool_recv; after 0 go on with pp_pool_recv. Returns
  * PP_ERR_STATE as well if results of earlier sends are pending (ordered), or if too few
