@@ -15,9 +15,9 @@
 int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error);
 
 /* Ends that: calls of programs are refused from now on. Waits for a call that has begun, which ends
- * soon if the pool is closed and no environment hangs. Returns PP_OK if there is no such call or
- * number (any more), or PP_AGAIN if the call still runs after timeout nanoseconds (< 0: no limit).
- * That call uses the pool and its batches until it ends. */
+ * soon if the pool is closed, unless an environment hangs in the call's own thread. Returns PP_OK
+ * if there is no such call or number (any more), or PP_AGAIN if the call still runs after timeout
+ * nanoseconds (< 0: no limit). That call uses the pool and its batches until it ends. */
 int pp_xla_unshare(int32_t number, int64_t timeout);
 
 /* Called when the process ends, by the thread that ends it, before pools are closed. From then on
@@ -53,6 +53,13 @@ void *pp_xla_send(void *frame);
 void *pp_xla_reset(void *frame);
 void *pp_xla_recv(void *frame);
 void *pp_xla_step(void *frame);
+
+/* Calls that wait for environments (recv, step, start, advance) do so for the attribute timeout at
+ * most, in nanoseconds; without it, or if it is negative, there is no limit. Then they fail with
+ * DEADLINE_EXCEEDED and the text of pp_pool_explain_timeout, and do not count. What a step has sent
+ * stays in flight: the next receive, in a program or outside, returns it. What start and advance
+ * have begun is dropped by the next of these calls, which first waits for it. With a limit no call
+ * steps environments in its own thread, which it could not leave. */
 
 /* Ordered pools: the current observations of all environments, none of which is in flight. Further
  * results are columns of fields, as of recv, but in their own dtype. */

@@ -36,6 +36,7 @@ enum pp_xla_dtype {
 /* codes of errors, which decide the name that JAX shows */
 enum pp_xla_code {
   PP_XLA_INVALID_ARGUMENT = 3,
+  PP_XLA_DEADLINE_EXCEEDED = 4,
   PP_XLA_RESOURCE_EXHAUSTED = 8,
   PP_XLA_FAILED_PRECONDITION = 9,
   PP_XLA_ABORTED = 10,

@@ -120,11 +120,11 @@ static pp_xla_array make_array(reader *r) {
 }
 
 static pp_xla_attrs make_attributes(reader *r, attributes *all) {
-  static const char *const names[] = {
-      "has_ids", "has_seeds", "has_signed_seeds", "columns", "other", "pools", "number"};
+  static const char *const names[] = {"has_ids", "has_seeds", "has_signed_seeds", "columns",
+                                      "other",   "pools",     "number",           "timeout"};
   const int64_t size = take_below(r, MOST_ATTRS + 1);
   for (int64_t i = 0; i < size; i++) {
-    const char *name = names[take_below(r, 7)];
+    const char *name = names[take_below(r, 8)];
     const bool is_array = (strcmp(name, "columns") == 0) != (take(r) > 0xe0);
     all->text[i] = (pp_xla_text){name, strlen(name)};
     all->names[i] = &all->text[i];

@@ -71,7 +71,10 @@ CONSTANTS = {
     },
     **{
         f"PP_XLA_{name}": f"XLA_FFI_Error_Code_{name}"
-        for name in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED")
+        for name in (
+            *("INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),
+            *("ABORTED", "UNIMPLEMENTED"),
+        )
     },
 }
 
