@@ -79,7 +79,21 @@ void *pp_xla_observe(void *frame);
 void *pp_xla_start(void *frame);
 void *pp_xla_advance(void *frame);
 
-/* Refuses calls on other devices than the CPU. */
-void *pp_xla_refuse(void *frame);
+/* The same calls for programs on CUDA, whose operands are on a GPU. Each copies its arguments to
+ * the host and waits for them, with all that the program's stream does before. Then the
+ * attribute timeout begins. It makes the call, in this thread, and queues the copies of its results
+ * on that stream. Errors are those of the calls above, or CUDA's: then either no environment was
+ * called, or the handle that was given is old. */
+void *pp_xla_cuda_send(void *frame);
+void *pp_xla_cuda_reset(void *frame);
+void *pp_xla_cuda_recv(void *frame);
+void *pp_xla_cuda_step(void *frame);
+void *pp_xla_cuda_observe(void *frame);
+void *pp_xla_cuda_start(void *frame);
+void *pp_xla_cuda_advance(void *frame);
+
+/* Loads CUDA's driver from a file; without this, the first call above loads libcuda.so.1. Returns
+ * PP_ERR_SYSTEM if it can't be loaded, or PP_ERR_STATE if one is loaded already. */
+int pp_xla_cuda_driver(const char *path, pp_error *error);
 
 #endif

@@ -42,6 +42,7 @@ static int code_of(int32_t status) {
     case PP_ERR_MEMORY: return PP_XLA_RESOURCE_EXHAUSTED;
     case PP_ERR_ENV: return PP_XLA_ABORTED;
     case PP_ERR_TIMEOUT: return PP_XLA_DEADLINE_EXCEEDED;
+    case PP_ERR_SYSTEM: return PP_XLA_INTERNAL;
     default: return PP_XLA_FAILED_PRECONDITION;
   }
 }

@@ -305,12 +305,3 @@ void *pp_xla_observe(void *frame) {
   static const operation what = {.has_columns = true, .finish = observe};
   return run(frame, &what);
 }
-
-void *pp_xla_refuse(void *frame) {
-  if (pp_xla_has_no_work(frame)) return NULL;
-  return pp_xla_fail(
-      frame,
-      "parallel_pool's functions run on the CPU: jit with jax.default_device(jax.devices"
-      "(\"cpu\")[0]), or call step() from jax.experimental.io_callback",
-      PP_XLA_UNIMPLEMENTED);
-}

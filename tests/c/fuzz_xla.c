@@ -4,6 +4,7 @@
 #define CHECK_NO_MAIN
 #include "fuzz.h"
 #include "include/pp_xla.h"
+#include "late_driver.h"
 #include "pool_tests.h"
 #include "xla/abi.h"
 
@@ -198,6 +199,18 @@ static void put_handle(pp_xla_list *arguments, buffers *all) {
   ((uint32_t *)handle->data)[1] = pp_xla_calls(number);
 }
 
+/* A step whose operands are on a GPU. */
+static void *step_on_cuda(void *frame) {
+  static late_stream stream;
+  void *failure;
+  pp_cuda_driver_use(&late_driver);
+  late_program_stream = &stream;
+  failure = late_call(pp_xla_cuda_step, frame);
+  late_finish(&stream);
+  CHECK_EQ(atomic_load(&late_faults), 0);
+  return failure;
+}
+
 /* Whether a call would wait for rows that nobody has sent. */
 static bool may_wait(void *(*call)(void *)) {
   return call == pp_xla_recv && pp_pool_in_flight(ours.pool) < NUM_ENVS;
@@ -205,7 +218,7 @@ static bool may_wait(void *(*call)(void *)) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static void *(*const calls[])(void *) = {pp_xla_send,  pp_xla_reset,   pp_xla_recv,
-                                           pp_xla_step,  pp_xla_observe, pp_xla_refuse,
+                                           pp_xla_step,  pp_xla_observe, step_on_cuda,
                                            pp_xla_start, pp_xla_advance};
   reader r = {data, size};
   buffers arguments, results;

@@ -233,7 +233,7 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
     def xla(
         self, *, timeout: float | None = None
     ) -> tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-        """Returns EnvPool's functions for jitted JAX programs, which run on the CPU.
+        """Returns EnvPool's functions for jitted JAX programs, on the CPU or on CUDA.
 
         `parallel_pool.compat.jax.xla(env)` returns these and functions that reset.
 

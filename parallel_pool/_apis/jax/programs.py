@@ -65,9 +65,10 @@ class Functions(NamedTuple):
 def xla(envs: Any, *, timeout: float | None = None) -> Functions:
     """Returns functions with which jitted programs step environments; of EnvPool's form.
 
-    They can be used in `jax.jit`, `jax.lax.scan` and `jax.lax.while_loop`, on the CPU. The bits are
-    those of the same calls in Python. Python's own methods go on working between programs. While a
-    program runs, they raise `BusyError`.
+    They can be used in `jax.jit`, `jax.lax.scan` and `jax.lax.while_loop`, on the CPU and on GPUs
+    of CUDA's; the environments run on the CPU. The bits are those of the same calls in Python.
+    Python's own methods go on working between programs. While a program runs, they raise
+    `BusyError`.
 
     Results have the form that the environments have in Python: of a `Pool` a `NamedBatch`; of a
     `PoolVectorEnv` (observations, rewards, terminations, truncations, infos), where infos have
