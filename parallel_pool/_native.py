@@ -23,6 +23,7 @@ EXCEPTIONS: dict[int, type[Exception]] = {
     lib.PP_ERR_FORKED: errors.ForkedError,
     lib.PP_ERR_ABI: ValueError,
     lib.PP_ERR_BROKEN: errors.BrokenPoolError,
+    lib.PP_ERR_TIMEOUT: errors.PoolTimeoutError,
 }
 
 

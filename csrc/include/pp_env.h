@@ -39,7 +39,8 @@ enum pp_status {
   PP_ERR_CLOSED = -7,   /* the pool is closed */
   PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
   PP_ERR_ABI = -9,      /* the definition was compiled for another ABI */
-  PP_ERR_BROKEN = -10   /* the pool can't go on: close it and make a new one */
+  PP_ERR_BROKEN = -10,  /* the pool can't go on: close it and make a new one */
+  PP_ERR_TIMEOUT = -11  /* time is up; nothing is lost */
 };
 
 enum pp_dtype {

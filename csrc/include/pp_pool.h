@@ -337,6 +337,12 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
 int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
                           pp_error *error);
 
+/* Fills in the error of a receive whose time is up: how many environments are in flight, and which
+ * of them threads of this process are stepping. min_rows: of pp_pool_recv_some, 0 for pp_pool_recv;
+ * timeout: of the whole wait. Returns PP_ERR_TIMEOUT. */
+int pp_pool_explain_timeout(const pp_pool *pool, int32_t min_rows, int64_t timeout,
+                            pp_error *error);
+
 /* Sends and receives in one call, in which the caller's thread steps environments too. Arguments as
  * in pp_pool_send and results as in pp_pool_recv; after 0 go on with pp_pool_recv. Returns
  * PP_ERR_STATE as well if results of earlier sends are pending (ordered), or if too few
@@ -410,9 +416,15 @@ int64_t pp_pool_open_visits(pp_pool *pool, pp_error *error);
 /* Sets what the environments of the next step, or of the next reset if from is null, bring: that
  * must name environments 0 to count-1, and the pool must be PP_SAME_STEP. An environment whose
  * state is refused or does not fit fails (PP_ERR_ENV of the receive). The memory must stay as it is
- * until the batch is received. Returns PP_ERR_ARGUMENT, or PP_ERR_STATE if the pool is not visited
- * or environments are in flight. */
+ * until the batch is received, or until pp_pool_leave_visit. Returns PP_ERR_ARGUMENT, or
+ * PP_ERR_STATE if the pool is not visited or environments are in flight. */
 int pp_pool_visit(pp_pool *pool, const pp_visit *visit, pp_error *error);
+
+/* Ends a visit whose batch the caller does not wait for: from now on no thread touches the memory
+ * of the visit, which may be freed. It waits for threads that copy states, and for no step. The
+ * environments that have not given their states away fail, and the batch must be received before
+ * the next visit. Does nothing to a pool that is not visited. */
+void pp_pool_leave_visit(pp_pool *pool);
 
 /* Writes the checksum of a snapshot whose bytes were changed, so that set_state looks at the rest;
  * for tests. Bytes too few for a snapshot stay as they are. */

@@ -15,9 +15,9 @@
 int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error);
 
 /* Ends that: calls of programs are refused from now on. Waits for a call that has begun, which ends
- * soon if the pool is closed and no environment hangs. Returns PP_OK if there is no such call or
- * number (any more), or PP_AGAIN if the call still runs after timeout nanoseconds (< 0: no limit).
- * That call uses the pool and its batches until it ends. */
+ * soon if the pool is closed, unless an environment hangs in the call's own thread. Returns PP_OK
+ * if there is no such call or number (any more), or PP_AGAIN if the call still runs after timeout
+ * nanoseconds (< 0: no limit). That call uses the pool and its batches until it ends. */
 int pp_xla_unshare(int32_t number, int64_t timeout);
 
 /* Called when the process ends, by the thread that ends it, before pools are closed. From then on
@@ -54,6 +54,13 @@ void *pp_xla_reset(void *frame);
 void *pp_xla_recv(void *frame);
 void *pp_xla_step(void *frame);
 
+/* Calls that wait for environments (recv, step, start, advance) do so for the attribute timeout at
+ * most, in nanoseconds; without it, or if it is negative, there is no limit. Then they fail with
+ * DEADLINE_EXCEEDED and the text of pp_pool_explain_timeout, and do not count. What a step has sent
+ * stays in flight: the next receive, in a program or outside, returns it. What start and advance
+ * have begun is dropped by the next of these calls, which first waits for it. With a limit no call
+ * steps environments in its own thread, which it could not leave. */
+
 /* Ordered pools: the current observations of all environments, none of which is in flight. Further
  * results are columns of fields, as of recv, but in their own dtype. */
 void *pp_xla_observe(void *frame);
@@ -72,7 +79,21 @@ void *pp_xla_observe(void *frame);
 void *pp_xla_start(void *frame);
 void *pp_xla_advance(void *frame);
 
-/* Refuses calls on other devices than the CPU. */
-void *pp_xla_refuse(void *frame);
+/* The same calls for programs on CUDA, whose operands are on a GPU. Each copies its arguments to
+ * the host and waits for them, with all that the program's stream does before. Then the
+ * attribute timeout begins. It makes the call, in this thread, and queues the copies of its results
+ * on that stream. Errors are those of the calls above, or CUDA's: then either no environment was
+ * called, or the handle that was given is old. */
+void *pp_xla_cuda_send(void *frame);
+void *pp_xla_cuda_reset(void *frame);
+void *pp_xla_cuda_recv(void *frame);
+void *pp_xla_cuda_step(void *frame);
+void *pp_xla_cuda_observe(void *frame);
+void *pp_xla_cuda_start(void *frame);
+void *pp_xla_cuda_advance(void *frame);
+
+/* Loads CUDA's driver from a file; without this, the first call above loads libcuda.so.1. Returns
+ * PP_ERR_SYSTEM if it can't be loaded, or PP_ERR_STATE if one is loaded already. */
+int pp_xla_cuda_driver(const char *path, pp_error *error);
 
 #endif

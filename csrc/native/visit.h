@@ -4,14 +4,29 @@
 #ifndef PP_NATIVE_VISIT_H
 #define PP_NATIVE_VISIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "natives.h"
 
 /* The present visit is written by the thread that sends, while no environment is in flight; an
- * entry of stages, sums and scratch belongs to whoever has the environment. */
+ * entry of stages, sums, copies and scratch belongs to whoever has the environment.
+ *
+ * The memory of a visit is the caller's, who may leave before the threads have ended it: then they
+ * must not touch it any more. So a thread that is about to touch it sets touched of its first
+ * environment and then looks at is_left, and the caller sets is_left and then waits until nothing
+ * is touched. Each writes one and then reads the other, which only sequential consistency keeps in
+ * order: either the thread sees that the caller has left, or the caller sees that it must wait. */
 typedef struct pp_visits {
   pp_visit visit;
+  /* Set by the caller when it leaves, sequentially consistent; cleared with the next visit,
+   * relaxed, as no thread has an environment then, and the queue that gives it one publishes this
+   * too. */
+  _Atomic bool is_left;
+  /* Of each environment. Set by the thread that has it, sequentially consistent; cleared with
+   * release, so that the caller, who reads it with acquire at least, frees or reads the memory
+   * after the thread's last access. */
+  _Atomic bool *touched;
   uint64_t identity; /* of all snapshots */
   char *fresh;       /* a snapshot of an environment that was just made: resets begin with it */
   int64_t fresh_size;
@@ -19,6 +34,11 @@ typedef struct pp_visits {
   uint64_t *sums;  /* checksum of the snapshot in whose state each environment is, 0: of none */
   char *scratch;   /* of each environment, for pp_snapshot_restore */
   size_t stride;   /* of scratch */
+  /* Of each environment, for its state: its save and load callbacks may take any time (they repeat
+   * an episode), in which nothing of the caller's may be touched. Null if it has none, or before
+   * the first visit. */
+  char *copies;
+  int64_t copy_size; /* room of a copy */
 } pp_visits;
 
 void pp_visits_free(pp_visits *visits);

@@ -37,6 +37,7 @@ const char *pp_status_name(int32_t status) {
     case PP_ERR_FORKED: return "PP_ERR_FORKED";
     case PP_ERR_ABI: return "PP_ERR_ABI";
     case PP_ERR_BROKEN: return "PP_ERR_BROKEN";
+    case PP_ERR_TIMEOUT: return "PP_ERR_TIMEOUT";
     default: return "unknown status";
   }
 }

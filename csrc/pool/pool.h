@@ -106,6 +106,10 @@ int pp_pool_check(const pp_pool *pool, pp_error *error);
 /* Returns PP_ERR_ARGUMENT if this memory can't be a block of the pool. */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);
 
+/* Ordered: returns PP_ERR_STATE if a step would not return the rows of its own send, as results of
+ * an earlier one are pending. */
+int pp_pool_check_pending(const pp_pool *pool, pp_error *error);
+
 /* Validates a send, stores its actions and marks its environments as in flight; the caller then
  * queues or steps them. Returns the place of the first row (0 if unordered), or a negative status
  * if nothing was accepted. */

@@ -1,6 +1,7 @@
 /* Receive: waits for a batch, or for some of its rows, stepping environments meanwhile, and takes
  * it out of the ring. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -184,6 +185,37 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
   return result_of(pool, rows, failed, error);
 }
 
+/* --------------------------------------------------------------------------- time that is up -- */
+
+/* Writes which environments threads are stepping, with the words before them; nothing if none. */
+static void name_stepped(const pp_pool *pool, char *text, size_t room) {
+  enum { MOST = 4 };
+  int32_t first[MOST], counts[MOST], found = pp_pool_stepping(pool, first, counts, MOST);
+  size_t at = 0;
+  text[0] = '\0';
+  for (int32_t i = 0; i < found && at < room; i++) {
+    int32_t last = first[i] + counts[i] - 1;
+    const char *before = i ? " and" : ", now in a step or reset of";
+    int length = counts[i] == 1 ? snprintf(text + at, room - at, "%s environment %d", before, last)
+                                : snprintf(text + at, room - at, "%s environments %d to %d", before,
+                                           first[i], last);
+    at += (size_t)length;
+  }
+}
+
+int pp_pool_explain_timeout(const pp_pool *pool, int32_t min_rows, int64_t timeout,
+                            pp_error *error) {
+  char missing[64], stepped[160];
+  name_stepped(pool, stepped, sizeof(stepped));
+  if (min_rows) {
+    snprintf(missing, sizeof(missing), "fewer than min_rows=%d rows", min_rows);
+  } else {
+    snprintf(missing, sizeof(missing), "no batch of %d", pool->ring.batch_size);
+  }
+  return pp_error_set(error, PP_ERR_TIMEOUT, "%s within %.9g s: %d environments are in flight%s",
+                      missing, (double)timeout / 1e9, pp_pool_count(pool), stepped);
+}
+
 /* ----------------------------------------------------------------------------------- calls -- */
 
 /* makes this thread the only one that receives */
@@ -356,23 +388,26 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
   return status;
 }
 
+int pp_pool_check_pending(const pp_pool *pool, pp_error *error) {
+  int32_t in_flight = pp_pool_count(pool);
+  if (!pool->ring.is_ordered || !in_flight) return PP_OK;
+  return pp_error_set(error, PP_ERR_STATE,
+                      "results of an earlier call are pending (%d environments): receive them "
+                      "first",
+                      in_flight);
+}
+
 /* Ordered: a step must return the rows of its own send, so nothing else may be in flight.
  * Unordered: enough environments must be in flight for a batch. */
 static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error) {
   int32_t in_flight = pp_pool_count(pool);
-  if (pool->ring.is_ordered && in_flight) {
-    return pp_error_set(error, PP_ERR_STATE,
-                        "results of an earlier call are pending (%d environments): receive them "
-                        "first",
-                        in_flight);
-  }
   if (!pool->ring.is_ordered && count < needed(pool) - in_flight) {
     return pp_error_set(error, PP_ERR_STATE,
                         "a step of %d environments with %d in flight gives no batch of %d: send "
                         "instead, or step more",
                         count, in_flight, needed(pool));
   }
-  return PP_OK;
+  return pp_pool_check_pending(pool, error);
 }
 
 /* drops the payloads of a step that is refused before its arguments are checked */

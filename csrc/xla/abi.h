@@ -36,10 +36,11 @@ enum pp_xla_dtype {
 /* codes of errors, which decide the name that JAX shows */
 enum pp_xla_code {
   PP_XLA_INVALID_ARGUMENT = 3,
+  PP_XLA_DEADLINE_EXCEEDED = 4,
   PP_XLA_RESOURCE_EXHAUSTED = 8,
   PP_XLA_FAILED_PRECONDITION = 9,
   PP_XLA_ABORTED = 10,
-  PP_XLA_UNIMPLEMENTED = 12
+  PP_XLA_INTERNAL = 13
 };
 
 typedef struct pp_xla_extension {
@@ -117,13 +118,23 @@ typedef struct pp_xla_error_args {
   int code;
 } pp_xla_error_args;
 
-/* the beginning of XLA's table of functions */
+typedef struct pp_xla_stream_args {
+  size_t struct_size;
+  pp_xla_extension *extensions;
+  void *context;
+  void *stream; /* written by XLA */
+} pp_xla_stream_args;
+
+/* The beginning of XLA's table of functions. Both return an error: the first what it has made, the
+ * second null if there is none. */
 typedef struct pp_xla_api {
   size_t struct_size;
   pp_xla_extension *extensions;
   pp_xla_version version;
   const void *internal;
   void *(*create_error)(pp_xla_error_args *args);
+  void *others[3];
+  void *(*get_stream)(pp_xla_stream_args *args);
 } pp_xla_api;
 
 typedef struct pp_xla_frame {

@@ -41,6 +41,8 @@ static int code_of(int32_t status) {
     case PP_ERR_TYPE: return PP_XLA_INVALID_ARGUMENT;
     case PP_ERR_MEMORY: return PP_XLA_RESOURCE_EXHAUSTED;
     case PP_ERR_ENV: return PP_XLA_ABORTED;
+    case PP_ERR_TIMEOUT: return PP_XLA_DEADLINE_EXCEEDED;
+    case PP_ERR_SYSTEM: return PP_XLA_INTERNAL;
     default: return PP_XLA_FAILED_PRECONDITION;
   }
 }
@@ -80,6 +82,10 @@ static const void *find_attribute(const pp_xla_attrs *attrs, const char *name, i
 int64_t pp_xla_number(const pp_xla_frame *frame, const char *name, int64_t missing) {
   const pp_xla_scalar *found = find_attribute(&frame->attributes, name, PP_XLA_ATTR_SCALAR);
   return found && found->dtype == PP_XLA_S64 ? *(const int64_t *)found->value : missing;
+}
+
+pp_limit pp_xla_limit(const pp_xla_frame *frame) {
+  return pp_limit_start(pp_xla_number(frame, "timeout", -1));
 }
 
 static bool has_flag(const pp_call *it, const char *name) {
@@ -291,6 +297,20 @@ int pp_call_check_columns(pp_call *it, int64_t first, int64_t rows) {
     }
   }
   return PP_OK;
+}
+
+int32_t pp_call_receive(pp_call *it, int32_t status, char *oldest) {
+  void *given = it->share->spare;
+  // returns 0 about every 50 ms
+  while (status == 0) {
+    int64_t left = pp_limit_left(&it->limit);
+    status = pp_pool_recv(it->pool, given, left, it->error);
+    if (status == 0 && left == 0) {
+      status = pp_pool_explain_timeout(it->pool, 0, it->limit.timeout, it->error);
+    }
+  }
+  if (status > 0 || status == PP_ERR_ENV) it->share->spare = oldest;
+  return status;
 }
 
 static int narrow_integers(int32_t *to, const int64_t *from, int64_t count, const pp_column *column,

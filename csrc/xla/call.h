@@ -3,11 +3,13 @@
 #define PP_XLA_CALL_H
 
 #include "abi.h"
+#include "limit.h"
 #include "pool/pool.h"
 #include "shared_pool.h"
 
 typedef struct pp_call {
   const pp_xla_frame *frame;
+  pp_limit limit;
   pp_shared_pool *share;
   pp_pool *pool;
   int32_t number;
@@ -38,6 +40,9 @@ void *pp_xla_fail(const pp_xla_frame *frame, const char *message, int code);
 /* Returns an attribute of one integer; missing if there is none. */
 int64_t pp_xla_number(const pp_xla_frame *frame, const char *name, int64_t missing);
 
+/* Returns the time limit of a call that begins now: the attribute timeout, in nanoseconds. */
+pp_limit pp_xla_limit(const pp_xla_frame *frame);
+
 /* Fills in the error of arguments or results that are not what the pool takes. */
 int pp_call_wrong(const pp_call *it, const char *what);
 
@@ -65,6 +70,11 @@ int pp_call_seeds(pp_call *it, const uint32_t **words, const int32_t **sizes);
 /* Checks that all results from an index on are columns with so many rows. Before the pool is
  * called, so that nothing has changed if they do not fit. */
 int pp_call_check_columns(pp_call *it, int64_t first, int64_t rows);
+
+/* Receives until there is a batch or an error, and keeps its memory as the next spare one. status:
+ * of the receive or step that began this, 0 if none did; oldest: the memory of the batch. Returns
+ * what pp_pool_recv returns, or PP_ERR_TIMEOUT. */
+int32_t pp_call_receive(pp_call *it, int32_t status, char *oldest);
 
 /* Copies the first rows of a received batch into the results, from row `at` on. */
 int pp_call_copy(const pp_call *it, const char *batch, int64_t at, int64_t rows);

@@ -54,26 +54,31 @@ static bool is_worth_sending(const pp_pool *pool, int32_t count) {
   return pool->ring.is_ordered && !pp_pool_in_flight(pool) && !pool->ops.is_inline(pool, count);
 }
 
+/* Returns whether the thread of a step may step environments itself: it could not leave them when
+ * the time is up. */
+static bool may_step(const pp_call *it, bool is_alone) {
+  if (it->limit.timeout >= 0) return false;
+  return is_alone || !is_worth_sending(it->pool, (int32_t)it->count);
+}
+
 static int start_step(pp_call *it, bool is_alone) {
   int status = read_actions(it);
-  if (status < 0 || is_alone || !is_worth_sending(it->pool, (int32_t)it->count)) return status;
-  status = send(it);
+  if (status < 0 || may_step(it, is_alone)) return status;
+  status = pp_pool_check(it->pool, it->error);
+  if (status >= 0) status = pp_pool_check_pending(it->pool, it->error);
+  if (status >= 0) status = send(it);
   it->is_sent = status >= 0;
   return status;
 }
 
 /* finishes a receive that began with this status; oldest: the memory that it fills */
 static int finish_receive(pp_call *it, int32_t status, char *oldest) {
-  void *given = it->share->spare;
-  // returns 0 about every 50 ms
-  while (status == 0) status = pp_pool_recv(it->pool, given, -1, it->error);
-  if (status > 0 || status == PP_ERR_ENV) it->share->spare = oldest;
+  status = pp_call_receive(it, status, oldest);
   return status > 0 ? pp_call_copy(it, oldest, 0, it->pool->ring.batch_size) : status;
 }
 
 static int receive(pp_call *it) {
-  char *oldest = pp_ring_held(&it->pool->ring, 0);
-  return finish_receive(it, pp_pool_recv(it->pool, it->share->spare, -1, it->error), oldest);
+  return finish_receive(it, 0, pp_ring_held(&it->pool->ring, 0));
 }
 
 static int finish_recv(pp_call *it) {
@@ -188,10 +193,11 @@ static int divide(const pp_xla_list *list, int64_t i, int64_t count, pp_xla_buff
   return PP_OK;
 }
 
-static int make_part(const pp_xla_frame *frame, int64_t i, int64_t count, part *one) {
+static int make_part(const pp_call *whole, int64_t i, int64_t count, part *one) {
+  const pp_xla_frame *frame = whole->frame;
   const pp_xla_list *arguments = &frame->arguments, *results = &frame->results;
   one->frame = *frame;
-  one->call = (pp_call){.frame = &one->frame, .error = &one->error};
+  one->call = (pp_call){.frame = &one->frame, .limit = whole->limit, .error = &one->error};
   one->frame.arguments.items = one->items;
   one->frame.results.items = one->items + arguments->size;
   if (divide(arguments, i, count, one->buffers, one->items) < 0) return PP_ERR_ARGUMENT;
@@ -210,28 +216,25 @@ static int explain(const part *parts, int64_t count, pp_error *error) {
   return PP_OK;
 }
 
-static int call_parts(const pp_xla_frame *frame, const operation *what, part *parts, int64_t count,
-                      pp_error *error) {
+static int call_parts(const pp_call *whole, const operation *what, part *parts, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
-    if (make_part(frame, i, count, &parts[i]) >= 0) continue;
-    return pp_call_wrong(&(pp_call){.error = error}, "an operand");
+    if (make_part(whole, i, count, &parts[i]) < 0) return pp_call_wrong(whole, "an operand");
   }
   // a pool that fails keeps no other from its call: which were called depends on no order
   for (int64_t i = 0; i < count; i++) begin(&parts[i].call, what, false);
   for (int64_t i = 0; i < count; i++) end(&parts[i].call, what);
-  return explain(parts, count, error);
+  return explain(parts, count, whole->error);
 }
 
-static int run_several(const pp_xla_frame *frame, const operation *what, int64_t count,
-                       pp_error *error) {
-  const pp_xla_buffer *handles = pp_call_next(&(pp_call){.frame = frame});
-  size_t each = (size_t)(frame->arguments.size + frame->results.size);
+static int run_several(pp_call *whole, const operation *what, int64_t count) {
+  const pp_xla_buffer *handles = pp_call_next(whole);
+  size_t each = (size_t)(whole->frame->arguments.size + whole->frame->results.size);
   pp_xla_buffer *buffers;
   void **items;
   part *parts;
   int status = PP_ERR_MEMORY;
   if (!handles || handles->rank != 2 || handles->dims[0] != count) {
-    return pp_call_wrong(&(pp_call){.error = error}, "handle");
+    return pp_call_wrong(whole, "handle");
   }
   parts = calloc((size_t)count, sizeof(*parts));
   buffers = calloc((size_t)count * each, sizeof(*buffers));
@@ -241,7 +244,7 @@ static int run_several(const pp_xla_frame *frame, const operation *what, int64_t
       parts[i].buffers = buffers + i * each;
       parts[i].items = items + i * each;
     }
-    status = call_parts(frame, what, parts, count, error);
+    status = call_parts(whole, what, parts, count);
   }
   free(parts);
   free(buffers);
@@ -252,25 +255,26 @@ static int run_several(const pp_xla_frame *frame, const operation *what, int64_t
 /* ----------------------------------------------------------------------------------- handlers --
  */
 
-static int run_one(const pp_xla_frame *frame, const operation *what, pp_error *error) {
-  pp_call it = {.frame = frame, .error = error};
-  begin(&it, what, true);
-  end(&it, what);
-  return it.status;
+static int run_one(pp_call *it, const operation *what) {
+  begin(it, what, true);
+  end(it, what);
+  return it->status;
 }
 
 static void *run(const pp_xla_frame *frame, const operation *what) {
   pp_error error = {.text = ""};
+  pp_call it = {.frame = frame, .error = &error};
   pp_float_mode mode;
   int64_t pools;
   int status;
 
   if (pp_xla_has_no_work(frame)) return NULL;
   pp_shared_park();
+  it.limit = pp_xla_limit(frame);
   pools = pp_xla_number(frame, "pools", 0);
   // XLA's threads flush denormal numbers to zero, and this one may step environments
   mode = pp_float_mode_reset();
-  status = pools > 0 ? run_several(frame, what, pools, &error) : run_one(frame, what, &error);
+  status = pools > 0 ? run_several(&it, what, pools) : run_one(&it, what);
   pp_float_mode_restore(mode);
   pp_shared_park();
   return pp_xla_answer(frame, status, &error);
@@ -300,13 +304,4 @@ void *pp_xla_step(void *frame) {
 void *pp_xla_observe(void *frame) {
   static const operation what = {.has_columns = true, .finish = observe};
   return run(frame, &what);
-}
-
-void *pp_xla_refuse(void *frame) {
-  if (pp_xla_has_no_work(frame)) return NULL;
-  return pp_xla_fail(
-      frame,
-      "parallel_pool's functions run on the CPU: jit with jax.default_device(jax.devices"
-      "(\"cpu\")[0]), or call step() from jax.experimental.io_callback",
-      PP_XLA_UNIMPLEMENTED);
 }

@@ -9,18 +9,21 @@
 #include "pool/gate.h"
 #include "pool/pool.h"
 
-/* guards all that follows, and the members of shares, but spare while the share is used or taken */
+/* guards all that follows, and the members of shares, but spare and is_late while the share is used
+ * or taken */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* where threads wait for a call to end; what they wait for is read and written under the lock */
 static pp_gate ended;
 static pp_shared_pool *shares;
 static int32_t last_number;
+static int32_t last_inherited; /* numbers up to this one are of the parent process's pools */
 
 /* in a forked child, whose pools are its parent's: a thread of the parent may have held the lock */
 static void forget(void) {
   pthread_mutex_init(&lock, NULL);
   pp_gate_init(&ended, false);
   shares = NULL;
+  last_inherited = last_number;
 }
 
 static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
@@ -135,15 +138,24 @@ void pp_xla_leave(int32_t number) {
   pthread_mutex_unlock(&lock);
 }
 
-static int refuse_missing(pp_error *error) {
-  return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "the pool of this call is closed or dropped, or belongs to another process: "
-                      "make a new one, and take its functions");
+static int refuse_missing_locked(int32_t number, pp_error *error) {
+  if (number < 1 || number > last_number) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "this handle is of no pool of this process: give the one from xla(), or "
+                        "that the call before returned");
+  }
+  if (number <= last_inherited) {
+    return pp_error_set(error, PP_ERR_FORKED,
+                        "this pool belongs to the parent process: make a new one after fork, and "
+                        "take its functions");
+  }
+  return pp_error_set(error, PP_ERR_CLOSED,
+                      "the pool is closed, or was dropped, which closes it: make a new one, and "
+                      "take its functions");
 }
 
 static int check_locked(const pp_shared_pool *share, uint32_t calls, bool receives,
                         pp_error *error) {
-  if (!share) return refuse_missing(error);
   if (share->is_used || (receives && share->is_taken)) {
     return pp_error_set(error, PP_ERR_STATE,
                         "another call is using this pool: give each call the handle that the one "
@@ -163,7 +175,7 @@ int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_poo
   int status;
   pthread_mutex_lock(&lock);
   *out = find_open_locked(number);
-  status = check_locked(*out, calls, receives, error);
+  status = *out ? check_locked(*out, calls, receives, error) : refuse_missing_locked(number, error);
   if (status >= 0) (*out)->is_used = true;
   pthread_mutex_unlock(&lock);
   return status;
@@ -176,7 +188,7 @@ static int try_to_use(int32_t number, pp_shared_pool **out, pp_error *error) {
   pthread_mutex_lock(&lock);
   share = find_open_locked(number);
   if (!share) {
-    status = refuse_missing(error);
+    status = refuse_missing_locked(number, error);
   } else if (share->is_used) {
     status = PP_AGAIN;
   } else {
@@ -187,13 +199,23 @@ static int try_to_use(int32_t number, pp_shared_pool **out, pp_error *error) {
   return status;
 }
 
-int pp_shared_wait(int32_t number, pp_shared_pool **out, pp_error *error) {
+int pp_shared_wait(int32_t number, const pp_limit *limit, pp_shared_pool **out, pp_error *error) {
   enum { SLICE_NS = 100000000 };
   int status = try_to_use(number, out, error);
   while (status == PP_AGAIN) {
-    uint32_t epoch = pp_gate_enter(&ended);
+    int64_t left = pp_limit_left(limit);
+    uint32_t epoch;
+    if (!left) {
+      return pp_error_set(error, PP_ERR_TIMEOUT,
+                          "no turn within %.9g s: another call of a compiled program is using this "
+                          "pool",
+                          (double)limit->timeout / 1e9);
+    }
+    epoch = pp_gate_enter(&ended);
     status = try_to_use(number, out, error);
-    if (status == PP_AGAIN) pp_gate_sleep(&ended, epoch, SLICE_NS);
+    if (status == PP_AGAIN) {
+      pp_gate_sleep(&ended, epoch, left < 0 || left > SLICE_NS ? SLICE_NS : left);
+    }
     pp_gate_leave(&ended);
     // the process may be ending
     pp_shared_park();

@@ -116,19 +116,23 @@ static int explain_action(const visits *it, int64_t at, int status) {
                       own.text, (long long)(at + env_id), named + length);
 }
 
-/* sends the rows from `at` on, and receives; returns the status of that */
-static int32_t exchange(const visits *it, int64_t at, int32_t count) {
+/* Sends the rows from `at` on, and receives if this thread may step environments, which it could
+ * not leave at a time limit. Returns the status of that, 0: they are to be received. */
+static int32_t begin(const visits *it, int64_t at, int32_t count) {
   const pp_call *call = &it->call;
   pp_pool *pool = call->pool;
   const char *actions = (const char *)call->actions + it->action_bytes * at;
   int32_t status;
-  if (it->from) {
+  if (!it->from) {
+    return pp_pool_send_reset(pool, it->env_ids, count, NULL, NULL, NULL, call->error);
+  }
+  if (call->limit.timeout < 0) {
     status = pp_pool_step(pool, it->env_ids, count, actions, call->action_dtype, call->share->spare,
                           call->error);
-    return status < 0 && status != PP_ERR_ENV ? explain_action(it, at, status) : status;
+  } else {
+    status = pp_pool_send(pool, it->env_ids, count, actions, call->action_dtype, call->error);
   }
-  status = pp_pool_send_reset(pool, it->env_ids, count, NULL, NULL, NULL, call->error);
-  return status < 0 ? status : pp_pool_recv(pool, call->share->spare, -1, call->error);
+  return status < 0 && status != PP_ERR_ENV ? explain_action(it, at, status) : status;
 }
 
 /* starts or advances the rows from `at` on, as many as the pool has environments for */
@@ -140,16 +144,27 @@ static int visit(visits *it, int64_t at, int32_t count) {
                           .num_words = it->num_words,
                           .count = count};
   pp_call *call = &it->call;
-  void *given = call->share->spare;
   char *oldest = pp_ring_held(&call->pool->ring, 0);
   int32_t status = pp_pool_visit(call->pool, &visit, call->error);
   if (status < 0) return status;
-  status = exchange(it, at, count);
-  // returns 0 about every 50 ms
-  while (status == 0) status = pp_pool_recv(call->pool, given, -1, call->error);
-  if (status > 0 || status == PP_ERR_ENV) call->share->spare = oldest;
+  status = pp_call_receive(call, begin(it, at, count), oldest);
   if (status == PP_ERR_ENV) return explain(it, at);
-  return status < 0 ? status : pp_call_copy(call, oldest, at, count);
+  if (status >= 0) return pp_call_copy(call, oldest, at, count);
+  // time is up, or the pool is closed: threads may still step, and XLA frees its memory
+  pp_pool_leave_visit(call->pool);
+  call->share->is_late = pp_pool_in_flight(call->pool) > 0;
+  return status;
+}
+
+/* Waits for the batch that an earlier call has left, and drops it. */
+static int drain(pp_call *call) {
+  int32_t status;
+  if (!call->share->is_late) return PP_OK;
+  status = pp_call_receive(call, 0, pp_ring_held(&call->pool->ring, 0));
+  if (status < 0 && status != PP_ERR_ENV) return status;
+  call->share->is_late = false;
+  call->error->text[0] = '\0';
+  return PP_OK;
 }
 
 static int visit_all(visits *it) {
@@ -174,13 +189,15 @@ static void *run(const pp_xla_frame *frame, bool advances) {
 
   if (pp_xla_has_no_work(frame)) return NULL;
   pp_shared_park();
+  it.call.limit = pp_xla_limit(frame);
   it.call.number = (int32_t)pp_xla_number(frame, "number", 0);
-  status = pp_shared_wait(it.call.number, &it.call.share, &error);
+  status = pp_shared_wait(it.call.number, &it.call.limit, &it.call.share, &error);
   if (status >= 0) {
     // XLA's threads flush denormal numbers to zero, and this one may step environments
     pp_float_mode mode = pp_float_mode_reset();
     it.call.pool = it.call.share->pool;
     status = read_operands(&it, advances);
+    if (status >= 0) status = drain(&it.call);
     if (status >= 0) status = visit_all(&it);
     pp_call_fini(&it.call);
     pp_float_mode_restore(mode);

@@ -175,3 +175,8 @@ def seconds(timeout: Any, name: str = "timeout") -> float | None:
         raise ValueError(f"{name}={quote(timeout)}: choose 0 or more seconds, or None")
     # an integer may be larger than any float
     return math.inf if timeout > FOREVER else cast("float", timeout)
+
+
+def nanoseconds(timeout: float | None) -> int:
+    """Returns a timeout of `seconds` as C takes it: -1 for none."""
+    return -1 if timeout is None or timeout > FOREVER else round(float(timeout) * 1e9)

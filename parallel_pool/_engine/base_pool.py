@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parallel_pool._engine.arguments import FOREVER, check_count, quote, seconds
+from parallel_pool._engine.arguments import FOREVER, check_count, nanoseconds, quote, seconds
 from parallel_pool._engine.buffers import Column, Ring, Types, read_columns
 from parallel_pool._engine.closing import Keeper
 from parallel_pool._engine.env_ids import read_ids
@@ -24,7 +24,7 @@ from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool._tracing import opened
 from parallel_pool._tracing.record import Setting
 from parallel_pool._tracing.trace import MAX_SPANS, Trace
-from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
+from parallel_pool.errors import BusyError, EnvError, StateError
 
 if TYPE_CHECKING:
     import os
@@ -655,12 +655,8 @@ class BasePool(Uncopied):
             else:
                 rows = receive(self._handle, fresh, left, self._error)
             if rows == 0 and left == 0:
-                missing = f"no batch of {self.batch_size}"
-                if min_rows:
-                    missing = f"fewer than min_rows={min_rows} rows"
-                raise PoolTimeoutError(
-                    f"{missing} within {timeout} s: {self.in_flight} environments are in flight"
-                )
+                limit = nanoseconds(timeout)
+                self._check(lib.pp_pool_explain_timeout(self._handle, min_rows, limit, self._error))
         return self._deliver(convert, rows, keeps_shape=min_rows > 0)
 
     def _tick(self) -> None:

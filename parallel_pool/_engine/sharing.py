@@ -44,10 +44,20 @@ def share(pool: BasePool) -> int:
         if pool._ring.has_rollout:
             # an exception has ended it; programs know only blocks with memory of their own
             pool._ring.roll(None, ffi.NULL, (), error)
-        check(lib.pp_xla_share(pool._handle, pool._ring.share(), number, error))
-        keeper.number = number[0]
-        pool._was_interrupted_beside = pool._receive_state == INTERRUPTED
-        pool._receive_state = SHARED
+        was_interrupted = pool._receive_state == INTERRUPTED
+        spare = pool._ring.share()
+        try:
+            check(lib.pp_xla_share(pool._handle, spare, number, error))
+        finally:
+            # after Ctrl-C too: a pool that is freed must not stay among those that programs may use
+            if number[0]:
+                keeper.number = number[0]
+                pool._was_interrupted_beside = was_interrupted
+                pool._receive_state = SHARED
+        # another thread that has closed it since the check may not have seen the number
+        if pool.closed:
+            lib.pp_xla_unshare(keeper.number, 0)
+            check_usable(pool)
     return keeper.number
 
 

@@ -4,6 +4,7 @@
 #define CHECK_NO_MAIN
 #include "fuzz.h"
 #include "include/pp_xla.h"
+#include "late_driver.h"
 #include "pool_tests.h"
 #include "xla/abi.h"
 
@@ -120,11 +121,11 @@ static pp_xla_array make_array(reader *r) {
 }
 
 static pp_xla_attrs make_attributes(reader *r, attributes *all) {
-  static const char *const names[] = {
-      "has_ids", "has_seeds", "has_signed_seeds", "columns", "other", "pools", "number"};
+  static const char *const names[] = {"has_ids", "has_seeds", "has_signed_seeds", "columns",
+                                      "other",   "pools",     "number",           "timeout"};
   const int64_t size = take_below(r, MOST_ATTRS + 1);
   for (int64_t i = 0; i < size; i++) {
-    const char *name = names[take_below(r, 7)];
+    const char *name = names[take_below(r, 8)];
     const bool is_array = (strcmp(name, "columns") == 0) != (take(r) > 0xe0);
     all->text[i] = (pp_xla_text){name, strlen(name)};
     all->names[i] = &all->text[i];
@@ -198,6 +199,18 @@ static void put_handle(pp_xla_list *arguments, buffers *all) {
   ((uint32_t *)handle->data)[1] = pp_xla_calls(number);
 }
 
+/* A step whose operands are on a GPU. */
+static void *step_on_cuda(void *frame) {
+  static late_stream stream;
+  void *failure;
+  pp_cuda_driver_use(&late_driver);
+  late_program_stream = &stream;
+  failure = late_call(pp_xla_cuda_step, frame);
+  late_finish(&stream);
+  CHECK_EQ(atomic_load(&late_faults), 0);
+  return failure;
+}
+
 /* Whether a call would wait for rows that nobody has sent. */
 static bool may_wait(void *(*call)(void *)) {
   return call == pp_xla_recv && pp_pool_in_flight(ours.pool) < NUM_ENVS;
@@ -205,7 +218,7 @@ static bool may_wait(void *(*call)(void *)) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static void *(*const calls[])(void *) = {pp_xla_send,  pp_xla_reset,   pp_xla_recv,
-                                           pp_xla_step,  pp_xla_observe, pp_xla_refuse,
+                                           pp_xla_step,  pp_xla_observe, step_on_cuda,
                                            pp_xla_start, pp_xla_advance};
   reader r = {data, size};
   buffers arguments, results;

@@ -43,6 +43,7 @@ typedef struct call {
   int32_t next[2];
   int next_dtype; /* 0: that of a handle */
   int64_t next_size;
+  int64_t timeout; /* of receives, nanoseconds; 0: none */
   failure failed;
 } call;
 
@@ -80,10 +81,10 @@ static int run(call *it, handler *handle, bool has_actions, bool has_seeds, bool
   pp_xla_buffer given = {.dtype = has_actions ? it->action_dtype : PP_XLA_U32, .rank = 1};
   pp_xla_buffer ids = {.dtype = PP_XLA_S32, .data = it->ids, .rank = 1, .dims = &rows};
   pp_xla_buffer columns[MAX_COLUMNS];
-  int types[MAX_COLUMNS + 1], attr_types[3];
-  void *arguments[3] = {&handle_in}, *results[MAX_COLUMNS + 1] = {&handle_out}, *attrs[3];
-  pp_xla_text names[3], *name_list[3] = {&names[0], &names[1], &names[2]};
-  pp_xla_scalar flag = {PP_XLA_S64, &yes};
+  int types[MAX_COLUMNS + 1], attr_types[4];
+  void *arguments[3] = {&handle_in}, *results[MAX_COLUMNS + 1] = {&handle_out}, *attrs[4];
+  pp_xla_text names[4], *name_list[4] = {&names[0], &names[1], &names[2], &names[3]};
+  pp_xla_scalar flag = {PP_XLA_S64, &yes}, timeout = {PP_XLA_S64, &it->timeout};
   pp_xla_array indices = {PP_XLA_S64, (size_t)it->num_columns, it->columns};
   pp_xla_frame frame = {.struct_size = sizeof(frame), .api = &api, .stage = PP_XLA_EXECUTE};
   int64_t num_arguments = 1, num_results = 1, num_attrs = 0;
@@ -106,6 +107,11 @@ static int run(call *it, handler *handle, bool has_actions, bool has_seeds, bool
     names[num_attrs] = (pp_xla_text){"has_seeds", strlen("has_seeds")};
     attr_types[num_attrs] = PP_XLA_ATTR_SCALAR;
     attrs[num_attrs++] = &flag;
+  }
+  if (receives && it->timeout) {
+    names[num_attrs] = (pp_xla_text){"timeout", strlen("timeout")};
+    attr_types[num_attrs] = PP_XLA_ATTR_SCALAR;
+    attrs[num_attrs++] = &timeout;
   }
   if (receives) {
     names[num_attrs] = (pp_xla_text){"columns", strlen("columns")};
@@ -342,7 +348,7 @@ TEST(wrong_calls_change_nothing) {
   CHECK(strstr(old.failed.text, "of call 2, and the pool is at call 3") != NULL);
   it.handle[0] = number + 1;
   CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
-  CHECK(strstr(it.failed.text, "closed or dropped") != NULL);
+  CHECK(strstr(it.failed.text, "of no pool of this process") != NULL);
   it.handle[0] = number;
   CHECK_EQ(step(&it), 0);
   drop_call(&it);
@@ -411,7 +417,7 @@ TEST(unshare_gives_up_on_a_call_that_does_not_return) {
   CHECK_EQ(pp_xla_unshare(number, 1000000), PP_AGAIN);
   // it is there, but takes no more calls
   CHECK_EQ(pp_xla_enter(number, NULL, &c.error), PP_ERR_CLOSED);
-  CHECK_EQ(recv(&(call){.handle = {number, 2}}), PP_XLA_INVALID_ARGUMENT);
+  CHECK_EQ(recv(&(call){.handle = {number, 2}}), PP_XLA_FAILED_PRECONDITION);
   atomic_store(&may_return, 1);
   CHECK_EQ(pp_xla_unshare(number, -1), PP_OK);
   CHECK_EQ(pp_xla_unshare(number, 0), PP_OK);
@@ -419,6 +425,258 @@ TEST(unshare_gives_up_on_a_call_that_does_not_return) {
   drop_call(&it);
   end(&c, number, spare);
 }
+
+/* an environment that does not return, of which the pool's thread has begun a step */
+static void begin_endless(client *c, const pp_env_def *def, pp_env_def *endless) {
+  atomic_store(&is_stepping, 0);
+  atomic_store(&may_return, 0);
+  *endless = *def;
+  endless->step = endless_step;
+  c->def = endless;
+}
+
+static void wait_for_step(void) {
+  while (!atomic_load(&is_stepping)) usleep(100);
+}
+
+TEST(a_call_that_is_late_loses_nothing) {
+  enum { NS = 1000000 };
+  client c = make_client("test/Fault-v0", NUM_ENVS);
+  pp_env_def endless;
+  void *spare;
+  int32_t number;
+  begin_endless(&c, c.def, &endless);
+  REQUIRE(client_open(&c));
+  number = share(&c, &spare);
+  call it = make_call(&c, number, 0);
+  it.timeout = INT64_MAX;
+  CHECK_EQ(reset(&it, false), 0);
+  CHECK_EQ(recv(&it), 0);
+  it.timeout = NS;
+  CHECK_EQ(step(&it), PP_XLA_DEADLINE_EXCEEDED);
+  CHECK(strstr(it.failed.text, "no batch of 5 within 0.001 s: 5 environments are in flight") !=
+        NULL);
+  // the caller has not stepped itself, and the step goes on
+  wait_for_step();
+  CHECK_EQ(recv(&it), PP_XLA_DEADLINE_EXCEEDED);
+  CHECK(strstr(it.failed.text, "in flight, now in a step or reset of environment") != NULL);
+  CHECK_EQ(step(&it), PP_XLA_FAILED_PRECONDITION);
+  CHECK(strstr(it.failed.text, "results of an earlier call are pending (5 environments)") != NULL);
+  CHECK_EQ(pp_pool_in_flight(c.pool), NUM_ENVS);
+  CHECK_EQ(pp_xla_calls(number), 2);
+  atomic_store(&may_return, 1);
+  it.timeout = 0;
+  CHECK_EQ(recv(&it), 0);
+  CHECK_EQ(step(&it), 0);
+  CHECK_EQ(pp_xla_calls(number), 4);
+  drop_call(&it);
+  end(&c, number, spare);
+}
+
+/* ------------------------------------------------------------------------------------- visits --
+ */
+
+/* a call that advances states, in memory of its own for each operand, as XLA's */
+typedef struct visit {
+  int32_t number;
+  int64_t timeout, size;
+  char *from, *to; /* from null: it starts them */
+  int64_t *actions;
+  uint32_t *seeds;
+  failure failed;
+} visit;
+
+static visit make_visit(int32_t number, int64_t size, const char *from, int64_t timeout) {
+  visit it = {.number = number, .timeout = timeout, .size = size};
+  it.from = from ? malloc((size_t)(size * NUM_ENVS)) : NULL;
+  if (from) memcpy(it.from, from, (size_t)(size * NUM_ENVS));
+  it.to = calloc(NUM_ENVS, (size_t)size);
+  it.actions = calloc(NUM_ENVS, sizeof(*it.actions));
+  it.seeds = calloc(NUM_ENVS, sizeof(*it.seeds));
+  return it;
+}
+
+/* XLA frees what a call that has failed was given */
+static void drop_operands(visit *it) {
+  free(it->from);
+  free(it->actions);
+  free(it->seeds);
+}
+
+static int run_visit(visit *it) {
+  int64_t states[2] = {NUM_ENVS, it->size}, seeds[2] = {NUM_ENVS, 1}, rows = NUM_ENVS,
+          number = it->number;
+  pp_xla_buffer from = {.dtype = PP_XLA_U8, .data = it->from, .rank = 2, .dims = states};
+  pp_xla_buffer actions = {.dtype = PP_XLA_S64, .data = it->actions, .rank = 1, .dims = &rows};
+  pp_xla_buffer words = {.dtype = PP_XLA_U32, .data = it->seeds, .rank = 2, .dims = seeds};
+  pp_xla_buffer to = from;
+  int types[3] = {PP_XLA_BUFFER, PP_XLA_BUFFER, PP_XLA_BUFFER};
+  void *given[3] = {&from, &actions, &words}, *results[1] = {&to};
+  pp_xla_text texts[3] = {{"number", 6}, {"timeout", 7}, {"columns", 7}};
+  pp_xla_text *names[3] = {&texts[0], &texts[1], &texts[2]};
+  pp_xla_scalar scalars[2] = {{PP_XLA_S64, &number}, {PP_XLA_S64, &it->timeout}};
+  pp_xla_array columns = {PP_XLA_S64, 0, NULL};
+  int attr_types[3] = {PP_XLA_ATTR_SCALAR, PP_XLA_ATTR_SCALAR, PP_XLA_ATTR_ARRAY};
+  void *attrs[3] = {&scalars[0], &scalars[1], &columns};
+  pp_xla_frame frame = {.struct_size = sizeof(frame), .api = &api, .stage = PP_XLA_EXECUTE};
+  int32_t skipped = it->from ? 0 : 2;
+  failure *failed;
+
+  to.data = it->to;
+  frame.arguments = (pp_xla_list){.size = 3 - skipped, .types = types, .items = given + skipped};
+  frame.results = (pp_xla_list){.size = 1, .types = types, .items = results};
+  frame.attributes = (pp_xla_attrs){.size = 3, .types = attr_types, .names = names, .items = attrs};
+  failed = it->from ? pp_xla_advance(&frame) : pp_xla_start(&frame);
+  if (!failed) return 0;
+  it->failed = *failed;
+  free(failed);
+  return it->failed.code;
+}
+
+/* opens a pool of environments that do not return, and starts states */
+static client open_visited(const char *id, pp_env_def *endless, int32_t *number, void **spare,
+                           visit *first) {
+  client c = make_client(id, NUM_ENVS);
+  int64_t size;
+  begin_endless(&c, c.def, endless);
+  c.options.autoreset = PP_SAME_STEP;
+  client_open(&c);
+  size = pp_pool_open_visits(c.pool, &c.error);
+  CHECK(size > 0);
+  *number = share(&c, spare);
+  // states that hold an episode grow
+  *first = make_visit(*number, size + 256, NULL, -1);
+  CHECK_EQ(run_visit(first), 0);
+  drop_operands(first);
+  return c;
+}
+
+/* Memory that no thread may write any more: of one that still does, the bytes change. */
+enum { MARK = 0x5a };
+
+static void mark(visit *it) {
+  memset(it->to, MARK, (size_t)(it->size * NUM_ENVS));
+}
+
+static bool is_marked(const visit *it) {
+  int64_t i = 0;
+  while (i < it->size * NUM_ENVS && it->to[i] == MARK) i++;
+  return i == it->size * NUM_ENVS;
+}
+
+static void *visit_once(void *context) {
+  run_visit(context);
+  return NULL;
+}
+
+static void check_late_visit(const char *id) {
+  pp_env_def endless;
+  visit first, late, again, twice;
+  void *spare;
+  int32_t number;
+  client c = open_visited(id, &endless, &number, &spare, &first);
+
+  late = make_visit(number, first.size, first.to, 1000000);
+  // until the thread has begun a step in that time
+  do {
+    REQUIRE(run_visit(&late) == PP_XLA_DEADLINE_EXCEEDED);
+    CHECK(strstr(late.failed.text, "no batch of 5 within 0.001 s: 5 environments") != NULL);
+  } while (!atomic_load(&is_stepping));
+  drop_operands(&late);
+  mark(&late);
+  // the next call waits for it, no longer than for its own
+  again = make_visit(number, first.size, first.to, 1000000);
+  CHECK_EQ(run_visit(&again), PP_XLA_DEADLINE_EXCEEDED);
+  atomic_store(&may_return, 1);
+  again.timeout = INT64_MAX;
+  CHECK_EQ(run_visit(&again), 0);
+  CHECK(is_marked(&late));
+  // its states are those of a call that nothing was before
+  twice = make_visit(number, first.size, first.to, -1);
+  CHECK_EQ(run_visit(&twice), 0);
+  CHECK(!memcmp(again.to, twice.to, (size_t)(first.size * NUM_ENVS)));
+  drop_operands(&again);
+  drop_operands(&twice);
+  end(&c, number, spare);
+  free(first.to);
+  free(late.to);
+  free(again.to);
+  free(twice.to);
+}
+
+TEST(a_visit_that_is_late_leaves_the_memory_of_its_program) {
+  check_late_visit("test/Fault-v0");
+  check_late_visit("test/Heap-v0");
+}
+
+static void check_closed_visit(const char *id) {
+  pp_env_def endless;
+  visit first, closed, after;
+  void *spare;
+  int32_t number;
+  client c = open_visited(id, &endless, &number, &spare, &first);
+  pthread_t thread;
+
+  closed = make_visit(number, first.size, first.to, INT64_MAX);
+  REQUIRE(pthread_create(&thread, NULL, visit_once, &closed) == 0);
+  wait_for_step();
+  CHECK_EQ(pp_pool_close(c.pool, 0), PP_AGAIN);
+  pthread_join(thread, NULL);
+  CHECK_EQ(closed.failed.code, PP_XLA_FAILED_PRECONDITION);
+  CHECK(strstr(closed.failed.text, "the pool is closed") != NULL);
+  drop_operands(&closed);
+  mark(&closed);
+  // before a call, and before Python has noted it
+  after = make_visit(number, first.size, first.to, -1);
+  CHECK_EQ(run_visit(&after), PP_XLA_FAILED_PRECONDITION);
+  CHECK_EQ(pp_xla_unshare(number, 0), PP_OK);
+  CHECK_EQ(run_visit(&after), PP_XLA_FAILED_PRECONDITION);
+  CHECK(strstr(after.failed.text, "the pool is closed") != NULL);
+  drop_operands(&after);
+  atomic_store(&may_return, 1);
+  CHECK_EQ(pp_pool_close(c.pool, -1), PP_OK);
+  CHECK(is_marked(&closed));
+  end(&c, number, spare);
+  free(first.to);
+  free(closed.to);
+  free(after.to);
+}
+
+TEST(a_visit_of_a_pool_that_is_closed_leaves_the_memory_of_its_program) {
+  check_closed_visit("test/Fault-v0");
+  check_closed_visit("test/Heap-v0");
+}
+
+TEST(a_visit_waits_for_its_turn_until_its_limit) {
+  pp_env_def endless;
+  visit first, other, waits;
+  void *spare;
+  int32_t number;
+  client c = open_visited("test/Fault-v0", &endless, &number, &spare, &first);
+  pthread_t thread;
+
+  other = make_visit(number, first.size, first.to, INT64_MAX);
+  waits = make_visit(number, first.size, first.to, 1000000);
+  REQUIRE(pthread_create(&thread, NULL, visit_once, &other) == 0);
+  wait_for_step();
+  CHECK_EQ(run_visit(&waits), PP_XLA_DEADLINE_EXCEEDED);
+  CHECK(strstr(waits.failed.text, "no turn within 0.001 s") != NULL);
+  atomic_store(&may_return, 1);
+  pthread_join(thread, NULL);
+  CHECK_EQ(other.failed.code, 0);
+  waits.timeout = INT64_MAX;
+  CHECK_EQ(run_visit(&waits), 0);
+  CHECK(!memcmp(other.to, waits.to, (size_t)(first.size * NUM_ENVS)));
+  drop_operands(&other);
+  drop_operands(&waits);
+  end(&c, number, spare);
+  free(first.to);
+  free(other.to);
+  free(waits.to);
+}
+
+/* -------------------------------------------------------------------------------------- others --
+ */
 
 TEST(pools_of_processes_and_other_memory_are_refused) {
   client c = open_pool("CartPole-v1", NUM_ENVS, 1);

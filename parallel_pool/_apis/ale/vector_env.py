@@ -407,7 +407,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
     # --------------------------------------------------------------------------------- others --
 
     def xla(self):  # type: ignore[no-untyped-def]  # ale-py's signature has no types
-        """Returns ale-py's functions for jitted JAX programs, which run on the CPU.
+        """Returns ale-py's functions for jitted JAX programs, on the CPU or on CUDA.
 
         Returns:
             A handle; `reset(handle, seed=None, reset_mask=None)`, which returns the next handle and

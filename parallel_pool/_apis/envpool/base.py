@@ -231,10 +231,17 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
 
     # -------------------------------------------------------------------------------- others --
 
-    def xla(self) -> tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-        """Returns EnvPool's functions for jitted JAX programs, which run on the CPU.
+    def xla(
+        self, *, timeout: float | None = None
+    ) -> tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Returns EnvPool's functions for jitted JAX programs, on the CPU or on CUDA.
 
         `parallel_pool.compat.jax.xla(env)` returns these and functions that reset.
+
+        Args:
+            timeout: seconds that each `recv` and `step` may take, after which the program ends with
+                DEADLINE_EXCEEDED, and `recv` goes on; None for no limit. EnvPool has no such
+                argument.
 
         Returns:
             A handle, int32 (2,), and the functions `recv(handle)`, which returns the next handle
@@ -244,12 +251,13 @@ class EnvPool(TraceMethod, TorchMethod, Uncopied):
 
         Raises:
             MissingDependencyError: JAX is not installed.
-            ValueError: not all players live for the whole episode.
+            TypeError: timeout is no number.
+            ValueError: timeout is negative, or not all players live for the whole episode.
             ClosedError, ForkedError: the pool is closed, or belongs to another process.
         """
         from parallel_pool._apis.jax.programs import xla
 
-        return xla(self)[:4]
+        return xla(self, timeout=timeout)[:4]
 
     def _converters(self) -> tuple[Convert, Convert]:
         """Returns functions of columns: the result of a step, and of a reset."""

@@ -59,12 +59,14 @@ class Calls:
     is an error of the compiled program, a `jax.errors.JaxRuntimeError`.
     """
 
-    def __init__(self, pool: Pool, result_columns: Sequence[int]) -> None:
+    def __init__(self, pool: Pool, result_columns: Sequence[int], timeout: int = -1) -> None:
         """
         Args:
             pool: native environments.
             result_columns: the indices of the columns that results need; the others are not copied.
+            timeout: nanoseconds that `recv` and `step` may wait; -1 for no limit.
         """
+        self._timeout = timeout
         self._result_columns = tuple(result_columns)
         self._columns = {i: (pool.columns[i].shape, pool.columns[i].dtype) for i in result_columns}
         self._count, self._batch_size = len(pool.columns), pool.batch_size
@@ -111,14 +113,19 @@ class Calls:
 
     def recv(self, handle: Any) -> tuple[Any, list[Any]]:
         """Receives the next batch; returns the next handle, and the columns or None."""
-        handle, *found = self._call("recv", (handle,), columns=self._result_columns)
+        handle, *found = self._call(
+            "recv", (handle,), columns=self._result_columns, timeout=self._timeout
+        )
         return handle, self._spread(found)
 
     def step(self, handle: Any, action: Any, env_id: Any = None) -> tuple[Any, list[Any]]:
         """Sends and receives; returns the next handle, and the columns or None."""
         arrays, has_ids = self._actions(action, env_id)
         handle, *found = self._call(
-            "step", (handle, *arrays), columns=self._result_columns, has_ids=has_ids
+            *("step", (handle, *arrays)),
+            columns=self._result_columns,
+            has_ids=has_ids,
+            timeout=self._timeout,
         )
         return handle, self._spread(found)
 

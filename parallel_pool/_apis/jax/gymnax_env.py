@@ -10,7 +10,7 @@ import numpy as np
 
 from parallel_pool._apis.common.dependencies import install
 from parallel_pool._engine import registry
-from parallel_pool._engine.arguments import check_count
+from parallel_pool._engine.arguments import check_count, nanoseconds, seconds
 from parallel_pool._engine.pool import Pool
 from parallel_pool._engine.sharing import open_visits, share
 from parallel_pool.errors import MissingDependencyError
@@ -92,6 +92,7 @@ def make_gymnax(
     state_size: int | None = None,
     infos: bool = False,
     splits_done: bool = False,
+    timeout: float | None = None,
     **options: Any,
 ) -> tuple[GymnaxEnv, EnvParams]:
     """Returns a native environment as pure functions, and its parameters, as `gymnax.make` does.
@@ -113,11 +114,16 @@ def make_gymnax(
         infos: whether infos have what the environment tells, and "final_observation".
         splits_done: whether `step` returns six values as in gymnax 1.0, with terminated and
             truncated in place of done.
+        timeout: seconds that each call may take, with its turns, after which the program ends with
+            DEADLINE_EXCEEDED and the text of a `PoolTimeoutError`; the states that it has stay
+            good. The next call first waits for what is late, within its own time. None for no
+            limit.
         options: the environment's own.
 
     Raises:
         TypeError, ValueError: an argument is wrong, or the environment has no such form: it has
             several players, or actions that gymnax has no space for.
+        PoolTimeoutError: a trial step took longer than `timeout`.
         MissingDependencyError: JAX, or what the environment needs, is not installed.
 
     Example:
@@ -131,6 +137,7 @@ def make_gymnax(
         ((8, 4), (8,), dtype('bool'))
     """
     definition = registry.find(env_id)
+    limit = seconds(timeout)
     if max_episode_steps is not None:
         max_episode_steps = check_count("max_episode_steps", max_episode_steps, 0)
     pool = Pool(
@@ -142,15 +149,17 @@ def make_gymnax(
         options=options,
     )
     try:
-        size = _state_size(pool, state_size, options)
-        env = GymnaxEnv(pool, size, has_infos=infos, splits_done=splits_done)
+        size = _state_size(pool, state_size, options, limit)
+        env = GymnaxEnv(pool, size, has_infos=infos, splits_done=splits_done, timeout=limit)
     except BaseException:
         pool.close()
         raise
     return env, env.default_params
 
 
-def _state_size(pool: Pool, given: int | None, options: dict[str, Any]) -> int:
+def _state_size(
+    pool: Pool, given: int | None, options: dict[str, Any], timeout: float | None
+) -> int:
     """Returns the bytes of a state, a multiple of 8."""
     least = open_visits(pool)
     if given is not None:
@@ -160,13 +169,13 @@ def _state_size(pool: Pool, given: int | None, options: dict[str, Any]) -> int:
     with Pool(pool.definition, 1, seed=0, autoreset="disabled", options=options) as trial:
         space = trial.spec.action_space()
         space.seed(0)
-        trial.reset()
+        trial.reset(timeout=timeout)
         ended = False
         first = largest = len(trial.get_state()[0])
         step = 0
         while step < TRIAL_STEPS and not ended:
             step += 1
-            batch = trial.step(np.asarray([space.sample()]))
+            batch = trial.step(np.asarray([space.sample()]), timeout=timeout)
             ended = bool(batch.terminated[0] or batch.truncated[0])
             largest = max(largest, len(trial.get_state()[0]))
     limit = pool.max_episode_steps or LONG_EPISODE
@@ -200,7 +209,13 @@ class GymnaxEnv:
     """
 
     def __init__(
-        self, pool: Pool, state_size: int, *, has_infos: bool, splits_done: bool = False
+        self,
+        pool: Pool,
+        state_size: int,
+        *,
+        has_infos: bool,
+        splits_done: bool = False,
+        timeout: float | None = None,
     ) -> None:
         """
         Args:
@@ -208,6 +223,7 @@ class GymnaxEnv:
             state_size: bytes of a state.
             has_infos: whether infos have more than the ends of episodes.
             splits_done: whether `step` returns terminated and truncated in place of done.
+            timeout: seconds that a call may take; None for no limit.
         """
         spec = pool.spec
         self.name = pool.definition.id
@@ -219,6 +235,7 @@ class GymnaxEnv:
         gymnax_spaces.action_space(spec.action, self.name)
         self._pool, self._spec, self._number = pool, spec, share(pool)
         self._has_infos, self._splits_done = has_infos, splits_done
+        self._timeout = nanoseconds(timeout)
         self._action_start = int(spec.action.start) if spec.action.space_kind == "discrete" else 0
         self.default_params = EnvParams(pool.max_episode_steps or NO_LIMIT)
         names = [field.name for field in spec.observations]
@@ -316,7 +333,7 @@ class GymnaxEnv:
         shapes = [((1, *each.shape), jax.dtypes.canonicalize_dtype(each.dtype)) for each in found]
         results = (((1, self._state_size), np.dtype(np.uint8)), *shapes)
         snapshot, *rows = PURE[name].bind(
-            *arrays, results=results, columns=needed, number=self._number
+            *arrays, results=results, columns=needed, number=self._number, timeout=self._timeout
         )
         columns: list[Any] = [None] * len(self._pool.columns)
         for i, array in zip(needed, rows, strict=True):

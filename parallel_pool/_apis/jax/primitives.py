@@ -25,7 +25,9 @@ from parallel_pool._native import ffi, lib
 
 NAMES = ("send", "reset", "recv", "step", "observe")
 PURE_NAMES = ("start", "advance")
-OTHER_PLATFORMS = ("cuda", "rocm", "tpu")
+# for each platform of JAX's: XLA's name of it, and the prefix of the handlers in C
+PLATFORMS = {"cpu": ("cpu", "pp_xla_"), "cuda": ("CUDA", "pp_xla_cuda_")}
+OTHER_PLATFORMS = ("rocm", "tpu")
 
 # shape and dtype of each result
 Results = tuple[tuple[tuple[int, ...], Any], ...]
@@ -44,9 +46,11 @@ def _register(name: str, calls: Mapping[str, Any], batch: Any, *, has_effects: b
         batch: its rule for `jax.vmap`.
         has_effects: whether it must be made even if nobody uses its results.
     """
-    address = int(ffi.cast("uintptr_t", ffi.addressof(lib, f"pp_xla_{name}")))
-    capsule = jax.ffi.pycapsule(ctypes.c_void_p(address))
-    jax.ffi.register_ffi_target(_target(name), capsule, platform="cpu")
+    for platform, prefix in PLATFORMS.values():
+        address = int(ffi.cast("uintptr_t", ffi.addressof(lib, prefix + name)))
+        capsule = jax.ffi.pycapsule(ctypes.c_void_p(address))
+        # without JAX's plugin for CUDA, this is kept for later and has no effect
+        jax.ffi.register_ffi_target(_target(name), capsule, platform=platform)
 
     primitive = Primitive(_target(name))
     primitive.multiple_results = True
@@ -64,7 +68,8 @@ def _register(name: str, calls: Mapping[str, Any], batch: Any, *, has_effects: b
         return rule(context, *operands, **flags)
 
     primitive.def_effectful_abstract_eval(evaluate)
-    mlir.register_lowering(primitive, lower, platform="cpu")
+    for platform in PLATFORMS:
+        mlir.register_lowering(primitive, lower, platform=platform)
     for platform in OTHER_PLATFORMS:
         mlir.register_lowering(primitive, _refuse_platform, platform=platform)
     ad.primitive_jvps[primitive] = _refuse_derivative
@@ -80,7 +85,7 @@ def _effects() -> Any:
 
 def _refuse_platform(context: Any, *operands: Any, **kinds: Any) -> NoReturn:
     raise NotImplementedError(
-        "parallel_pool's functions for jitted programs run on the CPU only: jit under"
+        "parallel_pool's functions for jitted programs run on the CPU and on CUDA only: jit under"
         ' jax.default_device(jax.devices("cpu")[0]), or call step() of the environments from'
         " jax.experimental.io_callback"
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from parallel_pool._apis.common.dependencies import install
 from parallel_pool._apis.common.xla_parts import Convert, xla_parts
+from parallel_pool._engine.arguments import nanoseconds, seconds
 from parallel_pool._engine.buffers import engine_indices
 from parallel_pool._engine.named_batch import batch_class, field_names
 from parallel_pool._engine.pool import Pool
@@ -61,12 +62,13 @@ class Functions(NamedTuple):
     async_reset: Callable[..., Any]
 
 
-def xla(envs: Any) -> Functions:
+def xla(envs: Any, *, timeout: float | None = None) -> Functions:
     """Returns functions with which jitted programs step environments; of EnvPool's form.
 
-    They can be used in `jax.jit`, `jax.lax.scan` and `jax.lax.while_loop`, on the CPU. The bits are
-    those of the same calls in Python. Python's own methods go on working between programs. While a
-    program runs, they raise `BusyError`.
+    They can be used in `jax.jit`, `jax.lax.scan` and `jax.lax.while_loop`, on the CPU and on GPUs
+    of CUDA's; the environments run on the CPU. The bits are those of the same calls in Python.
+    Python's own methods go on working between programs. While a program runs, they raise
+    `BusyError`.
 
     Results have the form that the environments have in Python: of a `Pool` a `NamedBatch`; of a
     `PoolVectorEnv` (observations, rewards, terminations, truncations, infos), where infos have
@@ -83,14 +85,20 @@ def xla(envs: Any) -> Functions:
     Of a list of pools that are alike, the handle is int32 (pools, 2), and the functions are to be
     mapped by `jax.vmap` over its first axis: one call then steps all pools at the same time.
 
+    When a call has waited for `timeout`, the program ends with DEADLINE_EXCEEDED and the text of a
+    `PoolTimeoutError`. Nothing is lost: `recv`, in a program or in Python, returns the results, or
+    waits for them again.
+
     Args:
         envs: a `Pool`, a native `PoolVectorEnv`, or what `parallel_pool.make` returns; or a list of
             them.
+        timeout: seconds that each `recv`, `step` and `reset` may take; None for no limit.
 
     Raises:
-        TypeError: envs are of another kind.
-        ValueError: they do in Python what a program can't: environments in worker processes,
-            wrappers around each environment, or players that live for a part of an episode.
+        TypeError: envs are of another kind, or timeout is no number.
+        ValueError: timeout is negative; or the environments do in Python what a program can't: they
+            are in worker processes, have wrappers around each of them, or players that live for a
+            part of an episode.
         MissingDependencyError: JAX is not installed.
         ClosedError, ForkedError: the pool is closed, or belongs to another process.
 
@@ -104,22 +112,24 @@ def xla(envs: Any) -> Functions:
         >>> batches.obs.shape
         (5, 4, 4)
     """
+    limit = nanoseconds(seconds(timeout))
     if isinstance(envs, (list, tuple)):
-        return _of_several(envs)
+        return _of_several(envs, timeout)
     pool, convert, convert_reset = xla_parts(envs)
     number = share(pool)
-    by_class = functions_by_number.get(number)
-    if by_class is None:
-        by_class = functions_by_number[number] = {}
+    by_form = functions_by_number.get(number)
+    if by_form is None:
+        by_form = functions_by_number[number] = {}
         weakref.finalize(pool, functions_by_number.pop, number, None)
-    found = by_class.get(type(envs))
+    form = type(envs), limit
+    found = by_form.get(form)
     if found is None:
-        found = by_class[type(envs)] = _functions(pool, convert, convert_reset)
+        found = by_form[form] = _functions(pool, convert, convert_reset, limit)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
 
 
-def _of_several(all_envs: Sequence[Any]) -> Functions:
+def _of_several(all_envs: Sequence[Any], timeout: float | None) -> Functions:
     """Returns the functions of the first of several, and a handle for all."""
     if not all_envs:
         raise ValueError("no pools: give at least one")
@@ -132,7 +142,7 @@ def _of_several(all_envs: Sequence[Any]) -> Functions:
             )
         if pool in pools[:i]:
             raise ValueError(f"pool {i} is pool {pools.index(pool)}: give each once")
-    each = [xla(envs) for envs in all_envs]
+    each = [xla(envs, timeout=timeout) for envs in all_envs]
     return each[0]._replace(handle=jax.numpy.stack([functions.handle for functions in each]))
 
 
@@ -144,10 +154,10 @@ def _form(pool: Pool) -> Any:
     return *sizes, columns, action.dtype, action.shape, action.n
 
 
-# By the number of a pool, while it lives, and the class whose results they return: a pool and what
-# is built on it have results of different forms. They hold no pool. Jitted programs that use the
-# same functions are not compiled again.
-functions_by_number: dict[int, dict[type[Any], Functions]] = {}
+# By the number of a pool, while it lives, the class whose results they return (a pool and what is
+# built on it have results of different forms), and the time limit. They hold no pool. Jitted
+# programs that use the same functions are not compiled again.
+functions_by_number: dict[int, dict[tuple[type[Any], int], Functions]] = {}
 
 
 @xla_parts.register(Pool)
@@ -173,9 +183,9 @@ def _named(pool: Pool) -> Convert:
     return convert
 
 
-def _functions(pool: Pool, convert: Convert, convert_reset: Convert) -> Functions:
-    """Returns the functions of one pool; their handle is to be filled in."""
-    calls = Calls(pool, needed_columns(pool, convert))
+def _functions(pool: Pool, convert: Convert, convert_reset: Convert, timeout: int) -> Functions:
+    """Returns the functions of one pool; their handle is to be filled in. timeout: nanoseconds."""
+    calls = Calls(pool, needed_columns(pool, convert), timeout)
     is_async = pool.is_async
 
     def recv(handle: Any) -> tuple[Any, Any]:

@@ -391,7 +391,7 @@ def test_a_closed_environment_is_an_error() -> None:
     key = jax.random.key(0)
     _, state = env.reset(key)
     env.close()
-    with pytest.raises(ERRORS, match="closed or dropped"):
+    with pytest.raises(ERRORS, match="the pool is closed"):
         jax.block_until_ready(env.step(key, state, 0))
 
 

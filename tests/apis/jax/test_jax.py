@@ -562,7 +562,7 @@ def test_closed_and_dropped_pools() -> None:
     pool = Pool("CartPole-v1", 3)
     functions = xla(pool)
     pool.close()
-    with pytest.raises(JaxRuntimeError, match="closed or dropped"):
+    with pytest.raises(JaxRuntimeError, match="the pool is closed"):
         jax.block_until_ready(functions.step(functions.handle, zeros))
     with pytest.raises(ClosedError):
         xla(pool)
@@ -578,7 +578,7 @@ def test_closed_and_dropped_pools() -> None:
         handle, _ = step(functions.handle, zeros)
         del made
         gc.collect()
-        with pytest.raises(JaxRuntimeError, match="closed or dropped"):
+        with pytest.raises(JaxRuntimeError, match="the pool is closed"):
             jax.block_until_ready(step(handle, zeros))
 
 
@@ -681,12 +681,14 @@ def test_derivatives_and_maps_are_refused() -> None:
         assert np.isfinite(jax.grad(loss)(0.5))
 
 
-@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+@pytest.mark.parametrize("platform", ["rocm", "tpu"])
 def test_other_devices_are_refused(platform: str) -> None:
     with Pool("CartPole-v1", 2) as pool:
         functions = xla(pool)
         traced = jax.jit(functions.step).trace(functions.handle, jnp.zeros(2, np.int32))
-        with pytest.raises(NotImplementedError, match=r"run on the CPU only: .*io_callback"):
+        with pytest.raises(
+            NotImplementedError, match=r"on the CPU and on CUDA only: .*io_callback"
+        ):
             traced.lower(lowering_platforms=(platform,))
 
 

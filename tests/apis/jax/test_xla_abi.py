@@ -49,6 +49,11 @@ STRUCTS = {
         "struct_size extensions:extension_start message code:errc",
         "",
     ),
+    "pp_xla_stream_args": (
+        "XLA_FFI_Stream_Get_Args",
+        "struct_size extensions:extension_start context:ctx stream",
+        "",
+    ),
     "pp_xla_frame": (
         "XLA_FFI_CallFrame",
         "struct_size extensions:extension_start api context:ctx stage arguments:args results:rets"
@@ -71,7 +76,10 @@ CONSTANTS = {
     },
     **{
         f"PP_XLA_{name}": f"XLA_FFI_Error_Code_{name}"
-        for name in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED")
+        for name in (
+            *("INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),
+            *("ABORTED", "INTERNAL"),
+        )
     },
 }
 
@@ -91,6 +99,7 @@ def assertions() -> list[str]:
     lines += [
         "offsetof(pp_xla_list, items) == offsetof(XLA_FFI_Rets, rets)",
         "offsetof(pp_xla_api, create_error) == offsetof(XLA_FFI_Api, XLA_FFI_Error_Create)",
+        "offsetof(pp_xla_api, get_stream) == offsetof(XLA_FFI_Api, XLA_FFI_Stream_Get)",
         # a version that jaxlib knows
         "PP_XLA_MINOR <= XLA_FFI_API_MINOR",
     ]
