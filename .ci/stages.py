@@ -79,20 +79,26 @@ NOT_FOR_SANITIZERS = [
     *("workers/test_interpreters.py", "faults/test_leases.py"),
     *("workers/test_prepared_resets.py", "workers/test_contexts.py", "workers/test_meta_world.py"),
     *("apis/minari/*", "apis/openenv/*", "faults/test_openenv_*.py"),
+    # turns call no C code of their own. These files import torch with Stable-Baselines3, JAX, ONNX
+    # Runtime and matplotlib, which takes each pytest worker up to 12 s under AddressSanitizer
+    *("apis/mujoco_batch/test_batch_apis.py", "apis/turns/*", "core/test_pictures.py"),
     *("faults/test_worker_*.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
     *("parity/test_mujoco_rendering.py", "parity/test_mpe*.py", "parity/test_atari_players.py"),
     # their C code runs in another process, which has no sanitizer
     *("parity/test_control_suite*.py", "parity/test_robotics*.py"),
-    *("tools/test_prove.py", "tools/test_prove_planted.py"),
-    *("tools/test_check.py", "tools/test_cli.py", "tools/test_profile.py", "tools/test_source*.py"),
-    *("tools/test_trace_report.py", "tools/test_compilable.py", "tools/test_tune.py"),
+    *("tools/test_check*.py", "tools/test_prove*.py", "tools/test_source*.py"),
+    *("tools/test_cli.py", "tools/test_profile.py", "tools/test_script_paths.py"),
+    *("tools/test_trace_report.py", "tools/test_compilable.py", "tools/test_tune*.py"),
+    *("tools/test_python_files.py", "tools/test_start_faults.py"),
     # tests of sources, tables, names and installations
     *("families/test_atari_assembler.py", "families/test_atari_sources.py"),
     "families/test_mujoco_packages.py",
-    *("tools/test_mosaic.py", "tools/test_planted_defects.py", "tools/test_prove_atari*.py"),
-    *("tools/test_stages.py", "faults/test_long_names.py"),
+    *("tools/test_atari_builds.py", "tools/test_instructions.py", "tools/test_mosaic.py"),
+    *("tools/test_interpreters_command.py", "tools/test_planted_defects.py"),
+    *("tools/test_proofs.py", "tools/test_sampling.py", "tools/test_stages.py"),
+    "faults/test_long_names.py",
 ]
-ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
+LEFT_OUT = [f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS]
 # TSan runs the tests in which data crosses threads. Restoring snapshots takes long and happens in
 # the caller's thread. TSan ends a forked process that starts threads, so tests/faults/test_fork.py
 # is left out. It sees no access of another process, so pools with workers run only where a second
@@ -359,7 +365,7 @@ def address() -> None:
     """The Python tests under ASan and UBSan."""
     under_sanitizer(
         "address,undefined",
-        ADDRESS_TESTS,
+        {"address-forking": [*FORKING, *LEFT_OUT], "address": [*OTHERS, *LEFT_OUT]},
         # ASan looks up C++'s throw when it starts, but Python, a C program, has not loaded it
         LD_PRELOAD=f"{runtime('libasan.so')} {runtime('libstdc++.so.6')}",
         # The interpreter itself frees some memory only at exit. EnvPool, if installed, mixes C++'s
@@ -376,7 +382,7 @@ def thread() -> None:
     suppressions = ROOT / ".ci" / "tsan.supp"
     under_sanitizer(
         "thread",
-        THREAD_TESTS,
+        {"thread": THREAD_TESTS},
         PREFIX=without_address_randomisation(),
         LD_PRELOAD=runtime("libtsan.so"),
         TSAN_OPTIONS=f"suppressions={suppressions}:halt_on_error=1:exitcode=66",
@@ -464,8 +470,12 @@ def foreign_tests(place: str, machine: str) -> None:
     pytest(place, *WORKER_PER_CORE, "-m", WHEEL_MARKS, *WHEEL_TESTS, command=command)
 
 
-def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
-    """Builds the engine with these sanitizers, checks that they notice defects, and runs tests."""
+def under_sanitizer(sanitizers: str, runs: dict[str, list[str]], **env: str) -> None:
+    """Builds the engine with these sanitizers, checks that they notice defects, and runs tests.
+
+    Args:
+        runs: of pytest, one after another: by name, which tests it takes.
+    """
     name = sanitizers.partition(",")[0]
     tree = build_tree(name, PP_SANITIZE=sanitizers)
     env = {**env, "PYTHONPATH": str(tree)}
@@ -476,7 +486,8 @@ def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
     try:
         marks = "not package and not cluster and not slow"
-        pytest(name, *WORKER_PER_CORE, "-m", marks, *paths, cwd=tree, **env)
+        for each, paths in runs.items():
+            pytest(each, *WORKER_PER_CORE, "-m", marks, *paths, cwd=tree, **env)
     finally:
         reports = sorted(tree.glob("report.*"))
         for report in reports:

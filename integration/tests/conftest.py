@@ -1,4 +1,4 @@
-"""Settings of all integration tests: which are left out, and how torch computes."""
+"""Settings of all integration tests: which are left out, and how torch and JAX compute."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ collect_ignore = [] if importlib.util.find_spec("envpool") else [WHEEL]
 # tests; with the second, MKL's results don't depend on where a matrix lies in memory.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("MKL_CBWR", "AUTO")
+# JAX reads it when it starts. What these tests train is compiled for longer than it runs.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
 def pytest_report_header() -> str:

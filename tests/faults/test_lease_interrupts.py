@@ -71,8 +71,14 @@ MAKERS: dict[str, tuple[Callable[[], LeasePool], Any]] = {
 }
 
 
-@pytest.mark.parametrize("game", [play, play_branches])
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    ("kind", "game"),
+    [
+        *(("native", play), ("native", play_branches), ("workers", play)),
+        # a hundred branches, each with new processes
+        pytest.param("workers", play_branches, marks=pytest.mark.slow),
+    ],
+)
 def test_a_thread_that_is_interrupted_anywhere(kind: str, game: Game) -> None:
     make, action = MAKERS[kind]
     with make() as pool:

@@ -24,8 +24,9 @@ from parallel_pool._source import start, toolchain
 from parallel_pool._testing import supervisor
 from tests.support.sampling import sampled, thinned
 from tests.support.timeouts import TEST_TIMEOUT, has_ended, wait_for
+from tests.tools.check_sources import OF_CHECK
 
-pytestmark = pytest.mark.proven("csrc", "parallel_pool", "docs/writing-an-environment.md")
+pytestmark = pytest.mark.proven(*OF_CHECK, "docs/writing-an-environment.md")
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "writing-an-environment.md"

@@ -14,6 +14,7 @@ import pytest
 from tests.support.proofs import facts, runs, sources, table
 from tests.support.proofs.kept import Kept
 from tests.support.proofs.sources import ROOT
+from tests.tools.check_sources import OF_CHECK
 
 pytest_plugins = ["pytester"]
 
@@ -66,6 +67,19 @@ def test_a_proof_covers_files_that_a_test_names_in_strings() -> None:
 def test_a_proof_covers_parts_of_the_engine_that_the_mark_names() -> None:
     files = covered("test_minigrid.py", "csrc/pool", "parallel_pool/_engine")
     assert {"csrc/pool/recv.c", "parallel_pool/_engine/pool.py"} <= files
+
+
+def test_a_proof_of_check_covers_all_that_its_folders_import() -> None:
+    package, importing = ROOT / "parallel_pool", re.compile(r"from (parallel_pool\S*) import (.*)")
+    files = sources.of_test(ROOT / "tests" / "tools" / "test_check.py", OF_CHECK).files
+    places = set()
+    for folder in ("_contract", "_prover", "_source", "_testing", "_translator"):
+        text = "\n".join(path.read_text() for path in (package / folder).glob("*.py"))
+        for module, names in importing.findall(text):
+            places |= {f"{module}.{name}" for name in re.findall(r"\w+", names)} | {module}
+    modules = {ROOT.joinpath(*place.split(".")).with_suffix(".py") for place in places}
+    imported = {path for path in modules if path.exists()}
+    assert len(imported) > 100 and imported <= files, imported - files
 
 
 @pytest.mark.quick(2, sanitizers=True)

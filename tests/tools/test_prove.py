@@ -23,8 +23,9 @@ from parallel_pool._prover.script import Case, Reset, Step
 from parallel_pool._prover.settings import Settings
 from parallel_pool.errors import SourceError
 from tests.support.sampling import thinned
+from tests.tools.check_sources import OF_CHECK
 
-pytestmark = pytest.mark.proven("csrc", "parallel_pool", "benchmarks/studies/ports")
+pytestmark = pytest.mark.proven(*OF_CHECK, "benchmarks/studies/ports")
 
 F = np.float32
 STEPS = 2000

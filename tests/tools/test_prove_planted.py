@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.studies.planted_ports import PLANTED, Planted
 from benchmarks.studies.prover import search
+from tests.tools.check_sources import OF_CHECK
 
-pytestmark = pytest.mark.proven("csrc", "parallel_pool", "benchmarks/studies/ports")
+pytestmark = pytest.mark.proven(*OF_CHECK, "benchmarks/studies/ports")
 
 # of single environments: a budget of steps, so that the outcome is the same on each machine
 STEPS = 20_000
