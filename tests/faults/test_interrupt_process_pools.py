@@ -18,6 +18,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from parallel_pool import ProcessPool
 from parallel_pool._workers.run import step_waits
+from parallel_pool._workers.run.local_lane import LocalLane
 from parallel_pool.compat.gymnasium import ProcessVectorEnv
 from parallel_pool.errors import EnvError, SlowWorkerWarning, StateError
 from tests.faults.test_interrupt import Interrupter
@@ -389,7 +390,7 @@ class Beside(Interrupter):
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         above: FrameType | None = frame
         while above is not None:
-            if above.f_code.co_name == "serve":
+            if above.f_code is LocalLane.serve.__code__:
                 return
             above = above.f_back
         super().__call__(frame, event, argument)
