@@ -88,18 +88,6 @@ def test_an_object_that_is_not_a_sequence_is_refused(actions: Any, message: str)
     assert_refused("CartPole-v1", sends(actions), TypeError, message)
 
 
-@pytest.mark.sanitizers
-def test_a_tensor_that_requires_its_gradient_is_refused() -> None:
-    torch = pytest.importorskip("torch")
-    tensor = torch.zeros((3, 1), requires_grad=True)
-    message = r"actions are a torch\.Tensor .*, which NumPy can't read: give actions\.detach\(\)"
-    assert_refused("Pendulum-v1", sends(tensor), TypeError, message)
-    with twins("Pendulum-v1") as (pool, untouched):
-        pool.reset(), untouched.reset()
-        expected = untouched.step(tensor.detach().numpy())
-        assert_same(pool.step(tensor.detach()), expected, "a tensor")
-
-
 def test_endless_actions_are_refused() -> None:
     class Liar(list[int]):
         """Its length is three, and it yields without end."""

@@ -18,6 +18,7 @@ import parallel_pool
 from parallel_pool._engine.pool import Pool
 from parallel_pool.compat.torch import TorchEnv
 from parallel_pool.errors import EnvError, StateError
+from tests.faults.misuse import assert_refused, sends, twins
 from tests.faults.test_interrupt import Interrupter
 from tests.support.same import assert_same
 
@@ -335,3 +336,13 @@ def test_ctrl_c_while_results_become_tensors_loses_none(api: str) -> None:
                     result = envs.step(actions)
             assert_same(numbers(result), twin.step(numbers(actions)), f"step, place {place}")
     assert place > 20
+
+
+def test_a_tensor_that_requires_its_gradient_is_refused() -> None:
+    tensor = torch.zeros((3, 1), requires_grad=True)
+    message = r"actions are a torch\.Tensor .*, which NumPy can't read: give actions\.detach\(\)"
+    assert_refused("Pendulum-v1", sends(tensor), TypeError, message)
+    with twins("Pendulum-v1") as (pool, untouched):
+        pool.reset(), untouched.reset()
+        expected = untouched.step(tensor.detach().numpy())
+        assert_same(pool.step(tensor.detach()), expected, "a tensor")
