@@ -116,6 +116,15 @@ class Play(Protocol):
     def __call__(self, *, autoreset: str, steps: int = STEPS, **options: Any) -> list[Any]: ...
 
 
+def columns_of(batch: Any) -> list[Any]:
+    """Returns copies of a batch's columns. The last observations are those of episodes that ended:
+    in other rows lies what an earlier batch in the same memory had."""
+    *columns, finals = (np.array(column) for column in batch)
+    if "final_obs" not in batch._fields:
+        return [*columns, finals]
+    return [*columns, finals[batch.terminated | batch.truncated]]
+
+
 def play(count: int = 3, steps: int = STEPS, **options: Any) -> list[Any]:
     """Returns everything that a pool returns in some steps."""
     found: list[Any] = []
@@ -129,7 +138,7 @@ def play(count: int = 3, steps: int = STEPS, **options: Any) -> list[Any]:
                 ended = np.flatnonzero(batches[-1].terminated)
                 if pool.autoreset == "disabled" and len(ended):
                     batches.append(pool.reset(ended))
-            found += [[np.array(column) for column in batch] for batch in batches]
+            found += [columns_of(batch) for batch in batches]
     return found
 
 
@@ -324,8 +333,7 @@ def test_a_prepared_reset_that_raises_fails_its_own_turn(autoreset: str) -> None
         with ProcessPool(fns, episode_seeds=True, autoreset=autoreset, **options) as pool:
             for turn in range(STEPS):
                 try:
-                    found.append(pool.step([0]) if turn else pool.reset(seed=2))
-                    found[-1] = [np.array(column) for column in found[-1]]
+                    found.append(columns_of(pool.step([0]) if turn else pool.reset(seed=2)))
                 except ValueError as error:
                     found.append(str(error))
                     assert isinstance(error.__cause__, EnvError)
