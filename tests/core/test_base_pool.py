@@ -45,7 +45,7 @@ class OwnKind(BasePool):
 
     def _raise_failed(self) -> NoReturn:
         env_ids, rows = self._failed()
-        raise Broken(env_ids, self._result(rows))
+        raise self._result_as(lambda views: Broken(env_ids, self._to_named(views)), rows)
 
 
 def test_a_handle_and_an_action_reader_are_enough() -> None:
