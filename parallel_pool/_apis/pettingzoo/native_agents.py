@@ -181,7 +181,7 @@ class NativeAgents(Agents):
                 arrays.infos.update(ale_ids.seeds_info(seed, self._games[arrays.env_ids]))
             if mask is None:
                 return arrays
-            found: AgentArrays = map_leaves(lambda rows: spread(rows, mask), arrays)
+            found: AgentArrays = map_leaves(partial(spread, mask=mask), arrays)
             if others is not None:
                 put_rows(found.observations, ~mask, self._columns.blocks(others))
             return found._replace(env_ids=np.arange(len(mask), dtype=np.int32))
