@@ -31,6 +31,7 @@ from parallel_pool._engine.strict_zip import zip
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.variation import LIMIT, Each, EachReset, OptionPlan, value_for_env
 from parallel_pool._engine.views import Batch, Views, all_arrays
+from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import StateError
 
@@ -61,6 +62,7 @@ AUTORESET = {
 REWARDS = {"float32": lib.PP_FLOAT32, "float64": lib.PP_FLOAT64}
 
 
+@public()
 class Pool(BasePool):
     """Many environments of one kind, stepped by threads; each row of a result is one environment.
 

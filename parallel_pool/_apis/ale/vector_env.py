@@ -25,6 +25,7 @@ from parallel_pool._engine.sharing import share
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._engine.views import convert_batch
 from parallel_pool._families import atari
+from parallel_pool._lazy import public
 from parallel_pool.errors import EnvError, StateError, UnprovenError
 
 if TYPE_CHECKING:
@@ -47,10 +48,12 @@ FAR = 64.0
 INT32 = np.iinfo(np.int32)
 
 
+@public("compat.ale")
 class ActionError(TypeError, ValueError, AssertionError):
     """Actions are not an array of the right dtype and shape; ale-py raises AssertionError."""
 
 
+@public("compat.ale")
 class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any]):
     """Many environments of one Atari game, with the API of `ale_py.vector_env.AtariVectorEnv`.
 

@@ -33,6 +33,7 @@ from parallel_pool._engine import seeds
 from parallel_pool._engine.arguments import check_count, quote
 from parallel_pool._engine.trees import map_leaves
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 from parallel_pool._workers.data import messages
 from parallel_pool.errors import ClosedError, ForkedError, StateError
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("cluster")
 class Policy(Protocol):
     """What acts: any object with these methods, of torch, JAX or NumPy.
 
@@ -79,6 +81,7 @@ class Policy(Protocol):
         ...
 
 
+@public("cluster")
 @dataclass
 class Batch:
     """The steps of one worker's environments; arrays (steps, n, ...) that are the caller's own.
@@ -132,6 +135,7 @@ class Batch:
     is_first: bool
 
 
+@public("cluster")
 @dataclass
 class Stats:
     """What has happened so far.
@@ -162,6 +166,7 @@ class Stats:
     max_age: int = 0
 
 
+@public("cluster")
 class Rollouts(Uncopied):
     """Workers of a Ray cluster that act by themselves, and send whole batches of steps.
 

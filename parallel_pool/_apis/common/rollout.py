@@ -7,11 +7,13 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.trees import map_leaves
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("compat.gymnasium")
 @dataclass
 class Rollout:
     """The steps of a rollout; arrays (steps, n, ...) that are the caller's own.

@@ -9,11 +9,15 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
+from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from parallel_pool._apis.gymnasium.async_calls import Step
 
 
-class RecordTaskStatistics(RecordEpisodeStatistics):
+@public("compat.gymnasium")
+class RecordTaskStatistics(Uncopied, RecordEpisodeStatistics):
     """Gymnasium's `RecordEpisodeStatistics`, which also keeps the episodes of each task apart.
 
     Infos are those of Gymnasium's wrapper.

@@ -13,6 +13,7 @@ from parallel_pool._apis.common.trace_method import TraceMethod
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine.arguments import quote
 from parallel_pool._engine.uncopied import Uncopied
+from parallel_pool._lazy import public
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -45,6 +46,7 @@ class ChoosesBackend(type):
 
 class PoolVectorEnv(
     TraceMethod,
+@public("compat.gymnasium")
     TorchMethod,
     Uncopied,
     VectorEnv[Any, Any, np.ndarray[Any, Any]],

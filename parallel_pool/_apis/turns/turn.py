@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parallel_pool._lazy import public
+
 if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
 
 
+@public("turns")
 class Turn(NamedTuple):
     """One step of the environments `rows`, of which there are k.
 
