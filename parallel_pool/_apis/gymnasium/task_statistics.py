@@ -38,6 +38,8 @@ class RecordTaskStatistics(Uncopied, RecordEpisodeStatistics):
         >>> envs.close()
     """
 
+    _holds = "environments"
+
     def __init__(
         self, env: VectorEnv[Any, Any, Any], buffer_length: int = 100, stats_key: str = "episode"
     ) -> None:
@@ -73,6 +75,8 @@ class RecordTaskStatistics(Uncopied, RecordEpisodeStatistics):
         """
         result: Step = super().step(actions)
         infos = result[4]
+        # Gymnasium's wrapper goes on with the array that it has put into infos
+        self.prev_dones = self.prev_dones.copy()
         if f"_{self._stats_key}" in infos:
             episodes = infos[self._stats_key]
             for row in np.flatnonzero(infos[f"_{self._stats_key}"]).tolist():
