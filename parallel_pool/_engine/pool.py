@@ -85,6 +85,11 @@ class Pool(BasePool):
         num_envs: as given or chosen.
         batch_size: as given or chosen.
         num_threads: as given or chosen.
+        autoreset: as given.
+        max_episode_steps: the time limit in steps, None for none; each(...) or each_reset(...) if
+            it was given so.
+        seeds: a list with the seed of each environment, an int: the last one that it was given, at
+            the start or by a reset, or what was drawn in place of None.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
 

@@ -76,6 +76,8 @@ class ProcessPool(EnvCalls):
         render_mode: of the first environment.
         spec: of the first environment.
         num_workers: number of worker processes; 0 if this process steps the environments.
+        autoreset: as given.
+        on_error: as given.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import error
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -218,7 +218,7 @@ class AtariVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         if self.continuous:
             low = np.array([0.0, -np.pi, 0.0], np.float32)
             high = np.array([1.0, np.pi, 1.0], np.float32)
-            self.single_action_space: Any = Box(low, high, (3,), np.float32)
+            self.single_action_space: Space[Any] = Box(low, high, (3,), np.float32)
         else:
             self.single_action_space = Discrete(self.pool.spec.action.n)
         self.observation_space = batch_space(self.single_observation_space, self.batch_size)

@@ -40,7 +40,7 @@ from parallel_pool.errors import ClosedError, ForkedError, StateError
 if TYPE_CHECKING:
     from typing import Self
 
-    from parallel_pool._engine.buffers import Array
+    from parallel_pool._engine.buffers import Array, Observations
 
 
 @public("cluster")
@@ -117,15 +117,15 @@ class Batch:
         ((8, 4, 4), (8, 4), (4, 4))
     """
 
-    observations: Any
-    actions: Any
+    observations: Observations
+    actions: Array | Any
     log_probs: Array
     extras: dict[str, Array]
     rewards: Array
     terminations: Array
     truncations: Array
     resets: Array
-    last_observations: Any
+    last_observations: Observations
     returns: list[float]
     lengths: list[int]
     worker: int

@@ -69,6 +69,11 @@ class Adaptive:
     for one state, estimated on states of the batch that has just come from the worker. So it needs
     no message of its own. With threshold=0 this is `Every(1)`.
 
+    Attributes:
+        threshold: as given.
+        max_age: as given.
+        sample: as given.
+
     Example:
         >>> from parallel_pool.cluster import Adaptive
         >>> rule = Adaptive(threshold=0.01, max_age=16)

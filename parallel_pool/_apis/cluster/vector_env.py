@@ -64,6 +64,7 @@ class ClusterVectorEnv(PoolVectorEnv):
     Attributes:
         num_envs: environments, n below.
         num_workers: actors; `workers` lists them.
+        batch_workers: workers of one result of `recv`.
         is_async: whether batch_workers < num_workers.
         single_observation_space: of one environment.
         single_action_space: of one environment.
@@ -73,6 +74,7 @@ class ClusterVectorEnv(PoolVectorEnv):
         metadata: of the first environment.
         render_mode: of the first environment.
         backend: "cluster".
+        worker_backend: "native", "compiled" or "process": what the workers run.
         backend_reason: what the workers run, and why; a sentence.
 
     Example:

@@ -86,6 +86,7 @@ class EnvSpec:
 
     Attributes:
         id: of the task.
+        definition: what the engine knows of the environments, with which `Pool` makes them.
         config: the values of all options, a namedtuple in EnvPool's order.
         reward_threshold: the return at which the task counts as solved, None for none.
         observation_space: Gymnasium space of one environment (of one player).

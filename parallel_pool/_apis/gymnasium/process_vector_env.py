@@ -63,6 +63,13 @@ class ProcessVectorEnv(AsyncCalls):
         render_mode: of the first environment.
         spec: from which make_vec or PoolVectorEnv made it, else None.
         pool: the `ProcessPool` underneath.
+        env_fns: as given.
+        shared_memory: as given.
+        copy: as given.
+        context: as given.
+        daemon: as given.
+        observation_mode: as given.
+        max_concurrency: as given.
 
     Example:
         >>> from parallel_pool.compat.gymnasium import ProcessVectorEnv

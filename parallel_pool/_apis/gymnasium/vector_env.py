@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool._apis.common.vector_options import ObservationMode
+    from parallel_pool._engine.pool import Pool
     from parallel_pool._engine.variation import Each, EachReset
+    from parallel_pool._workers.process_pool import ProcessPool
 
 T = TypeVar("T")
 
@@ -44,9 +46,9 @@ class ChoosesBackend(type):
         return whole.replace(parameters=[*whole.parameters.values()][1:])
 
 
+@public("compat.gymnasium")
 class PoolVectorEnv(
     TraceMethod,
-@public("compat.gymnasium")
     TorchMethod,
     Uncopied,
     VectorEnv[Any, Any, np.ndarray[Any, Any]],
@@ -94,7 +96,7 @@ class PoolVectorEnv(
     backend: str
     backend_reason: str
     autoreset_mode: AutoresetMode
-    pool: Any
+    pool: Pool | ProcessPool
 
     def __init__(
         self,

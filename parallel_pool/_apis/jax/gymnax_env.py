@@ -82,8 +82,8 @@ class EnvState(NamedTuple):
         (dtype('int32'), (192,))
     """
 
-    time: Any
-    snapshot: Any
+    time: jax.Array
+    snapshot: jax.Array
 
 
 def make_gymnax(
