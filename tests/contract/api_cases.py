@@ -184,15 +184,15 @@ def _with_statistics(**kwargs: Any) -> Any:
     return RecordTaskStatistics(_vector(_mixture(), 3, **kwargs))
 
 
-def _recorded(folder: Path, **kwargs: Any) -> Any:
+def _recorded(collector: str, envs: Any, folder: Path) -> Any:
     """Returns environments that are recorded to one more dataset in a folder."""
     pytest.importorskip("minari")
-    from parallel_pool.compat.minari import VectorDataCollector
+    import parallel_pool.compat.minari as collectors
 
     name = f"contract-v{len(list(folder.glob('contract-v*')))}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINARI_DATASETS_PATH", str(folder))
-        return VectorDataCollector(_vector("CartPole-v1", 3, **kwargs), name)
+        return getattr(collectors, collector)(envs, name)
 
 
 def _game(api: str, env_id: str) -> Any:
@@ -335,6 +335,23 @@ CASES = [
     Case("env of a game in turns", Turns(), ONE, lambda g: _game("env", FOUR)),
     Case("make_dm(batched=False)", DM(), ONE, lambda g: _envpool("dm", num_envs=1, batched=False)),
     Case("RecordTaskStatistics", Statistics(), CARTPOLES, lambda g, **o: _with_statistics(**o)),
-    Case("VectorDataCollector", Wrapped(), CARTPOLES, lambda g, **o: _recorded(g.folder, **o)),
+    Case(
+        "VectorDataCollector",
+        Wrapped(),
+        CARTPOLES,
+        lambda g, **o: _recorded("VectorDataCollector", _vector("CartPole-v1", 3, **o), g.folder),
+    ),
+    Case(
+        "VecEnvDataCollector",
+        OfVecEnv(),
+        CARTPOLES,
+        lambda g, **o: _recorded("VecEnvDataCollector", _vec_env("CartPole-v1", 3, **o), g.folder),
+    ),
+    Case(
+        "EnvPoolDataCollector",
+        OfEnvPool(),
+        CARTPOLES,
+        lambda g, **o: _recorded("EnvPoolDataCollector", _envpool("gymnasium", **o), g.folder),
+    ),
     Case("TorchEnv", Tensors(), CARTPOLES, lambda g, **o: _vector("CartPole-v1", 3, **o).torch()),
 ]

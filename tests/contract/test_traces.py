@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from parallel_pool._tracing import opened
 from tests.contract.api_cases import CASES, Case
 from tests.contract.kinds.single import Game, Single, Turns
-from tests.contract.kinds.vector import Wrapped
 from tests.contract.small_envs import Gate
 from tests.tools.test_trace import assert_valid, assert_whole
 
@@ -32,7 +32,8 @@ def test_a_trace_is_whole(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path:
     path = tmp_path / "trace.json"
     with closing(case.make(Gate(tmp_path))) as env:
         (pool,) = pools
-        own = env.unwrapped if isinstance(case.kind, Single | Game | Turns | Wrapped) else env
+        is_wrapper = isinstance(env, gymnasium.Wrapper | gymnasium.vector.VectorWrapper)
+        own = env.unwrapped if is_wrapper or isinstance(case.kind, Single | Game | Turns) else env
         case.kind.start(env)
         before = pool.stats()["env_steps"]
         with warnings.catch_warnings():

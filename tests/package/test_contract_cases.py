@@ -41,7 +41,6 @@ ELSEWHERE = {
     "ClusterVecEnv": ("tests/apis/cluster/test_contract.py",),
     "ClusterVectorEnv": ("tests/apis/cluster/test_contract.py",),
     "DMEnvAdapter": ("tests/workers/test_dm_adapter.py",),
-    "EnvPoolDataCollector": ("tests/apis/minari/test_env_pool_data_collector.py",),
     "GymnaxEnv": ("tests/apis/jax/test_gymnax.py", "tests/apis/jax/test_gymnax_own.py"),
     "Lease": ("tests/faults/test_lease_ends.py", "tests/faults/test_lease_interrupts.py"),
     "OpenEnvEnv": ("tests/apis/openenv/test_own_client.py",),
@@ -53,7 +52,6 @@ ELSEWHERE = {
         "tests/apis/cluster/test_cluster_rollouts.py",
         "tests/apis/cluster/test_cluster_without_ray.py",
     ),
-    "VecEnvDataCollector": ("tests/apis/minari/test_vec_env_data_collector.py",),
 }
 
 
