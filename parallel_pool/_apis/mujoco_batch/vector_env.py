@@ -15,6 +15,7 @@ from parallel_pool._apis.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool._apis.mujoco_batch.task_worlds import DIVERGED, TaskWorlds, task_of
 from parallel_pool._engine.env_ids import one_id
 from parallel_pool._families.mujoco_viewer import WorldView
+from parallel_pool._lazy import public
 from parallel_pool._workers.worlds_pool import WorldsPool, lane_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array
 
 
+@public("mujoco_batch")
 class BatchVectorEnv(ProcessVectorEnv):
     """Many worlds of a `Task` on `mujoco.batch.Batch`, as a `gymnasium.vector.VectorEnv`.
 
