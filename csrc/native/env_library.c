@@ -38,7 +38,7 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
                       shown);
 }
 
-int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
+int pp_env_load(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
   const char *shown = end_of(path);
   char refusal[PP_ERROR_TEXT];
   int status = pp_os_library_check(path, shown, refusal, sizeof(refusal));

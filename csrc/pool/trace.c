@@ -10,8 +10,8 @@
 enum {
   /* ns to wait for threads that have yet to record what they have done: if all results have been
    * received, and if environments are in flight, which may take any time */
-  PATIENCE = 1000000000,
-  BRIEFLY = 20000000
+  STOP_WAIT_NS = 1000000000,
+  STOP_WAIT_IN_FLIGHT_NS = 20000000
 };
 
 /* the first two tracks are the caller's, all others those of threads or workers */
@@ -63,7 +63,7 @@ int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error) {
 static void wait_for_threads(const pp_pool *pool) {
   int64_t start = pp_os_now();
   while (pool->ops.is_recording(pool)) {
-    if (pp_os_now() - start > (pp_pool_count(pool) ? BRIEFLY : PATIENCE)) return;
+    if (pp_os_now() - start > (pp_pool_count(pool) ? STOP_WAIT_IN_FLIGHT_NS : STOP_WAIT_NS)) return;
     pp_os_yield();
   }
 }

@@ -137,7 +137,7 @@ int32_t pp_lane_work(pp_lane *lane, pp_step_thread *self, int32_t most) {
   int64_t start, chunks = atomic_load_explicit(&self->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
-  if (pp_recorder_open(self->recorder)) kind = kind_of(lane, self->entries[0], taken);
+  if (pp_recorder_begin(self->recorder)) kind = kind_of(lane, self->entries[0], taken);
   // reading the clock is expensive: once for each chunk
   start = self->ended ? self->ended : pp_os_now();
   count = pp_lane_step(lane, self, taken, start + PP_CHUNK_CUT_NS);

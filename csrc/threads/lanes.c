@@ -185,7 +185,7 @@ static bool is_block(const pp_pool *pool, const void *memory) {
 }
 
 static void block_offered_locked(pp_pool *pool, const pp_ring_slot *slot) {
-  pp_claims_open_locked(&pool->threads->claims, slot);
+  pp_claims_prepare_locked(&pool->threads->claims, slot);
 }
 
 /* threads read the target in the ring itself */
