@@ -8,9 +8,9 @@
 
 /* returns the last 120 characters of a path: in a short message they say more than the first */
 static const char *end_of(const char *path) {
-  const size_t most = 120;
+  const size_t max_length = 120;
   size_t length = strlen(path);
-  return length > most ? path + (length - most) : path;
+  return length > max_length ? path + (length - max_length) : path;
 }
 
 /* returns why dlopen failed, without the path at the beginning of its text */

@@ -157,16 +157,16 @@ static inline int32_t take(pp_pool *pool, pp_ring_slot *slot, int32_t rows, void
   return result_of(pool, rows, failed, error);
 }
 
-/* Unordered: cuts the batch after those rows that are written, at least *least, and takes it.
- * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *least counts it
- * too. */
-static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
+/* Unordered: cuts the batch after those rows that are written, at least *min_rows, and takes it.
+ * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *min_rows counts
+ * it too. */
+static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *min_rows,
                             pp_error *error) {
   int32_t size = pool->ring.batch_size, rows = pool->ops.count_written(pool, slot), failed;
 
   if (rows == size) return take(pool, slot, size, fresh, error);
   // worker processes may have overwritten the count since it was last read
-  if (rows < *least) return 0;
+  if (rows < *min_rows) return 0;
   pthread_mutex_lock(&pool->lock);
   // offered first: once the batch is cut, environments may claim rows of the block that follows all
   // others
@@ -174,7 +174,7 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
   if (!pool->ops.cut_locked(pool, rows)) {
     pp_ring_withdraw_locked(&pool->ring);
     pthread_mutex_unlock(&pool->lock);
-    *least = rows + 1;
+    *min_rows = rows + 1;
     return 0;
   }
   failed = receive_rows_locked(pool, slot, rows);
@@ -189,8 +189,9 @@ static int32_t take_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int3
 
 /* Writes which environments threads are stepping, with the words before them; nothing if none. */
 static void name_stepped(const pp_pool *pool, char *text, size_t room) {
-  enum { MOST = 4 };
-  int32_t first[MOST], counts[MOST], found = pp_pool_stepping(pool, first, counts, MOST);
+  enum { MAX_NAMED = 4 };
+  int32_t first[MAX_NAMED], counts[MAX_NAMED];
+  int32_t found = pp_pool_stepping(pool, first, counts, MAX_NAMED);
   size_t at = 0;
   text[0] = '\0';
   for (int32_t i = 0; i < found && at < room; i++) {
@@ -282,20 +283,20 @@ static void set_target(pp_pool *pool, pp_ring_slot *slot, int32_t rows) {
 }
 
 /* Waits until the time end (pp_os_now) at most for at least so many rows, and until no more are
- * being written. Takes them, and returns as take_written does. Writes to *least how many rows it
+ * being written. Takes them, and returns as take_written does. Writes to *min_rows how many rows it
  * waited for in the end. */
-static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *least,
+static int32_t receive_written(pp_pool *pool, pp_ring_slot *slot, void *fresh, int32_t *min_rows,
                                int64_t end, pp_error *error) {
   waiter it = {pool, slot};
   int32_t status = 0;
 
   while (status == 0) {
-    if (pool->ops.count_written(pool, slot) < *least) {
+    if (pool->ops.count_written(pool, slot) < *min_rows) {
       // the threads that write rows wake the caller from this number on
-      set_target(pool, slot, *least);
+      set_target(pool, slot, *min_rows);
       if (!sleep_until(&it, has_target, end)) break;
     }
-    status = take_written(pool, slot, fresh, least, error);
+    status = take_written(pool, slot, fresh, min_rows, error);
     // a worker process that overwrites the count could make this go on for ever
     if (status == 0 && pp_os_now() >= end) break;
   }

@@ -28,8 +28,8 @@ static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
 
 static int alloc_tracks(pp_pool *pool, int32_t count) {
   // there are at most so many, and may be more in a later trace
-  int32_t most = OTHERS + pool->num_threads;
-  if (!pool->tracks) pool->tracks = calloc((size_t)most, sizeof(pp_track *));
+  int32_t max_tracks = OTHERS + pool->num_threads;
+  if (!pool->tracks) pool->tracks = calloc((size_t)max_tracks, sizeof(pp_track *));
   if (!pool->tracks) return PP_ERR_MEMORY;
   for (; pool->num_tracks < count; pool->num_tracks++) {
     int32_t i = pool->num_tracks;
