@@ -62,7 +62,7 @@ int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error) {
 /* Waits until threads have recorded the steps whose results have been received. */
 static void wait_for_threads(const pp_pool *pool) {
   int64_t start = pp_os_now();
-  while (pool->ops.is_recording(pool)) {
+  while (pool->ops.is_recording && pool->ops.is_recording(pool)) {
     if (pp_os_now() - start > (pp_pool_count(pool) ? STOP_WAIT_IN_FLIGHT_NS : STOP_WAIT_NS)) return;
     pp_os_yield();
   }
@@ -105,7 +105,7 @@ void pp_trace_fini(pp_pool *pool) {
   for (int32_t i = 0; i < pool->num_tracks; i++) {
     if (i < OTHERS) {
       pp_track_free(pool->tracks[i]);
-    } else {
+    } else if (pool->ops.free_track) {
       pool->ops.free_track(pool->tracks[i]);
     }
   }
