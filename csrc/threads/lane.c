@@ -7,6 +7,8 @@
 #include "os/os.h"
 #include "thread.h"
 
+_Static_assert(_Alignof(pp_thread) == PP_EXCHANGED_BYTES, "threads share no line with the next");
+
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
                  int32_t num_threads, bool is_helped) {
   size_t size;

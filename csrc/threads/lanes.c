@@ -1,6 +1,7 @@
 /* Lanes: those of a pool whose environments are stepped by threads of this process. */
 #include "lanes.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
 #include "pool/ids.h"
 #include "queries.h"
 #include "queueing.h"
+
+_Static_assert(_Alignof(pp_threads) == PP_EXCHANGED_BYTES &&
+                   offsetof(pp_threads, caller) % PP_EXCHANGED_BYTES == 0,
+               "what the caller writes shares no line with what workers read");
 
 /* -------------------------------------------------------------------------- init and fini -- */
 
