@@ -81,7 +81,7 @@ def stride(envs: Any) -> int:
     return 1 if isinstance(envs.pool, Pool) or not isinstance(envs, AgentVectorEnv) else 13
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_a_step_that_ctrl_c_ends_is_in_flight_or_was_not_begun(make: Any) -> None:
     """Its results are never lost as they are converted."""
@@ -114,7 +114,7 @@ def test_a_step_that_ctrl_c_ends_is_in_flight_or_was_not_begun(make: Any) -> Non
     assert place > 20 and pending > 3
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("is_masked", [False, True])
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 def test_a_reset_that_ctrl_c_ends_is_in_flight_or_was_not_begun(make: Any, is_masked: bool) -> None:

@@ -99,7 +99,7 @@ def stride(envs: Any) -> int:
     return 23 if isinstance(envs, AgentVecEnv) and envs.backend == "process" else 1
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", WHOLE)
 def test_ctrl_c_in_a_whole_step_loses_nothing(kind: str) -> None:
     make, actions = WHOLE[kind]
@@ -153,7 +153,7 @@ def stumbled_or_not(call: Callable[[], Any]) -> Any:
         return "stumbled"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_ctrl_c_as_an_environment_of_agents_fails_does_no_step_twice() -> None:
     """It may take the place of the exception, which is then its context."""
     actions = np.arange(9) % 3
