@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._engine.arguments import FOREVER, seconds
@@ -35,6 +36,8 @@ class Call:
         what: the kind, and the name of the method or attribute, for messages.
         env_ids: the environments that the caller named, in order.
         waiting: by lane, the environments whose worker has not answered.
+        requests: by lane, what its worker gets.
+        sent: by lane, C's status of the request that was sent.
         is_awaited: whether a thread waits for the answers.
         answers: by environment.
         failures: the environments of a worker that failed to answer, and the cause.
@@ -44,6 +47,8 @@ class Call:
     what: str
     env_ids: list[int]
     waiting: dict[int, list[int]]
+    requests: dict[int, bytes]
+    sent: dict[int, int] = field(default_factory=dict)
     is_awaited: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
     failures: list[tuple[list[int], Cause]] = field(default_factory=list)
@@ -95,7 +100,7 @@ class EnvCalls(BasePool):
     def recv_call(self, call: Call, timeout: float | None = None) -> list[Any]:
         """Does the second half of `call`: waits for all answers.
 
-        After PoolTimeoutError it can be called again.
+        After PoolTimeoutError, or an exception such as Ctrl-C, it can be called again.
         """
         timeout = seconds(timeout)
         if call.is_awaited:
@@ -103,7 +108,10 @@ class EnvCalls(BasePool):
         # no function call since the check: no other thread can have begun to wait
         call.is_awaited = True
         try:
-            self._await_answers(call, timeout)
+            if call.waiting:
+                # an exception such as Ctrl-C may have ended the first half
+                self._send_requests(call)
+                self._await_answers(call, timeout)
         finally:
             call.is_awaited = False
         for ids, cause in call.failures:
@@ -116,11 +124,12 @@ class EnvCalls(BasePool):
         while call.waiting:
             lane, ids = next(iter(call.waiting.items()))
             is_done, answer = self._answer(lane, call, end, timeout)
-            del call.waiting[lane]
             if not is_done:
                 call.failures.append((ids, answer))
             elif answer is not None:
                 call.answers.update(zip(ids, answer, strict=True))
+            # not before: C gives the same answer again, if Ctrl-C comes
+            del call.waiting[lane]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
         """Gets an attribute of the environments named (None: all), which may be a method."""
@@ -146,6 +155,18 @@ class EnvCalls(BasePool):
         name: str = "",
     ) -> Call:
         """Sends a request to every worker that has some of the environments."""
+        call = self._prepare(env_ids, kind, arguments, name)
+        self._send_requests(call)
+        return call
+
+    def _prepare(
+        self,
+        env_ids: Any,
+        kind: str,
+        arguments: Callable[[list[int]], tuple[Any, ...]],
+        name: str,
+    ) -> Call:
+        """Returns a call whose requests were not sent."""
         check_usable(self)
         ids = id_list(env_ids, self.num_envs)
         if self.in_flight:
@@ -160,22 +181,31 @@ class EnvCalls(BasePool):
             lane: self._dumps((kind, lane_ids, *arguments(lane_ids)))
             for lane, lane_ids in lanes.items()
         }
-        call = Call(kind, f"{kind} {name}" if name else kind, ids, lanes)
+        return Call(kind, f"{kind} {name}" if name else kind, ids, lanes, requests)
+
+    def _send_requests(self, call: Call) -> None:
+        """Sends the requests of a call; those that were not sent, if Ctrl-C has come between."""
+        sent = call.sent
         with self._call_lock:
-            # checked before any is sent: a call that one worker can't take is sent to none
-            for lane in lanes:
-                self._check_answered(lane)
-            for lane, data in requests.items():
+            if not sent:
+                # checked before any is sent: a call that one worker can't take is sent to none
+                for lane in call.requests:
+                    self._check_answered(lane)
+            for lane in [*call.waiting]:
+                if sent.get(lane, -1) >= 0:
+                    continue
                 self._calls[lane] = call
-                error = error_slot.raw
-                status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
-                if status < 0 and lane in self._supervisor.lost:
+                data, error = call.requests[lane], error_slot.raw
+                request = self._handle, lane, data, len(data), error
+                # in one step: no exception can come between the two
+                sent.update(zip([lane], starmap(lib.pp_pool_request, [request]), strict=True))
+                if sent[lane] < 0 and lane in self._supervisor.lost:
                     # the lane was given up after the check above
-                    call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
+                    call.failures.append((call.waiting[lane], self._supervisor.deaths[lane]))
+                    del call.waiting[lane]
                 else:
-                    check(status)
+                    check(sent[lane])
         self._work_here()
-        return call
 
     def _check_answered(self, lane: int) -> None:
         """Raises StateError if a worker has a request whose answer is still to come."""
@@ -245,3 +275,17 @@ class EnvCalls(BasePool):
 
     def _lane_of(self, env_id: int) -> int:
         return int(lib.pp_pool_lane_of(self._handle, env_id))
+
+
+def prepare_call(pool: EnvCalls, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    """Returns what `send_call` does, before anything is sent; `send_requests` does the rest."""
+    return pool._prepare(None, "call", lambda ids: (name, args, kwargs), name)
+
+
+def send_requests(pool: EnvCalls, call: Call) -> None:
+    """Sends the requests of a prepared call.
+
+    If an exception such as Ctrl-C comes after the first, `call.sent` has it, and `recv_call` sends
+    the others.
+    """
+    pool._send_requests(call)

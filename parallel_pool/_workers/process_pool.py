@@ -24,7 +24,7 @@ from parallel_pool._workers import pool_plan
 from parallel_pool._workers.data import messages, spaces
 from parallel_pool._workers.data.action_records import IN_PAYLOAD, ActionPacker, RecordReader
 from parallel_pool._workers.data.messages import FAILURE, Assignment, Failure, Reply
-from parallel_pool._workers.env_calls import Call, EnvCalls
+from parallel_pool._workers.env_calls import EnvCalls
 from parallel_pool._workers.pool_arguments import listed
 from parallel_pool._workers.replies import Replies
 from parallel_pool._workers.run import local_lane
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from parallel_pool._workers.start.startup import Launcher
     from parallel_pool._workers.watch.timer import Timer
 
-__all__ = ["Call", "ProcessPool", "listed", "reset_as", "send_objects"]
+__all__ = ["ProcessPool", "listed", "reset_as", "send_objects"]
 
 T = TypeVar("T")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dis import opname
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import gymnasium
@@ -54,7 +56,14 @@ class Diary(gymnasium.Env[Any, Any]):
         self.observation_space = observed
         self.action_space = spaces.Discrete(2) if acts == "numbers" else WORDS
         self.length, self.has_words, self.fails = length, has_words, fails
-        self.episodes = self.steps = 0
+        self.episodes = self.steps = self.notes = 0
+
+    def note(self, what: Any) -> tuple[Any, int]:
+        """Counts its calls; raises what is an exception."""
+        self.notes += 1
+        if isinstance(what, Exception):
+            raise what
+        return what, self.notes
 
     def _seen(self, action: Any) -> tuple[Any, dict[str, Any]]:
         numbers = self.episodes, self.steps
@@ -384,6 +393,41 @@ def test_ctrl_c_in_a_step_of_a_vector_env_loses_nothing(
     assert interrupted > 20
 
 
+class Everywhere(Interrupter):
+    """Raises also after calls of classes, as in tuple(...), which profilers are not told of."""
+
+    # Python checks for signals as these instructions end; as a CALL of a function in Python begins
+    CHECKS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD")
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.codes: dict[CodeType, bytes] = {}
+        # by frame, the last instruction if it is one of these
+        self.checking: dict[FrameType | None, str] = {}
+
+    def trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        is_place = event == "call"
+        if is_place and self.checking.get(frame.f_back) in ("CALL", "CALL_KW"):
+            del self.checking[frame.f_back]
+        if event == "opcode":
+            is_place = self.checking.pop(frame, None) is not None
+            code = self.codes.setdefault(frame.f_code, frame.f_code.co_code)
+            name = opname[code[frame.f_lasti]]
+            if name in self.CHECKS:
+                self.checking[frame] = name
+        if is_place:
+            super().__call__(frame, "call", None)
+        return self.trace
+
+    def run(self, function: Any, *arguments: Any) -> Any:
+        sys.settrace(self.trace)
+        try:
+            return function(*arguments)
+        finally:
+            sys.settrace(None)
+
+
 class Beside(Interrupter):
     """Lets alone what steps the environments in this process: there, Ctrl-C ends their steps."""
 
@@ -482,6 +526,76 @@ def test_ctrl_c_keeps_the_last_observation_of_an_environment_that_is_made_again(
                     assert_same(found, wanted, where)
                     assert wanted[0].endswith(", 2)")
     assert finals > 10
+
+
+def call(env: Any, interrupter: Any, place: int) -> tuple[Any, bool]:
+    try:
+        return interrupter(place).run(env.call, "note", place), False
+    except KeyboardInterrupt:
+        pass
+    try:
+        return env.call_wait(), True
+    except NoAsyncCallError:
+        # it was not sent
+        return env.call("note", place), True
+
+
+def call_by_halves(env: Any, interrupter: Any, place: int) -> tuple[Any, bool]:
+    try:
+        interrupter(place).run(env.call_async, "note", place)
+    except KeyboardInterrupt:
+        try:
+            return env.call_wait(), True
+        except NoAsyncCallError:
+            env.call_async("note", place)
+            return env.call_wait(), True
+    try:
+        return interrupter(place).run(env.call_wait), False
+    except KeyboardInterrupt:
+        return env.call_wait(), True
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize(
+    ("num_workers", "interrupter"), [(2, Interrupter), (2, Everywhere), (0, Beside)]
+)
+@pytest.mark.parametrize("begin", [call, call_by_halves])
+def test_ctrl_c_in_a_call_of_a_vector_env_loses_nothing(
+    begin: Any, num_workers: int, interrupter: Any
+) -> None:
+    """Environments count their calls: none is done twice, or by some of them only."""
+    interrupted = calm = place = 0
+    options = {"num_workers": num_workers, "context": "fork" if num_workers else None}
+    with pair("numbers", AutoresetMode.NEXT_STEP, **options) as (theirs, ours):
+        while calm < 4:
+            place += 1
+            result, is_cut = begin(ours, interrupter, place)
+            interrupted, calm = interrupted + is_cut, 0 if is_cut else calm + 1
+            assert_same(result, theirs.call("note", place), f"place {place}")
+    assert interrupted > 20
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("interrupter", [Interrupter, Everywhere])
+def test_ctrl_c_as_a_method_fails_leaves_no_call_pending_for_ever(interrupter: Any) -> None:
+    failed = cut = calm = place = 0
+    with closing(ProcessVectorEnv(diaries(), num_workers=2, context="fork")) as envs:
+        while calm < 4:
+            place += 1
+            calm += 1
+            try:
+                interrupter(place).run(envs.call, "note", ArithmeticError(f"at place {place}"))
+            except ArithmeticError:
+                failed += 1
+            except KeyboardInterrupt:
+                cut, calm = cut + 1, 0
+                with suppress(NoAsyncCallError), pytest.raises(ArithmeticError, match=f"{place}"):
+                    envs.call_wait()
+            found = envs.call("note", place)
+            assert [what for what, _ in found] == [place] * 3
+            # the first of each worker; after it has failed, a worker calls no others
+            assert found[0] == found[1]
+    assert failed > 3 and cut > 20
 
 
 class Uneven(Diary):

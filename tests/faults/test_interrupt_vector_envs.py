@@ -124,3 +124,17 @@ def test_ctrl_c_in_a_reset_loses_nothing(make: Callable[[], Any], is_masked: boo
                 stepped = seen(twin, twin.step(actions))
                 assert_same(seen(env, env.step(actions)), stepped, f"place {place}, step {turn}")
     assert place > 20
+
+
+def test_ctrl_c_in_a_call_loses_nothing() -> None:
+    is_cut, place = True, 0
+    with closing(native("CartPole-v1", max_episode_steps=7)) as env:
+        while is_cut:
+            place += 1
+            env.call_async("_max_episode_steps")
+            try:
+                result, is_cut = Interrupter(place).run(env.call_wait), False
+            except KeyboardInterrupt:
+                result, is_cut = env.call_wait(), True
+            assert result == (7,) * 3
+    assert place > 5

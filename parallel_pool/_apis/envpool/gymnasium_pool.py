@@ -91,6 +91,8 @@ class GymnasiumEnvPool(  # type: ignore[misc]
             spec, render_mode=render_mode, render_env_id=render_env_id, drawing=drawing
         )
         self._returns_info = returns_info
+        # makes the result of a step; no method of this object, which would be a reference cycle
+        self._convert: Callable[[Views], Any] = self._rows.convert
         self._warn_of_two_rows()
         self.num_envs = len(self)
         self.observation_space = self.single_observation_space = spec.observation_space
@@ -130,9 +132,9 @@ class GymnasiumEnvPool(  # type: ignore[misc]
         if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
-            step: Step = self.pool.step_as(self._rows.convert, action, env_id, timeout)
+            step: Step = self.pool.step_as(self._convert, action, env_id, timeout)
         except EnvError as error:
-            error.batch = self._rows.results(error.batch)
+            error.batch = self._received(error.batch, False)
             raise
         # No function call from here on: Python handles signals after each, and the pool has handed
         # over the batch.
@@ -189,7 +191,7 @@ class GymnasiumEnvPool(  # type: ignore[misc]
         """
         if min_rows is not None:
             return self._recv_some(reset, return_info, timeout, min_rows)
-        convert: Callable[[Views], Any] = self._rows.convert
+        convert = self._convert
         if reset:
             convert = partial(self._first, return_info)
         try:

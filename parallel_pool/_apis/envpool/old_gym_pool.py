@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
 
+from parallel_pool._apis.envpool.actions import is_mapping
 from parallel_pool._apis.envpool.gymnasium_pool import GymnasiumEnvPool
 from parallel_pool.errors import EnvError
 
@@ -46,36 +47,23 @@ class OldGymEnvPool(GymnasiumEnvPool):
         self.action_space = _convert(self.action_space, gym.spaces)
         self.single_observation_space = self.observation_space
         self.single_action_space = self.action_space
+        self._convert = partial(_done_of_views, self._rows.convert)
 
     def _warn_of_two_rows(self) -> None:
         """Does nothing: programs of that time expect observations only."""
 
-    def step(self, action: Any, env_id: Any = None, *, timeout: float | None = None) -> Any:
-        """Sends actions and receives the next results, as `GymnasiumEnvPool.step` does."""
-        try:
-            return _with_done(super().step(action, env_id, timeout=timeout))
-        except EnvError as error:
-            error.batch = _with_done(error.batch)
-            raise
-
-    def recv(
-        self,
-        reset: bool = False,
-        return_info: bool | None = None,
-        *,
-        timeout: float | None = None,
-        min_rows: int | None = None,
-    ) -> Any:
-        """Receives the next results, as `GymnasiumEnvPool.recv` does."""
-        convert = _unchanged if reset else _with_done
-        try:
-            return convert(super().recv(reset, return_info, timeout=timeout, min_rows=min_rows))
-        except EnvError as error:
-            error.batch = convert(error.batch)
-            raise
+    def _shown(self, step: Any, reset: bool, return_info: bool | None = None) -> Any:
+        return super()._shown(step, True, return_info) if reset else _with_done(step)
 
     def _step_of_rollout(self, actions: Any) -> Step:
-        return super().step(actions)
+        if not self._is_plain or is_mapping(actions):
+            actions, _ = self._arrange_step(actions, None)
+        try:
+            step: Step = self.pool.step_as(self._rows.convert, actions)
+        except EnvError as error:
+            error.batch = self._rows.results(error.batch)
+            raise
+        return step
 
     def _converters(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
         return partial(_done_of, self._rows), super()._converters()[1]
@@ -85,8 +73,8 @@ def _done_of(rows: ResultBuilder, batch: Any) -> Any:
     return _with_done(rows.results(batch))
 
 
-def _unchanged(result: Any) -> Any:
-    return result
+def _done_of_views(convert: Callable[[Any], Any], views: Any) -> Any:
+    return _with_done(convert(views))
 
 
 def _with_done(step: Any) -> Any:

@@ -58,7 +58,7 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
     continues, and `reset` drops its result.
 
     A derived class sends and receives: the methods below that raise NotImplementedError. It sets
-    `pool`, and `_was_reset` to whether all environments were reset.
+    `pool`, and `_was_reset` to whether all environments were reset. `_send_call` sets `_call`.
     """
 
     _was_reset = False
@@ -68,6 +68,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
     _is_interrupted = False
     # the reset in flight
     _request: ResetRequest
+    # the call of environments that was sent last
+    _call: Any = None
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -188,7 +190,15 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
         """Begins a call; `call_wait` returns its results. Raises as `call` does."""
         self._check_idle("call_async")
         check_call(name)
-        self._send_call(name, args, kwargs)
+        self._call = None
+        try:
+            self._send_call(name, args, kwargs)
+        except BaseException as error:
+            if not isinstance(error, Exception) and self._is_call_sent():
+                # an exception such as Ctrl-C came when the first environments had got the call
+                self._pending = CALL
+                self._is_interrupted = True
+            raise
         self._pending = CALL
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
@@ -199,7 +209,8 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
             VectorTimeoutError: it is not done within `timeout` seconds; wait again.
             parallel_pool.errors.BusyError: another thread is waiting.
         """
-        return tuple(self._wait_for(CALL, timeout, self._receive_call))
+        results: tuple[Any, ...] = self._wait_for(CALL, timeout, self._receive_call)
+        return results
 
     # ------------------------------------------------------------------- of the derived class --
 
@@ -227,7 +238,12 @@ class AsyncCalls(RolloutMethod, PoolVectorEnv):
     def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         raise NotImplementedError
 
-    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+    def _is_call_sent(self) -> bool:
+        """Returns whether environments have got `_call`, which has not been received."""
+        return False
+
+    def _receive_call(self, timeout: float | None) -> tuple[Any, ...]:
+        """Receives `_call`; after an exception it may be called again."""
         raise NotImplementedError
 
     def _note_failed(self, error: EnvError, kind: str) -> None:

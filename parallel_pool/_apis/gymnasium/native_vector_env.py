@@ -671,9 +671,9 @@ class NativeVectorEnv(AsyncCalls):
         # nothing changes before the wait
         self._call = partial(self._called, name, args, kwargs)
 
-    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+    def _receive_call(self, timeout: float | None) -> tuple[Any, ...]:
         assert self._call is not None
-        return self._call()
+        return tuple(self._call())
 
     def _called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Returns an attribute as `get_attr` does, or the result of `render`.

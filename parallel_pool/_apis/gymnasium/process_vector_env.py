@@ -21,7 +21,8 @@ from parallel_pool._engine.views import convert_batch
 from parallel_pool._lazy import public
 from parallel_pool._native import ffi, lib
 from parallel_pool._workers.data.spaces import iterate_objects
-from parallel_pool._workers.process_pool import Call, ProcessPool, listed, reset_as
+from parallel_pool._workers.env_calls import Call, prepare_call, send_requests
+from parallel_pool._workers.process_pool import ProcessPool, listed, reset_as
 from parallel_pool._workers.replies import replies_of
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class ProcessVectorEnv(AsyncCalls):
     backend = "process"
     backend_reason = "ProcessVectorEnv was asked for by name"
     pool: ProcessPool
+    _call: Call | None = None
 
     def __init__(
         self,
@@ -190,7 +192,6 @@ class ProcessVectorEnv(AsyncCalls):
         self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
         # DISABLED: environments that the caller must reset
         self._ended = np.zeros(self.num_envs, np.bool_)
-        self._call: Call | None = None
 
     def _set_spaces(self, described: list[Description]) -> None:
         found = spaces.combine(
@@ -361,11 +362,15 @@ class ProcessVectorEnv(AsyncCalls):
     # ---------------------------------------------------------------------------- attributes --
 
     def _send_call(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        self._call = self.pool.send_call(name, args, kwargs)
+        self._call = prepare_call(self.pool, name, args, kwargs)
+        send_requests(self.pool, self._call)
 
-    def _receive_call(self, timeout: float | None) -> Sequence[Any]:
+    def _is_call_sent(self) -> bool:
+        return self._call is not None and bool(self._call.sent)
+
+    def _receive_call(self, timeout: float | None) -> tuple[Any, ...]:
         assert self._call is not None
-        return self.pool.recv_call(self._call, timeout)
+        return tuple(self.pool.recv_call(self._call, timeout))
 
     def set_attr(self, name: str, values: Any) -> None:
         """Sets an attribute of every environment.

@@ -39,6 +39,8 @@ class AgentTable:
         num_envs: environments, n.
         num_rows: n * k.
         observation_space, action_space: of one row.
+        seen: the observations of the last result by group, of which `others` see theirs before the
+            next step; () if there are no others, or no results.
     """
 
     def __init__(
@@ -80,8 +82,8 @@ class AgentTable:
         # where the chosen agents are in their group, and among all agents; None: they are all
         self._in_group = _columns([own.agents.index(agent) for agent in self.agents], own.agents)
         self._in_all = _columns([possible.index(agent) for agent in self.agents], possible)
-        # what the others saw last, the calls of the pool's `set_state`, and those until then
-        self._seen: dict[Any, Any] = {}
+        self.seen: tuple[Any, ...] = ()
+        # the calls of the pool's `set_state`, and how many of them `seen` knows of
         self._restores = restores_of(envs.pool)
         self._known_restores = 0
 
@@ -144,9 +146,13 @@ class AgentTable:
             return {}
         assert self._policy is not None
         self._see_restored()
-        if not self._seen:
+        if not self.seen:
             raise NotResetError("a step before reset(): call reset() first")
-        chosen = self._policy(dict(self._seen))
+        seen: dict[Any, Any] = {}
+        for group, block in zip(self._groups, self.seen, strict=True):
+            own = groups.by_agent(group, block)
+            seen.update({agent: own[agent] for agent in group.agents if agent in self.others})
+        chosen = self._policy(seen)
         if not isinstance(chosen, Mapping):
             raise TypeError(
                 f"others() returned {a_type(chosen)}: return a dict with the actions of"
@@ -172,7 +178,7 @@ class AgentTable:
         """Takes over what the others see where the pool's `set_state` has changed environments."""
         count = self._restores.count
         if count != self._known_restores:
-            self.present()
+            self.seen = self._envs._agents.present().observations
             self._known_restores = count
 
     def present(self) -> tuple[Any, dict[str, Any]]:
@@ -184,14 +190,7 @@ class AgentTable:
     # --------------------------------------------------------------------------------- results --
 
     def observations(self, arrays: AgentArrays) -> Any:
-        """Returns the observations of all rows (n * k, ...), or a tree of such arrays.
-
-        The others see theirs before the next step.
-        """
-        if self.others:
-            for group, block in zip(self._groups, arrays.observations, strict=True):
-                seen = groups.by_agent(group, block)
-                self._seen.update({a: seen[a] for a in group.agents if a in self.others})
+        """Returns the observations of all rows (n * k, ...), or a tree of such arrays."""
         found: Any = arrays.observations[self._own_index]
         if self._in_group is not None:
             found = groups.take(found, (slice(None), self._in_group))

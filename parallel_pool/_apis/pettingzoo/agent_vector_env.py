@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from parallel_pool._apis.pettingzoo.agent_table import AgentTable
 from parallel_pool._apis.pettingzoo.failures import failure_of
 from parallel_pool._apis.torch.torch_method import TorchMethod
 from parallel_pool._engine.arguments import a_type, quote
-from parallel_pool._engine.trees import put_rows, row_of
+from parallel_pool._engine.trees import map_leaves, row_of
 from parallel_pool._engine.uncopied import Uncopied
 from parallel_pool._lazy import public
 from parallel_pool.errors import StateError
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from parallel_pool._engine.buffers import Array, Observations
 
     Step = tuple[Observations, Array, Array, Array, dict[str, Any]]
+    First = tuple[Observations, dict[str, Any]]
+    # a result, and `restarted` and `AgentTable.seen` after it
+    Outcome = tuple[Any, Array, tuple[Any, ...]]
 
 
 @public("compat.pettingzoo")
@@ -127,17 +131,41 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             TypeError, ValueError: an argument is wrong; nothing was reset.
             Exception: what `PoolParallelEnv.reset` raises.
         """
+        first: First = self._reset_as(None, seed, options)
+        return first
+
+    def _reset_as(
+        self, show: Callable[[First], Any] | None, seed: seeds.Seed, options: dict[str, Any] | None
+    ) -> Any:
+        """Does what `reset` does, and returns the result of `show` for its result.
+
+        Args:
+            show: a function that may be called again, as that of `Pool.step_as`; None: the result
+                of `reset` is returned.
+            seed, options: as for `reset`.
+        """
         mask, own = reset_mask.split(options, self.num_envs, was_reset=True)
         if mask is not None:
             own = {**(own or {}), reset_mask.KEY: self._named_envs(mask)}
+        self.envs._check_arrays()
+        agents = self.envs._synchronous("reset")
         try:
-            arrays = self.envs.reset_arrays(seed, own)
+            outcome: Outcome = agents.reset(seed, own, partial(self._first_outcome, show))
         except Exception as error:
             self._note_failure(error)
             raise
-        self.restarted = np.zeros(self._rows.num_envs, np.bool_)
-        infos = self._rows.infos(arrays.infos, self.envs.possible_agents)
-        return self._rows.observations(arrays), self._with_live(infos, arrays)
+        # no function call from here on, as in `_step_as`
+        result, self.restarted, self._rows.seen = outcome
+        return result
+
+    def _first_outcome(self, show: Callable[[First], Any] | None, arrays: AgentArrays) -> Outcome:
+        """Converts the arrays of a reset, and changes nothing."""
+        rows = self._rows
+        infos = rows.infos(arrays.infos, self.envs.possible_agents)
+        first = rows.observations(arrays), self._with_live(infos, arrays)
+        restarted: Array = np.zeros(rows.num_envs, np.bool_)
+        seen = arrays.observations if rows.others else ()
+        return first if show is None else show(first), restarted, seen
 
     def _named_envs(self, mask: Array) -> Array:
         """Returns the environments that a mask of rows names, bool (n,)."""
@@ -174,22 +202,52 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
             TypeError, ValueError: actions are wrong; nothing was stepped.
             Exception: what `PoolParallelEnv.step` raises.
         """
-        rows = self._rows
-        blocks = rows.blocks(actions)
+        step: Step = self._step_as(None, self._rows.blocks(actions))
+        return step
+
+    def _step_as(
+        self,
+        show: Callable[[Step, Array], Any] | None,
+        blocks: Sequence[Any],
+        *,
+        is_sent: bool = False,
+    ) -> Any:
+        """Does a step and returns the result of `show`.
+
+        Args:
+            show: a function of what `step` returns, and of `restarted` after it. It may be called
+                again, as that of `Pool.step_as`. None: the result of `step` is returned.
+            blocks: the actions of each group.
+            is_sent: whether an exception such as Ctrl-C has left the step with these actions in
+                flight: it is received.
+        """
+        self.envs._check_arrays()
+        agents = self.envs._synchronous("step")
         try:
-            arrays = self.envs.step_arrays(blocks)
+            step = agents.finish if is_sent else agents.step
+            outcome: Outcome = step(blocks, partial(self._outcome, show))
         except Exception as error:
             self._note_failure(error)
             raise
+        # No function call from here on: Python handles signals after each, and the pool has handed
+        # over the batch.
+        result, self.restarted, self._rows.seen = outcome
+        return result
+
+    def _outcome(self, show: Callable[[Step, Array], Any] | None, arrays: AgentArrays) -> Outcome:
+        """Converts the arrays of a step, and changes nothing."""
+        rows, restarted = self._rows, self.restarted
         terminations, truncations = map(rows.column, (arrays.terminations, arrays.truncations))
         observations = rows.observations(arrays)
         if self._restarts:
             ended = terminations | truncations
-            infos = self._same_step(arrays, observations, ended)
+            observations, infos, restarted = self._same_step(arrays, observations, ended)
         else:
             infos = rows.infos(arrays.infos, self.envs.possible_agents)
         infos = self._with_live(infos, arrays)
-        return observations, rows.column(arrays.rewards), terminations, truncations, infos
+        step = observations, rows.column(arrays.rewards), terminations, truncations, infos
+        seen = arrays.observations if rows.others else ()
+        return step if show is None else show(step, restarted), restarted, seen
 
     def _with_live(self, infos: dict[str, Any], arrays: AgentArrays) -> dict[str, Any]:
         """Returns infos that say which rows act in the next step."""
@@ -201,20 +259,22 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         failure = failure_of(error)
         arrays: Any = None if failure is None else failure.batch
         if arrays is not None and len(arrays.env_ids) == self._rows.num_envs:
-            self._rows.observations(arrays)
+            self._rows.seen = arrays.observations if self._rows.others else ()
 
-    def _same_step(self, arrays: AgentArrays, observations: Any, ended: Array) -> dict[str, Any]:
-        """Returns infos with those about rows that have ended; their observations change, too."""
+    def _same_step(
+        self, arrays: AgentArrays, observations: Any, ended: Array
+    ) -> tuple[Any, dict[str, Any], Array]:
+        """Returns observations, infos with those about rows that have ended, and `restarted`."""
         rows, agents = self._rows, self.envs.possible_agents
         own = dict(arrays.infos)
         last = own.pop("final_obs", None)
-        self.restarted = own.pop("_final_obs", np.zeros(rows.num_envs, np.bool_))
+        restarts: Array = own.pop("_final_obs", np.zeros(rows.num_envs, np.bool_))
         last_infos = own.pop("final_info", {})
         own.pop("_final_info", None)
         infos = rows.infos(own, agents)
         if not ended.any():
-            return infos
-        restarted = rows.spread(self.restarted)
+            return observations, infos, restarts
+        restarted = rows.spread(restarts)
         finals: Array = np.full(self.num_envs, None, object)
         for row in np.flatnonzero(ended & restarted).tolist():
             finals[row] = rows.last_observations(last, row)
@@ -224,9 +284,10 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
         if early.any():
             for row in np.flatnonzero(early).tolist():
                 finals[row] = row_of(observations, row)
-            put_rows(observations, early, 0)
+            # a copy: they lie in the batch, which is converted again if Ctrl-C comes
+            observations = map_leaves(partial(_without, early), observations)
             infos, final_infos = vector_infos.moved(infos, final_infos, early)
-        return vector_infos.finals_of(finals, ended, final_infos) | infos
+        return observations, vector_infos.finals_of(finals, ended, final_infos) | infos, restarts
 
     # ------------------------------------------------------------------------ single environments
 
@@ -287,3 +348,10 @@ class AgentVectorEnv(TraceMethod, TorchMethod, Uncopied, VectorEnv[Any, Any, Any
 
     def __repr__(self) -> str:
         return f"AgentVectorEnv(num_envs={self.num_envs}, agents={self.agents})"
+
+
+def _without(rows: Array, array: Array) -> Array:
+    """Returns a copy of an array (n, ...) with zeros in some rows, bool (n,)."""
+    rest = array.copy()
+    rest[rows] = 0
+    return rest

@@ -132,6 +132,11 @@ class Agents:
             explain_step(error, self.pool, ENDED_CURE if is_over else None)
             raise
 
+    def finish(self, blocks: Sequence[Any], show: Show = None) -> Any:
+        """Receives the step with these actions, which an exception such as Ctrl-C has ended."""
+        actions = self._actions(blocks, self.live)
+        return self._receive(self.pool.recv_as, None, actions, show)
+
     # ---------------------------------------------------------------------------- asynchronous --
 
     def send_reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> None:

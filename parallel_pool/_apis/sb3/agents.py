@@ -18,7 +18,7 @@ from parallel_pool._apis.sb3.vector_backend import VectorBackend
 from parallel_pool._engine.pool_checks import check_idle, check_usable
 from parallel_pool._engine.present_states import restores_of
 from parallel_pool._workers.process_pool import ProcessPool
-from parallel_pool.errors import BusyError, StateError
+from parallel_pool.errors import BusyError, EnvError, StateError
 
 if TYPE_CHECKING:
     from parallel_pool._apis.pettingzoo.agent_table import Policy
@@ -61,14 +61,26 @@ class AgentBackend(VectorBackend):
         # the calls of the pool's `set_state`, and how many of them the masks know of
         self._restores = restores_of(self.pool)
         self._known_restores = 0
-        # the actions that the next `receive` steps with
+        # the actions that the next `receive` steps with, and as blocks once it has begun
         self._actions: Any = None
+        self._blocks: Sequence[Any] | None = None
 
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        observations = self._reset(seeds[:: self.agents], options, "rows")
-        self._actions = None
+        seed, own = self._reset_arguments(seeds[:: self.agents], options, "rows")
+        try:
+            observations = self.vector_env._reset_as(self._first, seed, own)
+        except Exception:
+            if self._blocks is not None and not self.pool.in_flight:
+                # it has dropped the step in flight
+                self._actions = self._blocks = None
+            raise
+        except BaseException:
+            self._actions = self._blocks = None
+            raise
+        # no function call from here on: Python handles signals after each
+        self._actions = self._blocks = None
         return observations
 
     def send(self, actions: Any) -> None:
@@ -80,23 +92,35 @@ class AgentBackend(VectorBackend):
     def receive(self) -> Step:
         if self._actions is None:
             raise StateError("no step is in flight: call step_async(actions) first")
-        results = self._stepped()
-        step = self._step(results, np.repeat(self.vector_env.restarted, self.agents))
+        envs = self.vector_env
+        is_sent = self._blocks is not None and self.pool.in_flight > 0
+        try:
+            if self._blocks is None:
+                self._blocks = envs._rows.blocks(self._actions)
+            step: Step = envs._step_as(self._shown, self._blocks, is_sent=is_sent)
+        except BusyError:
+            # the step is still to come
+            if not is_sent:
+                self._blocks = None
+            raise
+        except Exception:
+            self._actions = self._blocks = None
+            raise
+        except BaseException as error:
+            # Ctrl-C: the step is in flight, or was not begun, unless an environment has failed
+            if not self.pool.in_flight and _has_failed(error):
+                self._actions = self._blocks = None
+            raise
+        # no function call from here on: Python handles signals after each
+        self._actions = self._blocks = None
+        return step
+
+    def _shown(self, results: tuple[Any, ...], restarted: Array) -> Step:
+        """Returns the results of a step; may be called again for the same ones, after Ctrl-C."""
+        step = self._step(results, np.repeat(restarted, self.agents))
         for info, is_live in zip(step[3], results[4]["live"].tolist(), strict=True):
             info["live"] = is_live
         return step
-
-    def _stepped(self) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        try:
-            results = self.vector_env.step(self._actions)
-        except BusyError:
-            # the step is still to come
-            raise
-        except BaseException:
-            self._actions = None
-            raise
-        self._actions = None
-        return results
 
     def _note(self, observations: Any, infos: Sequence[Mapping[Any, Any]]) -> None:
         self._masks.take(observations, infos)
@@ -166,3 +190,13 @@ class AgentBackend(VectorBackend):
         env_ids = sorted(set(of_rows))
         found = dict(zip(env_ids, self.pool.apply(function, env_ids) if rows else (), strict=True))
         return [found[env_id] for env_id in of_rows]
+
+
+def _has_failed(error: BaseException) -> bool:
+    """Returns whether an exception such as Ctrl-C came as that of an environment was handled."""
+    before = error.__context__
+    while before is not None:
+        if isinstance(before, EnvError):
+            return True
+        before = before.__cause__ or before.__context__
+    return False

@@ -38,7 +38,14 @@ class VectorBackend:
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
 
     def _reset(self, seeds: Sequence[int | None], options: Options, rows: str) -> Any:
-        """Resets; returns the observations.
+        """Resets; returns the observations; for the arguments see `_reset_arguments`."""
+        seed, own = self._reset_arguments(seeds, options, rows)
+        return self._first(self._vector_env.reset(seed=seed, options=own))
+
+    def _reset_arguments(
+        self, seeds: Sequence[int | None], options: Options, rows: str
+    ) -> tuple[list[int | None] | None, dict[str, Any] | None]:
+        """Returns the seeds and the options of the vector environment's reset.
 
         Args:
             seeds: of the environments.
@@ -52,10 +59,12 @@ class VectorBackend:
                     " one dict for all"
                 )
             options = options[0]
-        observations, infos = self._vector_env.reset(
-            seed=None if all(seed is None for seed in seeds) else list(seeds),
-            options=dict(options) or None,
-        )
+        seed = None if all(seed is None for seed in seeds) else list(seeds)
+        return seed, dict(options) or None
+
+    def _first(self, first: tuple[Any, dict[str, Any]]) -> Any:
+        """Takes over the infos of a vector environment's reset; returns the observations."""
+        observations, infos = first
         self.reset_infos[:] = self._rows_of(infos)
         self._note(observations, self.reset_infos)
         return observations

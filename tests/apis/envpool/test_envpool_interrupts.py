@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from parallel_pool import make_dm, make_gym, make_gymnasium
 from tests.faults.test_interrupt import Interrupter
@@ -19,10 +22,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+
+def make_old_gym(*arguments: Any, **options: Any) -> Any:
+    """Makes environments for a program that has imported gym before 0.26."""
+    gym = SimpleNamespace(__version__="0.23.1", spaces=spaces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "gym", gym)
+        return make_gym(*arguments, **options)
+
+
 MAKERS: dict[str, Callable[..., Any]] = {
     "gymnasium": partial(make_gymnasium, "CartPole-v1", num_envs=3, max_episode_steps=3),
     "infos": partial(make_gymnasium, "test/Fault-v0", num_envs=3),
     "gym": partial(make_gym, "CartPole-v1", num_envs=3, max_episode_steps=3),
+    "gym before 0.26": partial(make_old_gym, "CartPole-v1", num_envs=3, max_episode_steps=3),
     "dm": partial(make_dm, "CartPole-v1", num_envs=3, max_episode_steps=3),
     "turns": partial(make_gymnasium, "test/Turns-v0", num_envs=3),
     "players who drop out": partial(make_gymnasium, "test/Elimination-v0", num_envs=3),
@@ -95,13 +108,15 @@ def test_ctrl_c_in_a_reset_loses_nothing(make: Any, is_split: bool) -> None:
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("min_rows", [None, 1, 2])
 @pytest.mark.parametrize("is_reset", [False, True])
+@pytest.mark.parametrize("make", [make_gymnasium, make_old_gym])
 def test_ctrl_c_in_recv_of_an_asynchronous_pool_loses_nothing(
-    min_rows: int | None, is_reset: bool
+    make: Any, min_rows: int | None, is_reset: bool
 ) -> None:
     """Each environment counts its own steps, so none is lost, done twice or delivered twice."""
     seen = dict.fromkeys(range(4), -1)
     interrupted = calm = place = 0
-    with make_gymnasium("test/Fault-v0", num_envs=4, batch_size=2, num_threads=1) as envs:
+    options = {"gym_reset_return_info": True} if make is make_old_gym else {}
+    with make("test/Fault-v0", num_envs=4, batch_size=2, num_threads=1, **options) as envs:
         receive = partial(envs.recv, reset=is_reset, min_rows=min_rows)
         envs.async_reset()
         while calm < 8:
