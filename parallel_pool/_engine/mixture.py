@@ -59,7 +59,7 @@ class United(NamedTuple):
 class Mixture(Definition):
     """A definition whose environments are of several others; `mixed` makes it."""
 
-    def __init__(self, env_id: str, members: Sequence[Member]) -> None:
+    def __init__(self, task_id: str, members: Sequence[Member]) -> None:
         """Makes the definition.
 
         Raises:
@@ -67,7 +67,7 @@ class Mixture(Definition):
         """
         self.members = tuple(members)
         tasks = ffi.new("pp_task[]", len(self.members))
-        keep = [env_id.encode(), *(each.name.encode() for each in self.members)]
+        keep = [task_id.encode(), *(each.name.encode() for each in self.members)]
         names = [ffi.new("char[]", each) for each in keep]
         for raw, name, member in zip(tasks, names[1:], self.members, strict=True):
             raw.name, raw.definition = name, member.definition.raw

@@ -66,7 +66,7 @@ def _in_one_process(finding: Finding, ours: tuple[Native, str], theirs: Referenc
     lines = ["import sys", *_watch(finding), "import gymnasium, numpy as np, parallel_pool"]
     if theirs.folder:
         lines.append(f"sys.path.insert(0, {theirs.folder!r})")
-    if not theirs.env_id:
+    if not theirs.task_id:
         lines.append(_import(theirs))
     lines += [*_load(*ours), f"ours = {_make_native(ours[1], case, count)}"]
     lines += [f"theirs = {_make_reference(theirs, case, count)}", "found = []"]
@@ -111,7 +111,7 @@ def _is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
-def _load(target: Native, env_id: str) -> list[str]:
+def _load(target: Native, task_id: str) -> list[str]:
     if target.origin is not None:
         return [_load_again(target.origin)]
     if not target.file:
@@ -138,14 +138,14 @@ def _settings(case: Case) -> str:
     return "".join(f", {name}={_literal(value)}" for name, value in settings.items())
 
 
-def _make_native(env_id: str, case: Case, count: int) -> str:
-    fixed = f'{env_id!r}, {count}, backend="native", autoreset_mode={value_of(case.mode)!r}'
+def _make_native(task_id: str, case: Case, count: int) -> str:
+    fixed = f'{task_id!r}, {count}, backend="native", autoreset_mode={value_of(case.mode)!r}'
     return f"parallel_pool.make_vec({fixed}{_settings(case)})"
 
 
 def _make_reference(theirs: Reference, case: Case, count: int) -> str:
-    if theirs.env_id:
-        one = f"gymnasium.make({theirs.env_id!r}, disable_env_checker=True{_settings(case)})"
+    if theirs.task_id:
+        one = f"gymnasium.make({theirs.task_id!r}, disable_env_checker=True{_settings(case)})"
     else:
         given = Case(case.options, pictures=case.pictures)
         one = f"Reference({_settings(given).removeprefix(', ')})"

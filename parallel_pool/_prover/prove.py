@@ -164,7 +164,7 @@ def _other_side(
     if other.is_gymnasiums:
         return Remote(other, timeout), other
     # of the caller's own program, which another process may not know
-    if not other.env_id:
+    if not other.task_id:
         other = replace(other, limit=ours.facts.limit)
     try:
         return Local(other), other

@@ -88,13 +88,13 @@ class Definition:
     def __init__(
         self,
         template: Template,
-        env_id: str,
+        task_id: str,
         infos: Infos,
         reset_options: ResetOptions,
         shown: tuple[ast.expr | None, ...],
     ) -> None:
         self.template = template
-        self.env_id = env_id
+        self.task_id = task_id
         self.program = Program(template, reset_options)
         self.infos = infos
         # the action as a value, its C type, and its pp_field
@@ -488,7 +488,7 @@ class Definition:
         forms = {name: layout.form(of, classes.name_of) for name, of in template.state.items()}
         shared, constants = self._shared_members()
         tables = [*program.tables.lines, *program.texts.lines()]
-        symbol = "pp_env_" + re.sub(r"\W", "_", self.env_id).lower()
+        symbol = "pp_env_" + re.sub(r"\W", "_", self.task_id).lower()
         source, _ = reader.place_of(template.cls)
         about = {
             "file": source,
@@ -508,7 +508,7 @@ class Definition:
             "why_none": asked.why_none,
         }
         text = TEXT.format(
-            id=self.env_id,
+            id=self.task_id,
             file=c_text(source.rpartition("/")[2]),
             distributions='#include "base/distributions.h"\n'
             if program.needs_distributions
@@ -541,7 +541,7 @@ class Definition:
             num_options=len(defaults) + 2,
             about=c_text(json.dumps(about)),
             symbol=symbol,
-            c_id=c_text(self.env_id),
+            c_id=c_text(self.task_id),
             action_field=action_field,
             num_players=max(1, self.num_players),
             players=players,

@@ -111,8 +111,8 @@ def _parsed(about_text: str) -> Mapping[str, Any]:
     return about
 
 
-def _class(env_id: str, about: Mapping[str, Any]) -> Any:
-    found = files.classes_by_id.get(env_id)
+def _class(task_id: str, about: Mapping[str, Any]) -> Any:
+    found = files.classes_by_id.get(task_id)
     return found or classes.find(f"{about['module']}:{about['class']}", about["file"])
 
 
@@ -123,26 +123,26 @@ def _changed(about: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 @functools.lru_cache(maxsize=MOST_KEPT)
-def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
+def _constants(task_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
     """Returns the bytes of the constants, as an environment with these options has them.
 
     Raises:
         ValueError: with these options, the program would be another one.
     """
     about = _parsed(about_text)
-    cls = _class(env_id, about)
+    cls = _class(task_id, about)
     changed = _changed(about, dict(given))
     try:
         env = cls(**{**about["fixed"], **changed})
         if changed:
-            _check_same(env_id, about, cls(**about["fixed"]), env, changed)
+            _check_same(task_id, about, cls(**about["fixed"]), env, changed)
         env.reset(seed=0)
     except Exception as error:
         if isinstance(error, Changed):
             raise
         shown = ", ".join(f"{name}={value!r}" for name, value in given)
         raise ValueError(
-            f"{quote(env_id)}: {about['class']}({shown}) fails in Python:"
+            f"{quote(task_id)}: {about['class']}({shown}) fails in Python:"
             f" {type(error).__name__}: {error}"
         ) from error
     parts: list[bytes] = []
@@ -157,27 +157,27 @@ def _constants(env_id: str, about_text: str, given: tuple[tuple[str, Any], ...])
 
 
 def _check_same(
-    env_id: str, about: Mapping[str, Any], usual: Any, env: Any, changed: Mapping[str, Any]
+    task_id: str, about: Mapping[str, Any], usual: Any, env: Any, changed: Mapping[str, Any]
 ) -> None:
     """Raises ValueError if options change more than numbers and arrays of the same shape."""
     for name in about["frozen"]:
         if not is_equal(getattr(usual, name, None), getattr(env, name, None)):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name, _, shape in about["layout"]:
         if shape is not None and list(np.shape(getattr(env, name, ()))) != shape:
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name in about["divisors"]:
         if not getattr(env, name):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
     for name in about["initial"]:
         if not is_equal(vars(usual).get(name), vars(env).get(name)):
-            _refuse(env_id, about, changed, name)
+            _refuse(task_id, about, changed, name)
 
 
-def _refuse(env_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], name: str) -> None:
+def _refuse(task_id: str, about: Mapping[str, Any], changed: Mapping[str, Any], name: str) -> None:
     given = ", ".join(f"{key}={value!r}" for key, value in changed.items())
     raise Changed(
-        f"{quote(env_id)} was translated for another self.{name} than {given} gives:"
+        f"{quote(task_id)} was translated for another self.{name} than {given} gives:"
         f" parallel_pool.compile({about['class']}, {given}) translates it for these"
     )
 

@@ -20,7 +20,7 @@ MOST_RESTARTS = 60
 
 def translate(
     cls: type,
-    env_id: str,
+    task_id: str,
     max_episode_steps: int | None = None,
     reward_threshold: float | None = None,
     options: dict[str, Any] | None = None,
@@ -31,7 +31,7 @@ def translate(
         Refusal: it can't be translated.
     """
     try:
-        return _translate(Template(cls, options), env_id, max_episode_steps, reward_threshold)
+        return _translate(Template(cls, options), task_id, max_episode_steps, reward_threshold)
     except Refusal as refusal:
         if not refusal.file:
             refusal.file, first = reader.place_of(cls)
@@ -45,7 +45,7 @@ def translate(
 
 
 def _translate(
-    template: Template, env_id: str, max_episode_steps: int | None, reward_threshold: float | None
+    template: Template, task_id: str, max_episode_steps: int | None, reward_threshold: float | None
 ) -> Source:
     kind = agents.Definition if template.agents else Definition
     infos = Infos(template.infos, len(template.agents))
@@ -58,7 +58,7 @@ def _translate(
         template.constants.clear()
         template.frozen.clear()
         template.divisors.clear()
-        made = kind(template, env_id, infos, options, shown)
+        made = kind(template, task_id, infos, options, shown)
         made.program.functions.yields = yields
         made.program.open_dicts = open_dicts
         try:
