@@ -168,10 +168,10 @@ def _batch(kind: str, gate: Gate, **kwargs: Any) -> Any:
     return getattr(batches, kind)(Sliders(gate), 3, num_threads=1, **kwargs)
 
 
-def _game(api: str, env_id: str) -> Any:
+def _game(api: str, task_id: str) -> Any:
     import parallel_pool.compat.pettingzoo as games
 
-    return getattr(games, api)(env_id)
+    return getattr(games, api)(task_id)
 
 
 CASES = [

@@ -158,7 +158,7 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
     assert 0 < len(printed.err + printed.out) < 2 * MOST
 
 
-@pytest.mark.parametrize("env_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
+@pytest.mark.parametrize("task_id", ["a:b:CartPole-v1", "::", "a:b:c:d"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -169,11 +169,11 @@ def test_messages_of_commands_show_a_part_of_what_is_long(
         PoolVectorEnv,
     ],
 )
-def test_several_colons_are_one_error(env_id: str, make: Any) -> None:
+def test_several_colons_are_one_error(task_id: str, make: Any) -> None:
     """Gymnasium's own is "too many values to unpack"."""
-    message = f"env='{env_id}' has {env_id.count(':')} colons: give an id, or module:id"
+    message = f"env='{task_id}' has {task_id.count(':')} colons: give an id, or module:id"
     with pytest.raises(gymnasium.error.UnregisteredEnv, match=f"^{re.escape(message)}"):
-        make(env_id, num_envs=2) if make is PoolVectorEnv else make(env_id, 2)
+        make(task_id, num_envs=2) if make is PoolVectorEnv else make(task_id, 2)
 
 
 def test_named() -> None:
