@@ -140,7 +140,7 @@ def _constants(task_id: str, about_text: str, given: tuple[tuple[str, Any], ...]
     except Exception as error:
         if isinstance(error, Changed):
             raise
-        shown = ", ".join(f"{name}={value!r}" for name, value in given)
+        shown = ", ".join(f"{name}={quote(value)}" for name, value in given)
         raise ValueError(
             f"{quote(task_id)}: {about['class']}({shown}) fails in Python:"
             f" {type(error).__name__}: {error}"
