@@ -23,7 +23,7 @@ ACTION_MASK = "action_mask"
 # the form of ids that Gymnasium's registry takes
 GYMNASIUM_ID = re.compile(r"([\w:-]+/)?[\w:.-]+", re.ASCII)
 # how many sets of options are remembered
-MOST_KNOWN = 16
+MAX_KNOWN_OPTIONS = 16
 
 
 class Member(NamedTuple):
@@ -167,7 +167,7 @@ class Mixture(Definition):
         }
         key = tuple((name, key_of(given[name])) for name in sorted(given, key=str))
         if key not in self._known:
-            while len(self._known) >= MOST_KNOWN:
+            while len(self._known) >= MAX_KNOWN_OPTIONS:
                 del self._known[next(iter(self._known))]
             self._known[key] = self._make(given)
         return self._known[key]

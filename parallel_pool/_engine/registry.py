@@ -23,7 +23,7 @@ OLD_GAME = re.compile(
 
 
 # digits of a version
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 
 
 class Family(NamedTuple):
@@ -154,7 +154,7 @@ def _split(task_id: str) -> tuple[str, int]:
     """Returns an id's name in a normal form (lower case, no punctuation), and its version or -1."""
     name, _, version = task_id.rpartition("/")[2].rpartition("-v")
     # Python converts no more than 4300 digits
-    if not version.isdecimal() or not name or len(version) > MOST_DIGITS:
+    if not version.isdecimal() or not name or len(version) > MAX_DIGITS:
         name, version = task_id.rpartition("/")[2], "-1"
     return "".join(filter(str.isalnum, name)).lower(), int(version)
 

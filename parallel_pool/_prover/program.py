@@ -33,7 +33,7 @@ from parallel_pool._prover.target import (
 )
 
 # characters of a list of actions, which is packed if it is longer
-LONGEST = 2000
+MAX_LIST_LETTERS = 2000
 # seconds after which a program counts as endless
 ENDLESS = 20
 
@@ -233,7 +233,7 @@ def actions_text(rows: Sequence[Array]) -> str:
         singles = []
     parts += [f"[{', '.join(singles)}]"] if singles or not parts else []
     joined = " + ".join(parts)
-    return joined if len(joined) <= LONGEST else _packed(np.stack(rows))
+    return joined if len(joined) <= MAX_LIST_LETTERS else _packed(np.stack(rows))
 
 
 def _packed(rows: Array) -> str:

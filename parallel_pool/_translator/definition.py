@@ -24,7 +24,7 @@ from parallel_pool._translator import (
 )
 from parallel_pool._translator.body import Body
 from parallel_pool._translator.containers import c_text
-from parallel_pool._translator.fields import DTYPES, MOST_AXES, Field, has_discretes, leaves
+from parallel_pool._translator.fields import DTYPES, MAX_AXES, Field, has_discretes, leaves
 from parallel_pool._translator.file_text import TEXT
 from parallel_pool._translator.infos import GIVEN, Infos, is_text
 from parallel_pool._translator.program import Program
@@ -57,7 +57,7 @@ from parallel_pool._translator.values import (
 )
 
 # letters of a step that is compiled twice: for runs of which all rows are wanted, and for others
-LARGEST_TWICE = 30_000
+MAX_TWICE_LETTERS = 30_000
 
 
 @dataclass
@@ -135,8 +135,8 @@ class Definition:
         if item is None or item.dtype.name not in DTYPES:
             raise Refusal(f"observations of {space.dtype} are not translated")
         shape = tuple(space.shape or ())
-        if len(shape) > MOST_AXES:
-            raise Refusal(f"observations of more than {MOST_AXES} axes are not translated")
+        if len(shape) > MAX_AXES:
+            raise Refusal(f"observations of more than {MAX_AXES} axes are not translated")
         return Field(name, key, item, shape, space)
 
     def _write_observation(self, body: Body, value: Value) -> None:
@@ -690,7 +690,7 @@ class Definition:
 
     def _whole(self, text: str) -> str:
         """Returns the lines of step_many for runs all of whose rows are wanted."""
-        if len(text) > LARGEST_TWICE:
+        if len(text) > MAX_TWICE_LETTERS:
             return ""
         has_all = " && ".join(f"run->fields[{i}]" for i in range(self._num_fields()))
         return f"  if ({has_all}) return step_rows(shared, run, true);\n"

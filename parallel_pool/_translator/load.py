@@ -19,7 +19,7 @@ from parallel_pool._translator.refusal import Refusal
 from parallel_pool.errors import SourceError
 
 # programs that are kept, of some 30 KB each
-MOST_KEPT = 1000
+MAX_KEPT_PROGRAMS = 1000
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def _prune(folder: Path) -> None:
     for path in folder.glob("*.c"):
         with contextlib.suppress(OSError):
             dated.append((path.stat().st_mtime_ns, path))
-    for _, path in sorted(dated, reverse=True)[MOST_KEPT:]:
+    for _, path in sorted(dated, reverse=True)[MAX_KEPT_PROGRAMS:]:
         for each in (path.with_suffix(".verified"), path):
             with contextlib.suppress(OSError):
                 each.unlink()

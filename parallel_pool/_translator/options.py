@@ -22,7 +22,7 @@ from parallel_pool._translator import classes, files
 from parallel_pool._translator.equality import is_equal
 
 # pools whose constants are remembered
-MOST_KEPT = 64
+MAX_KEPT_POOLS = 64
 
 
 class Changed(ValueError):
@@ -105,7 +105,7 @@ def _about_text(definition: Definition) -> str:
     return ffi.string(ffi.cast("const char *", definition.raw.data)).decode()
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
+@functools.lru_cache(maxsize=MAX_KEPT_POOLS)
 def _parsed(about_text: str) -> Mapping[str, Any]:
     about: dict[str, Any] = json.loads(about_text)
     return about
@@ -122,7 +122,7 @@ def _changed(about: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     return {name: given[name] for name in usual if given.get(name, usual[name]) != usual[name]}
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
+@functools.lru_cache(maxsize=MAX_KEPT_POOLS)
 def _constants(task_id: str, about_text: str, given: tuple[tuple[str, Any], ...]) -> bytes:
     """Returns the bytes of the constants, as an environment with these options has them.
 

@@ -15,7 +15,7 @@ from parallel_pool._translator.template import Template
 if TYPE_CHECKING:
     from parallel_pool._translator.types import Type
 
-MOST_RESTARTS = 60
+MAX_RESTARTS = 60
 
 
 def translate(
@@ -53,7 +53,7 @@ def _translate(
     open_dicts: dict[Any, dict[str, Type]] = {}
     options = ResetOptions()
     shown = _shown(template)
-    for _ in range(MOST_RESTARTS):
+    for _ in range(MAX_RESTARTS):
         options.begin()
         template.constants.clear()
         template.frozen.clear()
